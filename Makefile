@@ -1,0 +1,52 @@
+# Every target sets itself up on a machine that has python3 and pip alone. `make help` lists them.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SETUP := $(MAKE) --no-print-directory
+
+.PHONY: help demo test check bench format clean clean-kernels
+.DEFAULT_GOAL := help
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+# A Python without ensurepip (Debian without python3-venv) still has a pip that can install into the new environment.
+$(BIN)/python:
+	@$(PYTHON) -m venv $(VENV) 2>/dev/null || { rm -rf $(VENV) && $(PYTHON) -m venv --without-pip $(VENV) && \
+		$(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
+
+$(VENV)/.runtime: pyproject.toml | $(BIN)/python
+	@echo "installing ehfl into $(VENV) (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	@echo "installing ehfl and its development tools into $(VENV) (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/.runtime
+
+demo: $(VENV)/.runtime  ## the paper's fleet under its three schedulers: table and figure
+	$(BIN)/ehfl simulate --scheduler myopic --scheduler round-robin --scheduler greedy --figure demo.png
+
+test: $(VENV)/.dev  ## the tests, doctests and document examples included
+	$(BIN)/pytest -q -n 2
+
+check: $(VENV)/.dev  ## ruff, mypy and the tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	@$(SETUP) test
+
+bench: $(VENV)/.dev  ## ratios against plain NumPy, measured in one run
+	$(BIN)/python benchmarks/fleet.py
+
+format: $(VENV)/.dev  ## let ruff rewrite what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean-kernels:  ## forget compiled kernels (after a change that kernels in other files build on)
+	find src -name '*.nb[ic]' -delete
+
+clean: clean-kernels  ## remove the environment and everything built
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.png
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

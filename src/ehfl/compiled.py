@@ -1,0 +1,78 @@
+"""What numba compiles for every room: the kernel decorators and the streams of `ehfl.randomness` in scalar form.
+
+Only the `kernels.py` of a room imports this, and only fleets of more than one tile reach those, so small fleets never
+wait for numba. Parallel kernels work tile by tile and what they compute for a client depends on that client alone:
+results are the same for any number of threads. Kernels are cached on disk; numba's cache looks at a kernel's own file
+alone, so after a change here or in randomness.py run `make clean-kernels`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, cast
+
+import numba
+import numpy as np
+
+from ehfl import randomness
+from ehfl.randomness import LANES
+from ehfl.validation import whole_number
+
+_Function = Callable[..., Any]
+
+_UPPER, _LOWER = np.uint64(0), np.uint64(1)
+_philox = numba.njit(inline="always")(randomness.philox)
+_one_at_a_time = threading.RLock()  # numba's fallback threading layer must not be entered by two threads at once
+
+
+def kernel(function: _Function) -> _Function:
+    """Compile on first use for the argument types met, for one thread; cached on disk."""
+    return cast(_Function, numba.njit(cache=True)(function))
+
+
+def parallel_kernel(function: _Function) -> _Function:
+    """Compile on first use for the argument types met, `prange` spread over threads; cached on disk."""
+    return cast(_Function, numba.njit(cache=True, parallel=True)(function))
+
+
+class ThreadLimit:
+    """While entered, parallel kernels run on this many threads; None is every core that numba was given."""
+
+    def __init__(self, threads: int | None) -> None:
+        most = numba.config.NUMBA_NUM_THREADS
+        self._threads = most if threads is None else whole_number("threads", threads, low=1, high=most)
+
+    def __enter__(self) -> None:
+        _one_at_a_time.acquire()
+        self._before = numba.get_num_threads()
+        numba.set_num_threads(self._threads)
+
+    def __exit__(self, *_: object) -> None:
+        numba.set_num_threads(self._before)
+        _one_at_a_time.release()
+
+
+@kernel
+def fill_upper(out, tile, stream):
+    """Write the upper halves of `randomness.words` for the clients of one tile; out is uint16 of shape (TILE,)."""
+    pairs = out.view(np.uint32)  # little-endian: the even client is the low half
+    purpose, round_, k0, k1 = stream
+    base = np.uint64(tile) * np.uint64(LANES)
+    for lane in range(LANES):
+        block = base + np.uint64(lane)
+        w0, w1, w2, w3 = _philox(block, purpose, round_, _UPPER, k0, k1)
+        pairs[lane] = np.uint32(w0)
+        pairs[LANES + lane] = np.uint32(w1)
+        pairs[2 * LANES + lane] = np.uint32(w2)
+        pairs[3 * LANES + lane] = np.uint32(w3)
+
+
+@kernel
+def lower_half(client, stream):
+    """Return the lower half of `randomness.words` for one client."""
+    purpose, round_, k0, k1 = stream
+    group, lane = divmod(client // 2, LANES)
+    block = np.uint64(group // 4 * LANES + lane)
+    words = _philox(block, purpose, round_, _LOWER, k0, k1)
+    return np.uint32(words[group % 4] >> np.uint64(client % 2 * 16)) & np.uint32(0xFFFF)

@@ -1,0 +1,55 @@
+"""The energy queue of eq. (2): E(t+1) = min(E(t) - cost * 1{takes part} + A(t), E_max)."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ehfl.energy.harvest import IntArray
+from ehfl.randomness import TILE
+
+MAX_LEVEL = 2**31 - 1  # levels are held as int32: 4 bytes a client
+
+Levels = NDArray[np.int32]
+
+
+class Settled(NamedTuple):
+    """What a round did to the batteries, over all clients."""
+
+    harvested: int  # [units]
+    wasted: int  # [units] that found a full battery
+    unable: int  # a client that could not pay, or -1; the levels are then of no use
+
+
+def settle(energy: Levels, clients: IntArray, cost: int, units: IntArray, capacity: float) -> Settled:
+    """Let these clients (ascending) pay and everyone harvest, in place.
+
+    >>> energy = np.array([2, 0, 4], dtype=np.int32)
+    >>> settle(energy, clients=np.array([0]), cost=1, units=np.array([1, 1, 3]), capacity=5)
+    Settled(harvested=5, wasted=2, unable=-1)
+    >>> energy.tolist()
+    [2, 1, 5]
+    """
+    ceiling = MAX_LEVEL if math.isinf(capacity) else int(capacity)
+    if energy.size > TILE:
+        from ehfl.energy import kernels
+
+        settled = Settled(*(int(n) for n in kernels.settle(energy, clients, cost, units, ceiling)))
+    else:
+        settled = _settle_plain(energy, clients, cost, units, ceiling)
+    if settled.wasted and math.isinf(capacity):
+        raise OverflowError(f"a battery passed {MAX_LEVEL} units: give a capacity, or count in larger units")
+    return settled
+
+
+def _settle_plain(energy: Levels, clients: IntArray, cost: int, units: IntArray, ceiling: int) -> Settled:
+    left = energy.astype(np.int64)
+    left[clients] -= cost
+    unable = int(clients[left[clients] < 0].max(initial=-1))
+    level = left + units
+    kept = np.minimum(level, ceiling)
+    energy[:] = kept
+    return Settled(int(units.sum()), int((level - kept).sum()), unable)

@@ -1,0 +1,40 @@
+"""What a harvest process must offer."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.integer[Any]]
+
+
+class Harvest(Protocol):
+    """Energy that reaches each client in each round: a pure function of (seed, client, round).
+
+    Implement both methods with NumPy and any fleet runs on it. Draw chance from `ehfl.randomness.words`, never from a
+    generator that moves, so that every scheduler meets the same weather and any part of it can be computed alone:
+
+    >>> from dataclasses import dataclass
+    >>> from ehfl.randomness import Purpose, words
+    >>> @dataclass(frozen=True)
+    ... class Daylight:
+    ...     '''Half the chance at dawn and dusk, none at night; 24 rounds a day.'''
+    ...     def units(self, seed, rounds, clients):
+    ...         sun = np.clip(np.sin((np.asarray(rounds) % 24 - 6) / 12 * np.pi), 0, 1)
+    ...         return (words(seed, Purpose.HARVEST, rounds, clients) < sun[:, None] * 2.0**32).astype(np.uint8)
+    ...     def mean_rates(self, n_clients):
+    ...         return np.full(n_clients, 1 / np.pi)
+    >>> Daylight().units(seed=0, rounds=range(24), clients=range(100)).sum(axis=1)[[0, 12]].tolist()
+    [0, 100]
+    """
+
+    def units(self, seed: int, rounds: range, clients: range) -> IntArray:
+        """Return A_i(t) for these rounds and clients, shape (len(rounds), len(clients)) [units], none negative."""
+        ...
+
+    def mean_rates(self, n_clients: int) -> FloatArray:
+        """Return E[A_i(t)] of clients 0..n_clients-1, shape (n_clients,) [units per round]."""
+        ...

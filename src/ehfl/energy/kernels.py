@@ -1,0 +1,93 @@
+"""Compiled twins of `Bernoulli.units` and the battery for large fleets; the plain NumPy forms define the values."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from ehfl.compiled import fill_upper, kernel, lower_half, parallel_kernel
+from ehfl.randomness import TILE
+
+
+@parallel_kernel
+def bernoulli(out, rates, start, stream):
+    """Write 1 where a client's word lies below rate * 2^32; clients start .. start + len(out), start on a tile.
+
+    `rates` holds one rate, or one for each client in `out`. The upper half of a word settles it unless it equals that
+    of the threshold; a tile in which this happens (one in 16) is gone through again.
+    """
+    for tile in prange((out.size + TILE - 1) // TILE):
+        uppers = np.empty(TILE, np.uint16)
+        fill_upper(uppers, np.int64(start // TILE + tile), stream)
+        part = out[tile * TILE : (tile + 1) * TILE]
+        own = rates[tile * TILE : (tile + 1) * TILE] if rates.size > 1 else rates
+        unsure = np.int32(0)
+        if own.size == 1:
+            threshold = np.int32(own[0] * 65536)
+            last = np.uint16(max(threshold - 1, 0))  # 16 bits: sixteen at a time
+            for lane in range(part.size):
+                part[lane] = uppers[lane] <= last
+                unsure = np.int32(unsure + np.int32(uppers[lane] == np.uint16(threshold)))
+            if threshold == 0:
+                part[:] = 0
+        else:
+            for lane in range(part.size):
+                threshold = np.int32(own[lane] * 65536)
+                part[lane] = np.int32(uppers[lane]) < threshold
+                unsure = np.int32(unsure + np.int32(np.int32(uppers[lane]) == threshold))
+        for lane in range(part.size if unsure > 0 else 0):
+            rate = own[lane if own.size > 1 else 0]
+            if uppers[lane] == np.uint16(np.int32(rate * 65536)):
+                lower = lower_half(start + tile * TILE + lane, stream)
+                part[lane] = uppers[lane] * 65536.0 + lower < rate * 4294967296.0
+
+
+@kernel
+def first_at_least(clients, client):
+    """Return the position of the first of these ascending clients that is not below `client`."""
+    low, high = 0, clients.size
+    while low < high:
+        middle = (low + high) // 2
+        if clients[middle] < client:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@parallel_kernel
+def settle(energy, clients, cost, units, ceiling):
+    """Let these clients pay, then add the units up to the ceiling, in place; clients ascend.
+
+    Returns (harvested, wasted, unable), the last being the highest client that could not pay, or -1.
+    """
+    harvested = 0
+    stored = 0
+    unable = -1
+    price = np.int32(cost)
+    top = np.int32(ceiling)
+    for tile in prange((energy.size + TILE - 1) // TILE):
+        first = first_at_least(clients, np.int64(tile * TILE))
+        last = first_at_least(clients, np.int64((tile + 1) * TILE))
+        for i in range(first, last):
+            client = np.uint32(clients[i])  # unsigned: no look for negative indices
+            energy[client] = np.int32(energy[client] - price)
+        part = energy[tile * TILE : (tile + 1) * TILE]
+        more = units[tile * TILE : (tile + 1) * TILE]
+        lowest = part[0]
+        gained = 0
+        kept = 0
+        for lane in range(part.size):
+            lowest = min(lowest, part[lane])
+            unit = np.int32(more[lane])
+            keep = min(unit, np.int32(top - part[lane]))
+            part[lane] = np.int32(part[lane] + keep)
+            gained += unit
+            kept += keep
+        harvested += gained
+        stored += kept
+        if lowest < 0:
+            for client in clients[first:last]:
+                lane = client - tile * TILE
+                unable = max(unable, client if part[lane] < more[lane] else -1)
+    return harvested, harvested - stored, unable

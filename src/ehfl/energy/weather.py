@@ -1,0 +1,41 @@
+"""A harvest process as the round loop asks for it: one round at a time, whatever is cheaper underneath."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ehfl.energy.harvest import Harvest, IntArray
+from ehfl.randomness import batch_rounds
+
+
+@dataclass(slots=True)
+class Weather:
+    """The units that reach a fleet, fetched many rounds at once while the fleet is small."""
+
+    harvest: Harvest
+    n_clients: int
+    rounds: int
+    seed: int
+    _first: int = field(default=0, init=False)  # the round of the batch's first row
+    _batch: IntArray = field(default_factory=lambda: np.empty((0, 0), np.uint8), init=False)
+
+    def units(self, round_: int) -> IntArray:
+        """Return A_i(t) of all clients, shape (n_clients,) [units]."""
+        if not 0 <= round_ - self._first < len(self._batch):
+            last = min(round_ + batch_rounds(self.n_clients), self.rounds)
+            self._first, self._batch = round_, self._fetch(range(round_, last), range(self.n_clients))
+        row: IntArray = self._batch[round_ - self._first]
+        return row
+
+    def _fetch(self, rounds: range, clients: range) -> IntArray:
+        units = np.asarray(self.harvest.units(self.seed, rounds, clients))
+        if units.shape != (len(rounds), len(clients)):
+            wanted = len(rounds), len(clients)
+            raise ValueError(f"{self.harvest!r}: units must have shape {wanted}, got {units.shape}")
+        if units.dtype.kind not in "iu":
+            raise ValueError(f"{self.harvest!r}: units must be whole numbers, got {units.dtype}")
+        if units.dtype.kind == "i" and units.min() < 0:
+            raise ValueError(f"{self.harvest!r}: units must be at least 0, got {units.min()}")
+        return units

@@ -1,0 +1,88 @@
+"""check_policy(): whether a policy of your own keeps the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from ehfl.energy import Bernoulli, Fleet
+from ehfl.randomness import Purpose, generator
+from ehfl.scheduling.policy import Policy, PolicyError, admitted, is_mains_powered, unpaid
+from ehfl.scheduling.simulation import simulate
+from ehfl.scheduling.view import View
+
+
+def check_policy(policy: Policy, *, clients: int = 10, rounds: int = 50, seed: int = 0) -> None:
+    """Try a policy on many views and in whole simulations; raise PolicyError that says in plain words what is wrong.
+
+    Checked: that it returns client numbers, each existing client at most once, spends no energy that is not there,
+    leaves what it is shown unchanged, and does the same when shown the same again. Silence means that it passed.
+
+    >>> class Everyone:
+    ...     def select(self, view):
+    ...         return np.arange(view.energy.size)
+    >>> check_policy(Everyone())
+    Traceback (most recent call last):
+    ehfl.scheduling.policy.PolicyError: Everyone breaks the rules:
+      - spends energy that is not there: round 0, client 0 was picked with 0 units and a round costs 1
+    """
+    faults: dict[str, str] = {}  # rule -> the first case that breaks it
+    for fault in _faults(policy, clients, rounds, seed):
+        faults.setdefault(fault.rule, str(fault))
+    if faults:
+        lines = "".join(f"\n  - {line}" for line in faults.values())
+        raise PolicyError("several", f"{type(policy).__name__} breaks the rules:{lines}")
+
+
+def _faults(policy: Policy, n_clients: int, rounds: int, seed: int) -> Iterator[PolicyError]:
+    cost = 0 if is_mains_powered(policy) else 1
+    for view in _views(n_clients, rounds, seed):
+        shown = view.energy.copy()
+        picks = []
+        for _ in range(2):
+            try:
+                picks.append(np.array(policy.select(replace(view, energy=shown))))
+            except Exception as error:  # whatever a user's code raises is a finding
+                yield PolicyError("fails", f"fails: round {view.round}, {type(error).__name__}: {error}")
+                return
+            if not np.array_equal(shown, view.energy):
+                client = int(np.flatnonzero(shown != view.energy)[0])
+                given, left = view.energy[client], shown[client]
+                detail = f"round {view.round}, the energy of client {client} was {given} and is {left}"
+                yield PolicyError("input", f"changes its input: {detail}")
+                shown = view.energy.copy()
+        if not np.array_equal(picks[0], picks[1]):
+            detail = f"round {view.round}, the same view gave {picks[0].tolist()} and then {picks[1].tolist()}"
+            yield PolicyError("same view", f"is not reproducible: {detail} (draw chance from view.generator())")
+        try:
+            clients = admitted(picks[0], view.energy.size, view.round)
+        except PolicyError as error:
+            yield error
+            continue
+        held = view.energy[clients]
+        for client, level in zip(clients[held < cost], held[held < cost], strict=True):
+            yield unpaid(int(client), int(level), cost, view.round)
+    yield from _simulation_faults(policy, n_clients, rounds, seed)
+
+
+def _views(n_clients: int, rounds: int, seed: int) -> Iterator[View]:
+    """Yield views of fleets that are empty, full, mixed, and of one client."""
+    chance = generator(seed, Purpose.SCHEDULE, client=1)
+    for t in range(rounds):
+        size = 1 if t % 7 == 6 else n_clients
+        energy = chance.integers(0, 1 + t % 4, size).astype(np.int32)
+        yield View(t, energy, seed=seed, sustainable=max(1, size // 2))
+
+
+def _simulation_faults(policy: Policy, n_clients: int, rounds: int, seed: int) -> Iterator[PolicyError]:
+    fleet = Fleet(clients=n_clients, harvest=Bernoulli(rate=0.5), capacity=3)
+    try:
+        first, second = (simulate(fleet, policy, rounds, seed) for _ in range(2))
+    except PolicyError as error:
+        yield error
+        return
+    if not np.array_equal(first.counts, second.counts) or not np.array_equal(first.indices, second.indices):
+        detail = "the same simulation, run again, had other participants"
+        yield PolicyError("same run", f"is not reproducible: {detail} (does the policy keep state from run to run?)")

@@ -1,0 +1,130 @@
+"""Who took part in which round: what scheduling hands to learning, theory and planning."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ehfl.energy.battery import Levels
+from ehfl.energy.harvest import IntArray
+from ehfl.scheduling.summary import Summary, summarise
+
+_FORMAT = 1
+_ARRAYS = ("offsets", "indices", "final_energy")
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyTotals:
+    """Units over all clients and rounds; initial + harvested = spent + stored + wasted, exactly."""
+
+    initial: int
+    harvested: int
+    spent: int
+    stored: int
+    wasted: int
+    mains: int  # drawn from the mains by AlwaysOn, outside the balance
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Participation:
+    """The participants of every round, compactly, and what became of the energy.
+
+    >>> from ehfl import Fleet, Greedy, Replay, simulate
+    >>> played = simulate(Fleet(clients=3, harvest=Replay([[1, 0, 1], [0, 1, 0]])), Greedy(), rounds=2)
+    >>> played.counts.tolist(), played.clients(1).tolist(), played.totals.stored
+    ([0, 2], [0, 2], 1)
+    """
+
+    n_clients: int
+    offsets: IntArray  # (n_rounds + 1,): round t's clients are indices[offsets[t] : offsets[t + 1]]
+    indices: NDArray[np.int32]  # (sum of counts,)
+    final_energy: Levels  # E_i(T), (n_clients,) [units]
+    totals: EnergyTotals
+    sustainable: int  # how many clients a round the harvest could pay for
+    policy: str
+    seed: int
+    energy: Levels | None = None  # E_i(t), (n_rounds + 1, n_clients) [units], where it was recorded
+
+    @property
+    def rounds(self) -> int:
+        """The number of rounds T."""
+        return self.offsets.size - 1
+
+    @property
+    def counts(self) -> IntArray:
+        """n_t, shape (n_rounds,)."""
+        return np.diff(self.offsets)
+
+    def clients(self, t: int) -> NDArray[np.int32]:
+        """Return the sorted participants N_t of round t."""
+        if not 0 <= t < self.rounds:
+            raise IndexError(f"round must be in [0, {self.rounds - 1}], got {t}")
+        return self.indices[self.offsets[t] : self.offsets[t + 1]]
+
+    def turns(self) -> IntArray:
+        """Return how often each client took part, shape (n_clients,)."""
+        return np.bincount(self.indices, minlength=self.n_clients)
+
+    def summary(self, target: int | None = None) -> Summary:
+        """Return the figures that describe this participation; shortfall is against `target` (else sustainable)."""
+        return summarise(self, target)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to an npz file: aside first and then renamed, so that the file is whole or absent."""
+        path = Path(path)
+        facts = {
+            "format": _FORMAT,
+            "n_clients": self.n_clients,
+            "sustainable": self.sustainable,
+            "policy": self.policy,
+            "seed": self.seed,
+            "totals": asdict(self.totals),
+        }
+        arrays = {name: getattr(self, name) for name in _ARRAYS} | {"facts": np.array(json.dumps(facts))}
+        if self.energy is not None:
+            arrays["energy"] = self.energy
+        aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+        try:
+            with aside.open("wb") as file:
+                np.savez_compressed(file, allow_pickle=False, **arrays)
+            aside.replace(path)
+        finally:
+            aside.unlink(missing_ok=True)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Participation:
+        """Read what `save` wrote; a file of another kind is refused by name, and nothing in it is executed."""
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+            facts = json.loads(str(arrays.pop("facts")))
+            if facts["format"] != _FORMAT:
+                raise ValueError(f"format {facts['format']}, this version reads {_FORMAT}")
+            loaded = Participation(
+                n_clients=facts["n_clients"],
+                totals=EnergyTotals(**facts["totals"]),
+                sustainable=facts["sustainable"],
+                policy=facts["policy"],
+                seed=facts["seed"],
+                **arrays,
+            )
+            _check_consistent(loaded)
+        except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{path} is not a participation file: {error}") from error
+        return loaded
+
+
+def _check_consistent(loaded: Participation) -> None:
+    offsets, indices = loaded.offsets, loaded.indices
+    if offsets[0] != 0 or offsets[-1] != indices.size or (np.diff(offsets) < 0).any():
+        raise ValueError("offsets do not fit the indices")
+    if indices.size and (indices.min() < 0 or indices.max() >= loaded.n_clients):
+        raise ValueError("indices name clients that do not exist")
+    if loaded.final_energy.shape != (loaded.n_clients,):
+        raise ValueError("final_energy does not fit the clients")

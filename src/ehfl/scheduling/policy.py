@@ -1,0 +1,68 @@
+"""What a scheduler must offer, and what it is told when it breaks the rules."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ehfl.energy.harvest import IntArray
+from ehfl.randomness import TILE
+from ehfl.scheduling.view import View
+
+
+class Policy(Protocol):
+    """A scheduler: picks the participants of a round from what it sees. One method is all it takes.
+
+    A policy may set `mains_powered = True`: its participants then pay nothing from their batteries.
+    """
+
+    def select(self, view: View) -> IntArray:
+        """Return the clients that take part, each once and each with energy >= cost, in any order."""
+        ...
+
+
+class PolicyError(ValueError):
+    """A policy picked participants that the rules do not allow; `rule` says which one, for grouping."""
+
+    def __init__(self, rule: str, message: str) -> None:
+        super().__init__(message)
+        self.rule = rule
+
+
+def is_mains_powered(policy: Policy) -> bool:
+    """Return whether participants draw from the mains instead of their batteries."""
+    return bool(getattr(policy, "mains_powered", False))
+
+
+def admitted(picked: IntArray, n_clients: int, t: int) -> NDArray[np.int32]:
+    """Return the picked clients, sorted, or raise PolicyError if they are not distinct clients of the fleet."""
+    clients = np.asarray(picked)
+    if clients.ndim != 1 or (clients.size and clients.dtype.kind not in "iu"):
+        given = f"{clients.dtype} of shape {clients.shape}"
+        raise PolicyError("type", f"must return a list of client numbers: round {t}, got {given}")
+    if not _ascend(clients):
+        clients = np.sort(clients)
+        repeated = clients[1:][clients[1:] == clients[:-1]]
+        if repeated.size:
+            raise PolicyError("twice", f"picks a client twice: round {t}, client {repeated[0]}")
+    if clients.size and (clients[0] < 0 or clients[-1] >= n_clients):
+        stranger = clients[0] if clients[0] < 0 else clients[-1]
+        detail = f"round {t}, client {stranger} was picked and clients are 0 to {n_clients - 1}"
+        raise PolicyError("stranger", f"picks a client that does not exist: {detail}")
+    return clients.astype(np.int32, copy=False)
+
+
+def unpaid(client: int, level: int, cost: int, t: int) -> PolicyError:
+    """Return the error for a client that was picked but cannot pay."""
+    detail = f"round {t}, client {client} was picked with {level} units and a round costs {cost}"
+    return PolicyError("energy", f"spends energy that is not there: {detail}")
+
+
+def _ascend(clients: IntArray) -> bool:
+    if clients.size <= TILE:
+        return bool((clients[1:] > clients[:-1]).all())
+    from ehfl.scheduling import kernels
+
+    return bool(kernels.ascend(clients))

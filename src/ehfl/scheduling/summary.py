@@ -1,0 +1,80 @@
+"""A participation in figures."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ehfl.energy.harvest import IntArray
+from ehfl.validation import whole_number
+
+if TYPE_CHECKING:
+    from ehfl.scheduling.participation import Participation
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a scheduler made of a fleet's energy; n_t is the number of participants of round t."""
+
+    policy: str
+    clients: int
+    rounds: int
+    target: int  # what shortfall is measured against [clients per round]
+    mean: float  # of n_t
+    std: float  # of n_t over the rounds (divided by T)
+    min: int
+    max: int
+    empty_rounds: int  # rounds with n_t = 0
+    on_target: float  # share of rounds with n_t >= target
+    shortfall: float  # mean of max(target - n_t, 0) [clients per round]
+    waste: float  # share of the harvest that found the battery full
+    used: float  # share of all energy (initial and harvested) spent on rounds
+    fairness: float  # Jain's index of turns per client: 1 when all are equal, 1/M when one takes all
+
+    def as_dict(self) -> dict[str, str | int | float]:
+        """Return the figures by name, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        rows = {name: f"{value:.4g}" if isinstance(value, float) else value for name, value in self.as_dict().items()}
+        return "\n".join(f"{name.replace('_', ' '):<13} {value}" for name, value in rows.items())
+
+
+def summarise(played: Participation, target: int | None = None) -> Summary:
+    """Return the figures; `target` defaults to what the fleet's harvest can sustain."""
+    counts, totals = played.counts, played.totals
+    if target is None:
+        target = played.sustainable
+    whole_number("target", target, low=1, high=played.n_clients)
+    supply = totals.initial + totals.harvested
+    return Summary(
+        policy=played.policy,
+        clients=played.n_clients,
+        rounds=played.rounds,
+        target=target,
+        mean=float(counts.mean()),
+        std=float(counts.std()),
+        min=int(counts.min()),
+        max=int(counts.max()),
+        empty_rounds=int((counts == 0).sum()),
+        on_target=float((counts >= target).mean()),
+        shortfall=float(np.maximum(target - counts, 0).mean()),
+        waste=totals.wasted / totals.harvested if totals.harvested else 0.0,
+        used=totals.spent / supply if supply else 0.0,
+        fairness=jain(played.turns()),
+    )
+
+
+def jain(shares: IntArray) -> float:
+    """Return Jain's fairness index (sum x)^2 / (n sum x^2), in [1/n, 1]; 1 where nobody has anything.
+
+    R. Jain, D. Chiu and W. Hawe, DEC Research Report TR-301, 1984.
+
+    >>> jain(np.array([1, 1, 1, 1])), jain(np.array([4, 0, 0, 0]))
+    (1.0, 0.25)
+    """
+    shares = shares.astype(np.float64)
+    squares = float(shares @ shares)
+    return float(shares.sum()) ** 2 / (shares.size * squares) if squares else 1.0

@@ -1,0 +1,33 @@
+"""One way to refuse bad input: name the argument, what is allowed, what was given."""
+
+from __future__ import annotations
+
+import operator
+from typing import SupportsIndex
+
+
+class InvalidValue(ValueError):
+    """An argument outside its range; `name` lets the command line point at its own option."""
+
+    def __init__(self, name: str, allowed: str, given: object) -> None:
+        super().__init__(f"{name} must be {allowed}, got {given}")
+        self.name = name
+        self.allowed = allowed
+        self.given = given
+
+
+def whole_number(name: str, value: SupportsIndex, *, low: int, high: int | None = None) -> int:
+    """Return the value as an int in [low, high].
+
+    >>> whole_number("rounds", 0, low=1)
+    Traceback (most recent call last):
+    ehfl.validation.InvalidValue: rounds must be a whole number >= 1, got 0
+    """
+    allowed = f"a whole number >= {low}" if high is None else f"a whole number in [{low}, {high}]"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InvalidValue(name, allowed, repr(value)) from None
+    if isinstance(value, bool) or number < low or (high is not None and number > high):
+        raise InvalidValue(name, allowed, value)
+    return number
