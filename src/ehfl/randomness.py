@@ -98,7 +98,8 @@ def _halves(seed: int, purpose: Purpose, rounds: range, clients: range, which: i
     zero = np.zeros_like(block)
     round_ = np.asarray(rounds, dtype=np.uint64)[:, None]
     counter = np.broadcast_arrays(block, zero + np.uint64(purpose), round_, zero + np.uint64(which))
-    drawn = np.stack(philox(*counter, *_key(seed)))  # (4, n_rounds, n_clients)
+    c0, c1, c2, c3 = counter
+    drawn = np.stack(philox(c0, c1, c2, c3, *_key(seed)))  # (4, n_rounds, n_clients)
     word = np.take_along_axis(drawn, (group % np.uint64(4)).astype(np.intp)[None, None, :], axis=0)[0]
     half: NDArray[np.uint32] = (word >> (odd * np.uint64(16)) & np.uint64(0xFFFF)).astype(np.uint32)
     return half

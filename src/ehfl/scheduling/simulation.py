@@ -32,7 +32,7 @@ def simulate(
     >>> from ehfl import Bernoulli, Myopic
     >>> played = simulate(Fleet(clients=10, harvest=Bernoulli(rate=0.5)), Myopic(target=5), rounds=1000, seed=0)
     >>> played.counts[:6].tolist()
-    [0, 4, 3, 5, 5, 5]
+    [0, 4, 3, 5, 4, 5]
     """
     recorder = _Recorder(fleet if record_energy else None)
     outcome = recorder.follow(play(fleet, policy, rounds, seed, threads=threads))
