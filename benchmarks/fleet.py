@@ -3,20 +3,22 @@
     make bench                      or  python benchmarks/fleet.py [--clients 1e6 ...] [--repeats 5]
 
 Both play Myopic with target = clients / 2 and a Bernoulli harvest of rate 0.5 into an infinite battery, break ties at
-random and keep every round's participants. They take turns, several times, and the medians are compared: these machines
-are noisy, so only the ratio means something. "empty" starts with nothing in the batteries, "stocked" with three units
-each, where every round has ties to break. Memory is what the round loop adds per client, above what it returns.
+random and keep every round's participants; "loop" is ehfl without the keeping. They take turns, several times, and the
+medians are compared: these machines are noisy, so only the ratio means something. "empty" starts with nothing in the
+batteries, "stocked" with three units each, where every round has ties to break. Memory is what the round loop adds per
+client, in a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
 import statistics
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,14 +50,18 @@ def seconds(task: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def compare(clients: int, rounds: int, initial: int, repeats: int) -> tuple[float, float]:
-    """Return the median seconds of (plain NumPy, ehfl), taken in turns after one unmeasured turn each."""
+def compare(clients: int, rounds: int, initial: int, repeats: int) -> tuple[float, float, float]:
+    """Return ns per client and round of (plain NumPy, ehfl, ehfl's loop): medians of turns, the first not counted."""
     fleet = Fleet(clients=clients, harvest=Bernoulli(0.5), initial=initial)
-    theirs, ours = [], []
+    policy = Myopic(clients // 2)
+    turns = []
     for _ in range(repeats + 1):
-        theirs.append(seconds(lambda: plain_numpy(clients, rounds, initial)))
-        ours.append(seconds(lambda: simulate(fleet, Myopic(clients // 2), rounds)))
-    return statistics.median(theirs[1:]), statistics.median(ours[1:])
+        theirs = seconds(lambda: plain_numpy(clients, rounds, initial))
+        ours = seconds(lambda: simulate(fleet, policy, rounds))
+        loop = seconds(lambda: deque(play(fleet, policy, rounds), maxlen=0))
+        turns.append((theirs, ours, loop))
+    theirs, ours, loop = (statistics.median(turn) / rounds / clients * 1e9 for turn in zip(*turns[1:], strict=True))
+    return theirs, ours, loop
 
 
 def bytes_per_client(clients: int) -> float:
@@ -68,11 +74,18 @@ def bytes_per_client(clients: int) -> float:
 def peak(clients: int) -> float:
     for _ in play(Fleet(clients=10_000, harvest=Bernoulli(0.5), initial=3), Myopic(5000), rounds=3):
         pass  # numba and its kernels are loaded before the measurement starts
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
+    before = resident("VmRSS")
     fleet = Fleet(clients=clients, harvest=Bernoulli(0.5), initial=3)
     for _ in play(fleet, Myopic(clients // 2), rounds=4):
         pass
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / clients
+    return (resident("VmHWM") - before) / clients
+
+
+def resident(field: str) -> int:
+    """Return a figure of Linux's account of this process [bytes]."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split(f"{field}:")[1].split()[0]) * 1024
 
 
 def main() -> None:
@@ -86,14 +99,15 @@ def main() -> None:
     for policy in (Myopic(5), Greedy()):
         took = min(seconds(lambda: simulate(small, policy, 1000)) for _ in range(5))  # noqa: B023
         print(f"{type(policy).__name__} {took * 1e3:.0f} ms   ", end="")
-    print(f"\n\n{'clients':>10} {'start':>8} {'NumPy':>9} {'ehfl':>9}   ns per client and round   ratio")
+    print("\n\n   clients    start    NumPy     ehfl   ratio     loop   [ns per client and round]")
     flat = {}
     for clients in map(int, options.clients):
         rounds = max(4, min(100, 10**8 // clients))
         for name, initial in STARTS.items():
-            theirs, ours = (s / rounds / clients * 1e9 for s in compare(clients, rounds, initial, options.repeats))
+            theirs, ours, loop = compare(clients, rounds, initial, options.repeats)
             flat[clients, name] = ours
-            print(f"{clients:>10,} {name:>8} {theirs:>9.2f} {ours:>9.2f} {theirs / ours:>31.1f}x", flush=True)
+            line = f"{clients:>10,} {name:>8} {theirs:>8.2f} {ours:>8.2f} {theirs / ours:>6.1f}x {loop:>8.2f}"
+            print(line, flush=True)
     for name in STARTS:
         if {(10**6, name), (10**7, name)} <= flat.keys():
             print(f"cost per client from 10^6 to 10^7, {name}: {flat[10**7, name] / flat[10**6, name]:.2f}x")

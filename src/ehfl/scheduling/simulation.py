@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,17 +24,19 @@ def simulate(
     *,
     record_energy: bool = False,
     threads: int | None = None,
+    on_round: Callable[[int], None] | None = None,
 ) -> Participation:
     """Play all rounds and return who took part in each; equal arguments, equal results, for any number of threads.
 
-    Every policy meets the same harvest for the same seed. `record_energy` keeps E_i(t) of every round and client.
+    Every policy meets the same harvest for the same seed. `record_energy` keeps E_i(t) of every round and client;
+    `on_round` is called with each round's index once it has been played.
 
     >>> from ehfl import Bernoulli, Myopic
     >>> played = simulate(Fleet(clients=10, harvest=Bernoulli(rate=0.5)), Myopic(target=5), rounds=1000, seed=0)
     >>> played.counts[:6].tolist()
     [0, 4, 3, 5, 4, 5]
     """
-    recorder = _Recorder(fleet if record_energy else None)
+    recorder = _Recorder(fleet if record_energy else None, on_round)
     outcome = recorder.follow(play(fleet, policy, rounds, seed, threads=threads))
     final = outcome.final_energy
     return Participation(
@@ -62,7 +64,8 @@ class _Recorder:
 
     _BLOCK = 2**26  # clients; memory that is not written to is not taken
 
-    def __init__(self, recorded: Fleet | None) -> None:
+    def __init__(self, recorded: Fleet | None, on_round: Callable[[int], None] | None) -> None:
+        self._on_round = on_round
         self._levels = None if recorded is None else [recorded.start()]
         self._ends = [0]
         self._blocks: list[NDArray[np.int32]] = []
@@ -78,6 +81,8 @@ class _Recorder:
             self._keep(played.clients)
             if self._levels is not None:
                 self._levels.append(played.energy.copy())
+            if self._on_round is not None:
+                self._on_round(played.index)
 
     def _keep(self, clients: NDArray[np.int32]) -> None:
         if not self._blocks or self._filled + clients.size > self._blocks[-1].size:

@@ -1,0 +1,5 @@
+"""`python -m ehfl` is `ehfl`."""
+
+from ehfl.cli import main
+
+main()

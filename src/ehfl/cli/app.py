@@ -1,0 +1,61 @@
+"""The application: its commands, and how errors reach the user."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+import ehfl
+from ehfl.cli.simulate import HELP, simulate
+from ehfl.validation import InvalidValue
+
+# Typer brings click along inside itself or beside it; either way this is the root of all usage errors.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[2]
+
+app = typer.Typer(
+    name="ehfl",
+    help="Federated learning on harvested energy: simulate, schedule, bound, train and plan.",
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(help=HELP)(simulate)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ehfl {ehfl.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; exit code 0, or 2 with one line on standard error for bad input."""
+    try:
+        code = app(arguments, standalone_mode=False)
+    except _UsageError as error:
+        _stop(error.format_message() if hasattr(error, "format_message") else str(error))
+    except InvalidValue as error:
+        _stop(f"--{error.name.replace('_', '-')} must be {error.allowed}, got {error.given}")
+    except (ValueError, OSError, OverflowError) as error:
+        _stop(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        sys.exit(130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _stop(message: str) -> None:
+    typer.echo(f"ehfl: error: {' '.join(message.split())}", err=True)
+    sys.exit(2)

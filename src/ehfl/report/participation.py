@@ -1,0 +1,57 @@
+"""The number of participants over time, and how it is distributed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from ehfl.report import style
+from ehfl.scheduling import Participation
+
+_WINDOW = 25  # rounds of the moving mean
+_BINS = 40
+
+
+def draw_participation(played: Mapping[str, Participation], path: Path, *, target: int | None = None) -> None:
+    """Draw n_t over the rounds (left) and its histogram (right), one row a scheduler, on one scale."""
+    names = list(played)
+    figure = style.new_figure(7.2, 0.7 + 1.35 * len(names))
+    grid = figure.subplots(len(names), 2, sharey=True, sharex="col", width_ratios=(4, 1), squeeze=False)
+    colours = style.colours_of(names)
+    top = max(int(p.counts.max()) for p in played.values())
+    edges = _edges(top)
+    for (time, bars), name in zip(grid, names, strict=True):
+        counts = played[name].counts
+        _draw_time(time, counts, colours[name], name)
+        share = np.histogram(counts, edges)[0] / counts.size
+        bars.barh((edges[:-1] + edges[1:]) / 2, share, np.diff(edges) * 0.85, color=colours[name])
+        for axes in (time, bars):
+            style.tidy(axes)
+            if target is not None:
+                axes.axhline(target, color="black", linewidth=0.8, linestyle=(0, (4, 3)), zorder=3)
+    grid[0, 0].set_ylim(-0.03 * top - 0.5, top * 1.05 + 0.5)
+    grid[-1, 0].set_xlabel("round")
+    grid[-1, 1].set_xlabel("share of rounds")
+    grid[-1, 1].set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
+    figure.supylabel("participants $n_t$" + (f" (dashed: target {target:,})" if target else ""), fontsize=10)
+    style.save(figure, path)
+
+
+def _draw_time(axes: Axes, counts: NDArray[np.integer], colour: str, name: str) -> None:
+    axes.plot(counts, ".", markersize=2.5, color=colour, alpha=0.35, rasterized=counts.size > 10_000)
+    if counts.size >= 2 * _WINDOW:
+        mean = np.convolve(counts, np.full(_WINDOW, 1 / _WINDOW), mode="valid")
+        axes.plot(np.arange(mean.size) + _WINDOW // 2, mean, color=colour, linewidth=1.4)
+    label = f"{name}   mean {counts.mean():.4g}, std {counts.std():.2g}"
+    axes.set_title(label, fontsize=10, loc="left", color=colour)
+    axes.margins(x=0.01)
+
+
+def _edges(top: int) -> NDArray[np.float64]:
+    """Return bin edges around whole numbers 0..top, one number a bin while they are few."""
+    width = max(1, -(-(top + 1) // _BINS))
+    return np.arange(0, top + 1 + width, width, dtype=np.float64) - 0.5

@@ -1,0 +1,36 @@
+"""Tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from rich.table import Table
+
+from ehfl.scheduling import Summary
+
+_ROWS: dict[str, Callable[[Summary], str]] = {
+    "participants, mean": lambda s: f"{s.mean:,.2f}",
+    "  standard deviation": lambda s: f"{s.std:,.2f}",
+    "  lowest, highest": lambda s: f"{s.min:,} to {s.max:,}",
+    "empty rounds": lambda s: f"{s.empty_rounds:,}",
+    "rounds on target": lambda s: f"{s.on_target:.1%}",
+    "clients short a round": lambda s: f"{s.shortfall:,.2f}",
+    "energy spent": lambda s: f"{s.used:.1%}",
+    "harvest wasted": lambda s: f"{s.waste:.1%}",
+    "fairness (Jain)": lambda s: f"{s.fairness:.3f}",
+}
+
+
+def summary_table(summaries: Mapping[str, Summary], title: str) -> Table:
+    """Return schedulers side by side, one a column, a figure a row; fits 80 columns for up to five."""
+    target = next(iter(summaries.values())).target
+    table = Table(
+        title=title, title_justify="left", title_style="bold", caption_justify="left", box=None, pad_edge=False
+    )
+    table.caption = f"target: {target:,} clients a round"
+    table.add_column("")
+    for name in summaries:
+        table.add_column(name, justify="right")
+    for label, value in _ROWS.items():
+        table.add_row(label, *(value(summary) for summary in summaries.values()))
+    return table

@@ -1,0 +1,172 @@
+"""The command line, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ehfl import Bernoulli, Fleet, Myopic, Participation, simulate
+from ehfl.cli import main
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(list(arguments))
+    assert isinstance(stop.value.code, int)
+    return stop.value.code
+
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_simulate_prints_schedulers_side_by_side_within_80_columns(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    names = ["myopic", "greedy", "round-robin", "uniform-random", "always-on"]
+
+    assert run("simulate", "--rounds", "50", *(word for name in names for word in ("-s", name))) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == names
+    assert max(map(len, lines)) <= 80
+
+
+def test_json_holds_what_python_gives(capsys: Capture) -> None:
+    options = [
+        "--clients",
+        "10",
+        "--rate",
+        "0.5",
+        "--capacity",
+        "inf",
+        "--target",
+        "5",
+        "--rounds",
+        "100",
+        "--seed",
+        "3",
+    ]
+    assert run("simulate", *options, "--scheduler", "myopic", "--json") == 0
+
+    told = json.loads(capsys.readouterr().out)["schedulers"]["myopic"]
+    played = simulate(Fleet(clients=10, harvest=Bernoulli(0.5)), Myopic(target=5), rounds=100, seed=3)
+    assert told["counts"] == played.counts.tolist()
+    assert {name: told[name] for name in played.summary().as_dict()} == played.summary().as_dict()
+
+
+def test_a_rate_per_client_comes_as_a_list_or_from_a_file(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "rates.txt"
+    file.write_text("0.2 0.4  # two in the shade\n0.9\n")
+
+    outputs = []
+    for given in ("0.2,0.4,0.9", str(file)):
+        assert run("simulate", "--rate", given, "--rounds", "60", "--json") == 0
+        outputs.append(capsys.readouterr().out)
+
+    assert outputs[0] == outputs[1]
+    assert json.loads(outputs[0])["fleet"]["clients"] == 3
+
+
+def test_figure_and_saved_participations_are_written(tmp_path: Path, capsys: Capture) -> None:
+    figure = tmp_path / "n.png"
+
+    code = run(
+        "simulate", "-s", "myopic", "-s", "round-robin:1", "--figure", str(figure), "--save", str(tmp_path / "p")
+    )
+
+    assert code == 0
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert {path.name for path in tmp_path.iterdir()} == {"n.png", "p"}
+    assert Participation.load(tmp_path / "p" / "round-robin-1.npz").policy == "RoundRobin(per_round=1)"
+
+
+BAD = {
+    "--rate 1.5": "--rate must be in [0, 1], got 1.5",
+    "--rate 0.1,nan": "got nan for client 1",
+    "--rate -0.1": "--rate must be in [0, 1], got -0.1",
+    "--rate 0.1,0.2 --clients 3": "one per client (3), got a list of 2",
+    "--rate missing.txt": "got missing.txt (No such file or directory)",
+    "--rate words.txt": "got words.txt",
+    "--capacity -1": "--capacity must be inf or a whole number in [0, 2147483647], got -1",
+    "--capacity nan": "got nan",
+    "--capacity 1.5": "got 1.5",
+    "--capacity lots": "got lots",
+    "--capacity 2 --initial 3": "--initial must be at least 0 and at most the capacity 2, got 3",
+    "--initial -1": "got -1",
+    "--target 11": "--target must be auto or a whole number in [1, 10] (the clients), got 11",
+    "--target 0": "got 0",
+    "--rounds 0": "--rounds must be a whole number in [1, 2147483647], got 0",
+    "--rounds many": "must be a whole number, got many",
+    "--clients 0": "--clients must be a whole number in [1, 2147483647], got 0",
+    "--seed -1": "--seed must be a whole number",
+    "--scheduler myopik": "did you mean myopic?",
+    "--scheduler nowhere:Policy": "No module named 'nowhere'",
+    "--scheduler round-robin:11": "--scheduler must be given a width in [1, 10] (the clients), got round-robin:11",
+    "--figure nowhere/n.png": "--figure must be in a folder that exists",
+    "--figure n.txt": "--figure must be a file name that ends in .png, .svg, .pdf, got n.txt",
+    "--save nowhere/deeper": "--save must be in a folder that exists",
+    "--clients 5000 --rounds 1 --threads 100000": "--threads must be a whole number in [1, ",
+    "--wrong": "No such option: --wrong",
+}
+
+
+@pytest.mark.parametrize("options", BAD)
+def test_bad_input_is_one_line_exit_code_2_and_nothing_written(
+    options: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("words.txt").write_text("half\n")
+
+    assert run("simulate", *options.split()) == 2
+
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1 and told.err.startswith("ehfl: error: ")
+    assert BAD[options] in told.err
+    assert [path.name for path in tmp_path.iterdir()] == ["words.txt"]
+
+
+def test_an_unreadable_file_is_named(tmp_path: Path, capsys: Capture) -> None:
+    assert run("simulate", "--rate", str(tmp_path)) == 2
+
+    assert str(tmp_path) in capsys.readouterr().err
+
+
+def test_a_policy_of_the_users_own_runs_by_its_import_path(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\nclass Nobody:\n    def select(self, view):\n        return np.array([], dtype=int)\n"
+    )
+    command = [sys.executable, "-m", "ehfl", "simulate", "-s", "mine:Nobody", "--rounds", "5", "--json"]
+
+    out = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+
+    assert json.loads(out.stdout)["schedulers"]["mine:Nobody"]["empty_rounds"] == 5
+
+
+def test_a_policy_that_breaks_the_rules_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    (tmp_path / "rule_breaker.py").write_text(
+        "import numpy as np\nclass Everyone:\n    def select(self, view):\n        return np.arange(view.energy.size)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert run("simulate", "-s", "rule_breaker:Everyone") == 2
+
+    assert "spends energy that is not there: round 0" in capsys.readouterr().err
+
+
+def test_help_has_examples_and_no_command_shows_help(capsys: Capture) -> None:
+    assert run("simulate", "--help") == 0
+    assert "\n    ehfl simulate --rate 0.1,0.5,0.9 --rounds 200 --json\n" in capsys.readouterr().out
+
+    assert run() == 0
+    assert "simulate" in capsys.readouterr().out
+
+    assert run("--version") == 0
+    assert capsys.readouterr().out.startswith("ehfl ")
