@@ -1,9 +1,11 @@
-"""From the text of an option to a value."""
+"""From the texts of options to values."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import typer
 
@@ -12,6 +14,36 @@ from ehfl.validation import InvalidValue
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from ehfl import Fleet, Policy
+
+SCHEDULERS = ["myopic", "round-robin", "greedy"]  # the paper's
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A fleet and the schedulers to play it under."""
+
+    fleet: Fleet
+    policies: dict[str, Policy]
+    target: int  # clients wanted a round
+
+
+def read_setting(
+    clients: int | None, rate: str, capacity: str, initial: int, schedulers: list[str] | None, target: str
+) -> Setting:
+    """Return the fleet and policies that the options describe; a list of rates also says how many clients there are."""
+    from ehfl import Bernoulli, Fleet, make_policy
+
+    rates = read_rates(rate)
+    n_clients = (rates.size if rates.ndim else 10) if clients is None else clients
+    fleet = Fleet(n_clients, Bernoulli(rates), capacity=_read_capacity(capacity), initial=initial)
+    width = _read_target(target, n_clients)
+    names = schedulers or SCHEDULERS
+    for name in names:
+        _check_width(name, n_clients)
+    policies = {name: make_policy(name, width) for name in names}
+    return Setting(fleet, policies, fleet.sustainable if width == "auto" else width)
 
 
 def whole(text: str | int) -> int:
@@ -55,3 +87,25 @@ def _numbers(text: str) -> list[float]:
     if not numbers:
         raise ValueError("no numbers")
     return numbers
+
+
+def _read_capacity(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise InvalidValue("capacity", "inf or a whole number of units", text) from None
+    return int(value) if math.isfinite(value) and value == int(value) else value
+
+
+def _read_target(text: str, n_clients: int) -> int | Literal["auto"]:
+    if text == "auto":
+        return "auto"
+    if not text.isdigit() or not 1 <= int(text) <= n_clients:
+        raise InvalidValue("target", f"auto or a whole number in [1, {n_clients}] (the clients)", text)
+    return int(text)
+
+
+def _check_width(name: str, n_clients: int) -> None:
+    width = name.partition(":")[2]
+    if width.isdigit() and not 1 <= int(width) <= n_clients:
+        raise InvalidValue("scheduler", f"given a width in [1, {n_clients}] (the clients)", name)

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
 
-from ehfl.cli.output import check_writable
-from ehfl.cli.parsing import read_rates, whole
-from ehfl.validation import InvalidValue
+from ehfl.cli.options import AsJson, Capacity, Clients, Initial, Rate, Rounds, Scheduler, Seed, Target
+from ehfl.cli.output import FIGURES, check_writable, progress
+from ehfl.cli.parsing import read_setting, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ehfl import Fleet, Participation
-
-_SCHEDULERS = ["myopic", "round-robin", "greedy"]
-_FIGURES = (".png", ".svg", ".pdf")
-
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Play a fleet under one or more schedulers and compare who takes part.
@@ -41,99 +33,39 @@ Examples:
 
 
 def simulate(
-    clients: Annotated[
-        int | None, Option("--clients", "-n", metavar="N", parser=whole, help="Clients in the fleet [10].")
-    ] = None,
-    rate: Annotated[
-        str,
-        Option(metavar="RATE", help="Chance of a unit per client and round: a number, a list 0.1,0.9 or a file."),
-    ] = "0.5",
-    capacity: Annotated[str, Option(metavar="UNITS", help="What a battery holds, or inf.")] = "inf",
-    initial: Annotated[int, Option(metavar="UNITS", parser=whole, help="What a battery holds at the start.")] = 0,
-    scheduler: Annotated[
-        list[str] | None,
-        Option(
-            "--scheduler",
-            "-s",
-            metavar="NAME",
-            help="myopic, greedy, round-robin, uniform-random, always-on, or package.module:Class. Repeat to compare; "
-            "a width of its own is written round-robin:1. [myopic, round-robin, greedy]",
-        ),
-    ] = None,
-    target: Annotated[str, Option(metavar="N", help="Clients wanted a round; auto is what is sustainable.")] = "auto",
-    rounds: Annotated[int, Option("--rounds", "-t", metavar="T", parser=whole, help="Rounds to play.")] = 1000,
-    seed: Annotated[int, Option(metavar="SEED", parser=whole, help="Seed of the weather and the tie-breaks.")] = 0,
+    clients: Clients = None,
+    rate: Rate = "0.5",
+    capacity: Capacity = "inf",
+    initial: Initial = 0,
+    scheduler: Scheduler = None,
+    target: Target = "auto",
+    rounds: Rounds = 1000,
+    seed: Seed = 0,
     threads: Annotated[
         int | None, Option(metavar="N", parser=whole, help="Threads for large fleets [all cores].")
     ] = None,
-    as_json: Annotated[bool, Option("--json", help="Print JSON instead of a table.")] = False,
+    as_json: AsJson = False,
     figure: Annotated[Path | None, Option(metavar="FILE", help="Draw n_t here: .png, .svg or .pdf.")] = None,
     save: Annotated[Path | None, Option(metavar="FOLDER", help="Save each participation here, as npz.")] = None,
 ) -> None:
     """Play a fleet under one or more schedulers and compare who takes part."""
-    from ehfl import Bernoulli, Fleet, make_policy
     from ehfl import simulate as play_all
 
-    rates = read_rates(rate)
-    n_clients = (rates.size if rates.ndim else 10) if clients is None else clients
-    fleet = Fleet(n_clients, Bernoulli(rates), capacity=_read_capacity(capacity), initial=initial)
-    width = _read_target(target, n_clients)
-    names = scheduler or _SCHEDULERS
-    _check_widths(names, n_clients)
-    policies = {name: make_policy(name, width) for name in names}
+    setting = read_setting(clients, rate, capacity, initial, scheduler, target)
     if figure is not None:
-        check_writable("figure", figure, _FIGURES)
+        check_writable("figure", figure, FIGURES)
     if save is not None:
         check_writable("save", save / "x.npz" if save.is_dir() else save)
 
     played: dict[str, Participation] = {}
-    with _progress(len(policies) * rounds) as advance:
-        for name, policy in policies.items():
-            played[name] = play_all(fleet, policy, rounds, seed, threads=threads, on_round=advance)
-    goal = fleet.sustainable if width == "auto" else width
+    with progress("playing", len(setting.policies) * rounds) as advance:
+        for name, policy in setting.policies.items():
+            played[name] = play_all(setting.fleet, policy, rounds, seed, threads=threads, on_round=advance)
     if as_json:
-        typer.echo(json.dumps(_as_json(fleet, seed, goal, played)))
+        typer.echo(json.dumps(_as_json(setting.fleet, seed, setting.target, played)))
     else:
-        _print_table(fleet, seed, goal, played)
-    _write(played, goal, figure, save)
-
-
-def _read_capacity(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise InvalidValue("capacity", "inf or a whole number of units", text) from None
-    return int(value) if math.isfinite(value) and value == int(value) else value
-
-
-def _read_target(text: str, n_clients: int) -> int | Literal["auto"]:
-    if text == "auto":
-        return "auto"
-    if not text.isdigit() or not 1 <= int(text) <= n_clients:
-        raise InvalidValue("target", f"auto or a whole number in [1, {n_clients}] (the clients)", text)
-    return int(text)
-
-
-def _check_widths(names: Iterable[str], n_clients: int) -> None:
-    for name in names:
-        width = name.partition(":")[2]
-        if width.isdigit() and not 1 <= int(width) <= n_clients:
-            raise InvalidValue("scheduler", f"given a width in [1, {n_clients}] (the clients)", name)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None] | None]:
-    """Show a bar on a terminal's standard error once the work has taken a second; nothing elsewhere."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    with Progress(console=console, transient=True, refresh_per_second=5) as bar:
-        task = bar.add_task("playing", total=total)
-        yield lambda _: bar.advance(task)
+        _print_table(setting.fleet, seed, setting.target, played)
+    _write(played, setting.target, figure, save)
 
 
 def _as_json(fleet: Fleet, seed: int, goal: int, played: dict[str, Participation]) -> dict[str, Any]:
