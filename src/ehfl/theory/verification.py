@@ -1,0 +1,101 @@
+"""Bounds against measurement: local SGD on problems whose constants are known, many seeds at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ehfl.randomness import Purpose, generator
+from ehfl.theory.bounds import Constants, FloatArray, bound, weights
+from ehfl.theory.optimal import RULES, best_along
+from ehfl.theory.problems import KnownProblem, Quadratic, Wells
+
+_NORMAL_975 = 1.959963984540054  # quantile of the 95 % interval
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """One experiment beside its bound."""
+
+    problem: str
+    scheduler: str
+    rule: str
+    local_steps: int
+    bound: float
+    measured: float  # mean over seeds of sum_t w_t |grad f(x_t)|^2 / sum_t w_t
+    margin: float  # half width of the 95 % interval of that mean
+
+    @property
+    def holds(self) -> bool:
+        """Whether the measurement is compatible with the bound (within its interval)."""
+        return self.measured - self.margin <= self.bound
+
+
+def known_problems(dimension: int = 20) -> dict[str, KnownProblem]:
+    """Return the problems that bounds are tried on: a bowl, and wells that are not convex; curvatures 0.1 to 1."""
+    curvature = np.geomspace(0.1, 1.0, dimension)
+    return {"quadratic": Quadratic(curvature, variance=4.0), "wells": Wells(curvature, variance=4.0)}
+
+
+def verify(
+    counts: Mapping[str, ArrayLike],
+    *,
+    problems: Mapping[str, KnownProblem] | None = None,
+    local_steps: tuple[int, ...] = (1, 5),
+    seeds: int = 200,
+    seed: int = 0,
+) -> Iterator[Verified]:
+    """Yield one experiment per problem, K, rule and scheduler; `counts` holds n_t by scheduler.
+
+    Step sizes are the best of each rule for the realised bound, x_0 is one unit from the minimiser in each coordinate,
+    gradient noise is Gaussian with the stated variance.
+    """
+    for problem_name, problem in (known_problems() if problems is None else problems).items():
+        start = problem.centre + 1.0
+        gap = float(problem.loss(start)) - problem.minimum
+        constants = Constants(problem.smoothness, problem.variance, gap)
+        for K in local_steps:
+            for rule in RULES:
+                for number, (scheduler, n_t) in enumerate(counts.items()):
+                    etas = best_along(rule, n_t, K, constants)
+                    rng = generator(seed, Purpose.BATCHES, client=number, round_=K)
+                    squares = gradient_squares(problem, start, np.asarray(n_t), etas, K, seeds, rng)
+                    w_t = weights(np.asarray(n_t, dtype=np.float64), etas, K, constants.smoothness)
+                    runs = w_t @ squares / w_t.sum()  # (n_seeds,)
+                    margin = _NORMAL_975 * float(runs.std(ddof=1)) / math.sqrt(seeds)
+                    limit = bound(
+                        n_t, etas, local_steps=K, smoothness=constants.smoothness, variance=constants.variance, gap=gap
+                    )
+                    yield Verified(problem_name, scheduler, rule, K, limit, float(runs.mean()), margin)
+
+
+def gradient_squares(
+    problem: KnownProblem,
+    start: FloatArray,
+    n_t: ArrayLike,
+    eta_t: FloatArray,
+    local_steps: int,
+    seeds: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return |grad f(x_t)|^2 along local SGD (paper, eq. 1), shape (n_rounds, n_seeds)."""
+    scale = math.sqrt(problem.variance / problem.dimension)  # of the noise in each coordinate
+    x = np.tile(start, (seeds, 1))  # (n_seeds, dimension)
+    squares = np.empty((eta_t.size, seeds))
+    for t, (n, eta) in enumerate(zip(np.asarray(n_t).tolist(), eta_t.tolist(), strict=True)):
+        gradient = problem.gradient(x)
+        squares[t] = (gradient**2).sum(axis=1)
+        if n == 0:
+            continue
+        if local_steps == 1:  # the mean of n independent Gaussians is one Gaussian
+            x = x - eta * (gradient + scale / math.sqrt(n) * rng.standard_normal(x.shape))
+            continue
+        local = np.repeat(x[:, None, :], n, axis=1)  # (n_seeds, n, dimension)
+        for _ in range(local_steps):
+            local -= eta * (problem.gradient(local) + scale * rng.standard_normal(local.shape))
+        x = local.mean(axis=1)
+    return squares

@@ -1,0 +1,192 @@
+"""The bounds: values by hand, the errata shown, the corrected forms holding."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ehfl import Bernoulli, Fleet, Greedy, Myopic, RoundRobin, simulate
+from ehfl.randomness import Purpose, generator
+from ehfl.theory import Constants, Extremes, Quadratic, bound, largest_eta, largest_step, theorem1, theorem2
+from ehfl.theory.step_sizes import theorem
+from ehfl.theory.verification import gradient_squares
+
+UNIT = Constants(smoothness=1.0, variance=1.0, gap=1.0)
+
+
+def realised(counts: object, etas: object, K: int = 1, constants: Constants = UNIT) -> float:
+    return bound(
+        np.asarray(counts),
+        np.asarray(etas),
+        local_steps=K,
+        smoothness=constants.smoothness,
+        variance=constants.variance,
+        gap=constants.gap,
+    )
+
+
+def test_realised_bound_for_one_local_step_by_hand() -> None:
+    # weights 0.5 - 0.125 = 0.375 and 0.25 - 0.03125 = 0.21875; noise 0.25 / (2 * 2) and 0.0625 / (2 * 1)
+    value = realised([2, 0, 1], [0.5, 0.9, 0.25])
+
+    assert value == pytest.approx((1 + 0.0625 + 0.03125) / (0.375 + 0.21875), rel=1e-14)
+
+
+def test_realised_bound_for_two_local_steps_by_hand() -> None:
+    # K = 2, eta = 1/16: weight 1/16 - 120/4096 = 17/512; noise 2/256/(2*4) * (1 + 8/7/16) + 10/4096
+    value = realised([4], [1 / 16], K=2)
+
+    assert value == pytest.approx((1 + 1 / 1024 * 15 / 14 + 10 / 4096) / (17 / 512), rel=1e-14)
+
+
+def test_theorem_1_by_hand() -> None:
+    extremes, constants = Extremes(n_min=4, n_max=9, rounds=100), Constants(smoothness=2.0, variance=3.0, gap=5.0)
+
+    assert theorem1(extremes, 0.5, constants) == pytest.approx((5 + 0.75) / (10 - 1), rel=1e-14)
+    assert theorem1(extremes, 0.5, constants, printed=True) == pytest.approx((5 + 3) / (10 - 1), rel=1e-14)
+
+
+def test_theorem_2_by_hand() -> None:
+    extremes, constants = Extremes(n_min=4, n_max=4, rounds=100), Constants(smoothness=1.0, variance=3.0, gap=5.0)
+    eta, K = 0.03, 2
+    below = 0.6 - math.sqrt(30) * 2 * 0.0009 * 4
+    drift = 5 * 2 * 3 * 0.03**3 * 8
+
+    corrected = (5 + 3 * 0.0009 * (1 + 8 / 7 * 0.03 * 0.2)) / below + drift / (10 * below)
+    printed = (5 + 3 * 0.0009) / below + drift / (0.6 - math.sqrt(30) * 2 * 0.0009 * 4 * 10)
+    assert theorem2(extremes, eta, K, constants) == pytest.approx(corrected, rel=1e-14)
+    assert theorem2(extremes, eta, K, constants, printed=True) == pytest.approx(printed, rel=1e-14)
+
+
+def test_erratum_1_the_printed_theorem_1_is_violated_and_the_corrected_one_is_tight() -> None:
+    # f = |x|^2 / 2 from its minimum with eta_t = 1/L: x_{t+1} is the mean noise, so E|grad|^2 = s2/n from round 1 on.
+    n, T, s2 = 5, 2000, 4.0
+    extremes, constants = Extremes(n, n, T), Constants(1.0, s2, gap=0.0)
+    eta = largest_eta(extremes, 1, 1.0)
+    problem = Quadratic(np.ones(10), variance=s2)
+    squares = gradient_squares(
+        problem, np.zeros(10), np.full(T, n), np.ones(T), 1, seeds=50, rng=generator(0, Purpose.BATCHES)
+    )
+
+    measured = squares.mean()
+    # |mean noise|^2 has variance 2 (s2/n)^2 / d; T * 50 independent values
+    tolerance = 5 * (s2 / n) * math.sqrt(2 / 10 / (T * 50))
+    assert measured == pytest.approx(s2 / n * (T - 1) / T, abs=tolerance)
+    assert theorem1(extremes, eta, constants, printed=True) < measured / 100
+    assert theorem1(extremes, eta, constants) == pytest.approx(s2 / n)
+
+
+@pytest.mark.parametrize("rounds", [10**3, 10**6, 10**9])
+def test_erratum_2_with_the_remarks_eta_the_noise_does_not_vanish(rounds: int) -> None:
+    extremes, constants = Extremes(n_min=2, n_max=8, rounds=rounds), Constants(3.0, 5.0, gap=0.0)
+    eta = largest_eta(extremes, 1, 3.0)
+
+    r = 2 / 8
+    assert theorem1(extremes, eta, constants) == pytest.approx(5 / (8 * (2 * math.sqrt(r) - r)))
+
+
+def test_errata_3_and_4_the_printed_theorem_2_is_void_where_the_corrected_one_holds() -> None:
+    extremes = Extremes(n_min=5, n_max=5, rounds=400)
+    tight, wide = (largest_eta(extremes, 5, 1.0, printed=printed) for printed in (True, False))
+
+    assert wide == pytest.approx(tight * math.sqrt(400))
+    assert theorem2(extremes, wide, 5, UNIT, printed=True) == math.inf
+    assert theorem2(extremes, wide, 5, UNIT) < math.inf
+    # and where both say something, the print is the looser: its last term lacks a factor of about sqrt(T)
+    assert theorem2(extremes, tight, 5, UNIT) < theorem2(extremes, tight, 5, UNIT, printed=True) * (1 + 1e-3)
+
+
+def test_erratum_5_the_papers_own_experiment_has_an_empty_first_round() -> None:
+    played = simulate(Fleet(clients=10, harvest=Bernoulli(0.5)), Myopic(), rounds=400, seed=0)
+    extremes = Extremes(int(played.counts.min()), int(played.counts.max()), 400)
+
+    assert extremes.n_min == 0
+    assert theorem1(extremes, 0.1, UNIT) == theorem1(extremes, 0.1, UNIT, printed=True) == math.inf
+    assert realised(played.counts, theorem(played.counts, 1.0)) < math.inf
+
+
+def test_erratum_6_noise_and_later_gradients_are_not_independent() -> None:
+    # f(x) = -x^2/2 from 0, n = 1, K = 2, noise of variance 1: g = xi_0 + xi_1 + eta xi_0 exactly.
+    eta = 1 / 16
+    second_moment = (1 + eta) ** 2 + 1
+    of_the_mean_gradient = eta**2
+
+    assert second_moment > 2 + of_the_mean_gradient  # (b4) claims equality
+    assert second_moment <= 2 * (1 + 8 / 7 * eta) + of_the_mean_gradient
+
+
+@pytest.mark.parametrize("K", [1, 5])
+def test_with_a_constant_number_of_participants_the_realised_bound_is_at_most_the_theorem(K: int) -> None:
+    counts = np.full(300, 4)
+    extremes = Extremes(4, 4, 300)
+    eta = largest_eta(extremes, K, 1.0) / 3
+    ours = realised(counts, theorem(counts, eta), K)
+    theirs = theorem1(extremes, eta, UNIT) if K == 1 else theorem2(extremes, eta, K, UNIT)
+
+    assert ours == pytest.approx(theirs, rel=1e-12) if K == 1 else ours < theirs
+
+
+@given(
+    counts=st.lists(st.integers(0, 12), min_size=1, max_size=40).filter(any),
+    share=st.floats(0.01, 1.0),
+    K=st.sampled_from([1, 2, 5]),
+    grown=st.integers(0, 39),
+)
+@settings(max_examples=60, deadline=None)
+def test_realised_bound_is_monotone_in_each_argument(counts: list[int], share: float, K: int, grown: int) -> None:
+    n_t = np.array(counts)
+    etas = np.where(n_t > 0, share * largest_step(K, 2.0), 0.0)
+    base = realised(n_t, etas, K)
+
+    assert realised(n_t, etas, K, Constants(1.0, 2.0, 1.0)) >= base
+    assert realised(n_t, etas, K, Constants(1.0, 1.0, 2.0)) > base
+    assert realised(n_t, etas, K, Constants(2.0, 1.0, 1.0)) >= base
+    more = n_t.copy()
+    more[grown % n_t.size] += 1 if more[grown % n_t.size] > 0 else 0
+    assert realised(more, etas, K) <= base
+
+
+def test_no_participants_at_all_is_an_infinite_bound() -> None:
+    assert realised([0, 0], [0.0, 0.0]) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("K", "allowed"),
+    [(1, r"etas must be in \[0, 0.5\] \(1/L\)"), (5, r"etas must be in \[0, 0.0125\] \(1/\(8 K L\)\)")],
+)
+def test_a_step_beyond_the_condition_is_refused_with_the_largest_allowed(K: int, allowed: str) -> None:
+    with pytest.raises(ValueError, match=allowed):
+        bound([3], [0.6], local_steps=K, smoothness=2.0, variance=1.0, gap=1.0)
+    with pytest.raises(ValueError, match=r"eta must be in \(0, 5\], got 5.1"):
+        theorem1(Extremes(4, 4, 100), 5.1, UNIT)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"smoothness": 0.0},
+        {"variance": -1.0},
+        {"gap": math.nan},
+        {"local_steps": 0},
+        {"etas": [0.1, 0.1]},
+        {"etas": [-0.1]},
+    ],
+)
+def test_bad_arguments_are_named(arguments: dict[str, object]) -> None:
+    good: dict[str, object] = {"local_steps": 1, "smoothness": 1.0, "variance": 1.0, "gap": 1.0, "etas": [0.1]}
+
+    with pytest.raises(ValueError, match=next(iter(arguments))):
+        bound([3], **(good | arguments))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("policy", [Myopic(), Greedy(), RoundRobin()], ids=repr)
+@pytest.mark.parametrize("K", [1, 5])
+def test_the_realised_bound_accepts_every_participation(policy: Myopic | Greedy | RoundRobin, K: int) -> None:
+    counts = simulate(Fleet(clients=10, harvest=Bernoulli(0.5), capacity=1), policy, rounds=100, seed=1).counts
+    etas = np.full(100, largest_step(K, 1.0))
+
+    assert 0 < realised(counts, etas, K) < math.inf

@@ -1,0 +1,106 @@
+"""Step sizes from theory, and what follows from them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from ehfl.theory import RULES, Constants, best_along, best_of_all, bound, largest_step
+
+CONSTANTS = Constants(smoothness=2.0, variance=3.0, gap=1.5)
+COUNTS = np.array([0, 3, 5, 1, 0, 4, 5, 5, 2, 7] * 20)
+
+
+def value(counts: np.ndarray, etas: np.ndarray, K: int, constants: Constants = CONSTANTS) -> float:
+    return bound(
+        counts,
+        etas,
+        local_steps=K,
+        smoothness=constants.smoothness,
+        variance=constants.variance,
+        gap=constants.gap,
+    )
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("K", [1, 5])
+def test_no_other_factor_of_a_rule_does_better(rule: str, K: int) -> None:
+    best = value(COUNTS, best_along(rule, COUNTS, K, CONSTANTS), K)
+    shape = RULES[rule](COUNTS.astype(float))
+    cap = largest_step(K, 2.0) / shape.max()
+
+    found = minimize_scalar(lambda c: value(COUNTS, c * shape, K), bounds=(1e-9, cap), method="bounded")
+    assert best <= found.fun * (1 + 1e-9)
+    assert all(best <= value(COUNTS, c * shape, K) * (1 + 1e-12) for c in np.geomspace(cap / 1e4, cap, 50))
+
+
+@given(
+    counts=st.lists(st.integers(0, 9), min_size=2, max_size=60).filter(any),
+    K=st.sampled_from([1, 3]),
+    gap=st.floats(1e-3, 1e3),
+    variance=st.floats(1e-3, 1e3),
+    seed=st.integers(0, 2**31),
+)
+@settings(max_examples=50, deadline=None)
+def test_no_sequence_does_better_than_the_best_of_all(
+    counts: list[int], K: int, gap: float, variance: float, seed: int
+) -> None:
+    n_t, constants = np.array(counts), Constants(2.0, variance, gap)
+    etas = best_of_all(n_t, K, constants)
+    best = value(n_t, etas, K, constants)
+
+    for rule in RULES:
+        assert best <= value(n_t, best_along(rule, n_t, K, constants), K, constants) * (1 + 1e-9)
+    rng = np.random.default_rng(seed)
+    for size in (1e-3, 1e-1):
+        moved = np.clip(etas * np.exp(size * rng.standard_normal(n_t.size)), 0, largest_step(K, 2.0))
+        assert best <= value(n_t, moved, K, constants) * (1 + 1e-9)
+
+
+def test_for_one_local_step_the_best_sequence_is_b_n_over_l_s2_plus_b_n() -> None:
+    etas = best_of_all(COUNTS, 1, CONSTANTS)
+    b = value(COUNTS, etas, 1)
+
+    assert etas == pytest.approx(b * COUNTS / (2 * (3 + b * COUNTS)), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("rule", "what_matters"),
+    [
+        ("linear", lambda n: 1 / math.sqrt(n.sum())),
+        ("sqrt", lambda n: 1 / (math.sqrt(n.size) * np.sqrt(n).mean())),
+        ("constant", lambda n: math.sqrt((1 / n).mean() / n.size)),
+    ],
+)
+def test_to_leading_order_a_rule_sees_one_figure_of_the_participation(rule: str, what_matters: object) -> None:
+    n_t = np.tile([2, 8, 5, 1, 9], 200_000)
+    best = value(n_t, best_along(rule, n_t, 1, CONSTANTS), 1)
+
+    leading = math.sqrt(2 * 1.5 * 2 * 3) * what_matters(n_t)  # type: ignore[operator]
+    assert best == pytest.approx(leading, rel=5e-3)  # the next order is N c / S ~ L c, about 1e-3 here
+
+
+def test_even_participation_wins_under_each_rule_but_the_linear_one_where_it_ties() -> None:
+    even, uneven = np.full(1_000_000, 5), np.tile([1, 9], 500_000)
+
+    def ratio(rule: str) -> float:
+        results = [value(n_t, best_along(rule, n_t, 1, CONSTANTS), 1) for n_t in (uneven, even)]
+        return results[0] / results[1]
+
+    assert ratio("linear") == pytest.approx(1.0, abs=2e-3)
+    assert ratio("sqrt") == pytest.approx(math.sqrt(5) / 2, rel=2e-3)
+    assert ratio("constant") == pytest.approx(math.sqrt((1 + 1 / 9) / 2 * 5), rel=2e-3)
+
+
+def test_without_noise_the_largest_step_is_best_and_without_participants_there_is_none() -> None:
+    quiet = Constants(2.0, 0.0, 1.5)
+
+    assert best_of_all(np.array([2, 0, 1]), 1, quiet).tolist() == [0.5, 0.0, 0.5]
+    assert best_along("linear", np.array([2, 0, 1]), 1, quiet).tolist() == [0.5, 0.0, 0.25]
+    assert best_of_all(np.array([0, 0]), 1, CONSTANTS).tolist() == [0.0, 0.0]
+    assert best_along("sqrt", np.array([0, 0]), 5, CONSTANTS).tolist() == [0.0, 0.0]

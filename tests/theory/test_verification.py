@@ -1,0 +1,73 @@
+"""Measurement against bound, and the vectorised experiment against a plain loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ehfl import Bernoulli, Fleet, Greedy, Myopic, RoundRobin, simulate
+from ehfl.randomness import Purpose, generator
+from ehfl.theory import Quadratic
+from ehfl.theory.verification import Verified, gradient_squares, verify
+
+
+@pytest.fixture(scope="module")
+def results() -> list[Verified]:
+    loose, tight = (Fleet(clients=10, harvest=Bernoulli(0.5), capacity=c) for c in (np.inf, 1))
+    counts = {
+        "myopic": simulate(loose, Myopic(), rounds=200).counts,
+        "greedy": simulate(loose, Greedy(), rounds=200).counts,
+        "round-robin": simulate(tight, RoundRobin(), rounds=200).counts,
+    }
+    return list(verify(counts, seeds=60))
+
+
+def test_the_bound_holds_on_every_problem_scheduler_rule_and_k(results: list[Verified]) -> None:
+    assert len(results) == 2 * 2 * 3 * 3
+    # The interval is 1.96 standard errors; a true mean at the bound would exceed it by more with odds of 1 in 40 each.
+    assert [result for result in results if not result.holds] == []
+    assert all(result.measured + 4 * result.margin < result.bound for result in results)
+
+
+def test_energy_alone_predicts_the_order_and_the_size_of_the_differences(results: list[Verified]) -> None:
+    picked = {r.scheduler: r for r in results if (r.problem, r.rule, r.local_steps) == ("quadratic", "constant", 1)}
+    predicted = picked["round-robin"].bound / picked["myopic"].bound
+    measured = picked["round-robin"].measured / picked["myopic"].measured
+
+    assert measured > 1.05
+    # each mean is known to margin/1.96; the two are independent
+    errors = [picked[name].margin / 1.96 / picked[name].measured for name in ("round-robin", "myopic")]
+    spread = float(np.hypot(errors[0], errors[1]))
+    assert predicted == pytest.approx(measured, rel=0.02 + 4 * spread)
+
+
+def test_without_noise_the_experiment_is_gradient_descent_by_hand() -> None:
+    problem = Quadratic([1.0, 0.5], variance=0.0)
+    start = np.array([1.0, 2.0])
+
+    squares = gradient_squares(
+        problem, start, [1, 0, 3], np.array([0.5, 0.0, 0.5]), 1, 2, generator(0, Purpose.BATCHES)
+    )
+
+    # gradients (1, 1), then (0.5, 0.75) twice: the empty round changes nothing
+    assert squares == pytest.approx(np.array([[2.0, 2.0], [0.8125, 0.8125], [0.8125, 0.8125]]))
+
+
+def test_local_steps_average_over_clients_by_hand() -> None:
+    problem = Quadratic([1.0], variance=0.0)
+
+    squares = gradient_squares(
+        problem, np.array([1.0]), [3, 3], np.array([0.5, 0.5]), 2, 1, generator(0, Purpose.BATCHES)
+    )
+
+    assert squares[:, 0] == pytest.approx([1.0, 0.0625])  # two steps of 1/2 leave a quarter
+
+
+def test_noise_has_the_stated_variance() -> None:
+    problem = Quadratic(np.ones(8), variance=2.0)
+    rng = generator(5, Purpose.BATCHES)
+
+    # one step of size 1 from the minimum lands on the mean noise of n clients, of mean square s2 / n
+    squares = gradient_squares(problem, np.zeros(8), [4, 4], np.array([1.0, 1.0]), 1, 4000, rng)
+
+    assert squares[1].mean() == pytest.approx(0.5, rel=5 * np.sqrt(2 / 8 / 4000))
