@@ -11,7 +11,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "ehfl"
 # From the ground up: a room may import itself and what stands before it.
-ROOMS = ["validation", "randomness", "compiled", "energy", "scheduling", "report", "cli", "__main__"]
+ROOMS = ["validation", "randomness", "compiled", "energy", "scheduling", "theory", "report", "cli", "__main__"]
 HOMES = {"numba": {"compiled", "energy", "scheduling"}, "matplotlib": {"report"}, "typer": {"cli"}}
 
 

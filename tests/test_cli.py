@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ehfl import Bernoulli, Fleet, Myopic, Participation, simulate
+from ehfl import Bernoulli, Fleet, Greedy, Myopic, Participation, simulate
 from ehfl.cli import main
+from ehfl.theory import Constants, promise
 
 
 def run(*arguments: str) -> int:
@@ -170,3 +171,54 @@ def test_help_has_examples_and_no_command_shows_help(capsys: Capture) -> None:
 
     assert run("--version") == 0
     assert capsys.readouterr().out.startswith("ehfl ")
+
+
+def test_bound_prints_every_bound_and_its_conditions(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    assert run("bound", "--rounds", "100", "--local-steps", "5") == 0
+
+    out = capsys.readouterr().out
+    assert "needs n_min >= 1" in out and "no: 0" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_bound_as_json_is_what_python_gives(capsys: Capture) -> None:
+    options = ["-s", "greedy", "--rounds", "100", "--smoothness", "2", "--variance", "3", "--gap", "4", "--json"]
+
+    assert run("bound", *options) == 0
+
+    told = json.loads(capsys.readouterr().out)
+    counts = simulate(Fleet(clients=10, harvest=Bernoulli(0.5)), Greedy(), rounds=100).counts
+    kept = promise(counts, 1, Constants(smoothness=2.0, variance=3.0, gap=4.0))
+    assert list(told) == ["greedy", "always-on"]
+    assert told["greedy"]["realised"] == kept.realised and told["greedy"]["best"] == kept.best
+    assert told["greedy"]["corrected"] is None  # infinite: the first round is empty
+
+
+def test_bound_verify_sets_measurement_beside_bound(tmp_path: Path, capsys: Capture) -> None:
+    figure = tmp_path / "bound.svg"
+
+    code = run("bound", "--verify", "--seeds", "4", "--rounds", "30", "-s", "myopic", "--figure", str(figure))
+
+    assert code == 0
+    assert "quadratic K=5 linear" in capsys.readouterr().out
+    assert figure.read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("--eta 1000", "--eta must be in (0, 1"),
+        ("--smoothness 0", "--smoothness must be a positive number, got 0"),
+        ("--variance -1", "--variance must be a number >= 0, got -1"),
+        ("--gap nan", "--gap must be a number >= 0, got nan"),
+        ("--local-steps 0", "--local-steps must be a whole number >= 1, got 0"),
+        ("--seeds 1", "--seeds must be a whole number >= 2, got 1"),
+    ],
+)
+def test_bound_refuses_in_one_line(options: str, told: str, capsys: Capture) -> None:
+    assert run("bound", *options.split()) == 2
+
+    error = capsys.readouterr().err
+    assert told in error and error.count("\n") == 1

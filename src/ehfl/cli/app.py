@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import ehfl
-from ehfl.cli.simulate import HELP, simulate
+from ehfl.cli import bound, simulate
 from ehfl.validation import InvalidValue
 
 # Typer brings click along inside itself or beside it; either way this is the root of all usage errors.
@@ -21,7 +21,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(help=HELP)(simulate)
+app.command(help=simulate.HELP)(simulate.simulate)
+app.command(help=bound.HELP)(bound.bound)
 
 
 def _print_version(wanted: bool) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
@@ -14,12 +14,16 @@ from typer import Option
 from ehfl.cli.options import AsJson, Capacity, Clients, Initial, Rate, Rounds, Scheduler, Seed, Target
 from ehfl.cli.output import FIGURES, check_writable, progress
 from ehfl.cli.parsing import read_setting, whole
+from ehfl.validation import whole_number
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ehfl.cli.parsing import Setting
+    from ehfl.energy.harvest import IntArray
+    from ehfl.theory import Constants
+
+    Counts = dict[str, IntArray]
+
+MAINS = "always-on"
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Bound the gradient norm for the participation that really happens.
@@ -46,7 +50,9 @@ def bound(
     target: Target = "auto",
     rounds: Rounds = 1000,
     seed: Seed = 0,
-    local_steps: Annotated[int, Option("--local-steps", "-k", metavar="K", parser=whole, help="SGD steps a round.")] = 1,
+    local_steps: Annotated[
+        int, Option("--local-steps", "-k", metavar="K", parser=whole, help="SGD steps a round.")
+    ] = 1,
     smoothness: Annotated[float, Option(metavar="L", help="Smoothness of the loss.")] = 1.0,
     variance: Annotated[float, Option(metavar="S2", help="Variance of a stochastic gradient.")] = 1.0,
     gap: Annotated[float, Option(metavar="D", help="f(x_0) - f*.")] = 1.0,
@@ -61,11 +67,75 @@ def bound(
     """Bound the gradient norm for the participation that really happens."""
     from ehfl.theory import Constants
 
+    constants = Constants(smoothness, variance, gap)
     setting = read_setting(clients, rate, capacity, initial, scheduler, target)
+    whole_number("local_steps", local_steps, low=1)
+    whole_number("seeds", seeds, low=2)
     if figure is not None:
         check_writable("figure", figure, FIGURES)
     counts = _play(setting, rounds, seed)
     if verify:
-        _verify(counts, whole_seeds(seeds), seed, as_json, figure)
+        _verify(counts, seeds, seed, as_json, figure)
     else:
-        _promise(counts, local_steps, Constants(smoothness, variance, gap), eta, as_json, figure)
+        _promise(counts, local_steps, constants, eta, as_json, figure)
+
+
+def _play(setting: Setting, rounds: int, seed: int) -> Counts:
+    """Return n_t by scheduler, mains power last."""
+    from ehfl import AlwaysOn, simulate
+
+    policies = setting.policies | {MAINS: AlwaysOn(setting.target)}
+    return {name: simulate(setting.fleet, policy, rounds, seed).counts for name, policy in policies.items()}
+
+
+def _promise(
+    counts: Counts, local_steps: int, constants: Constants, eta: float | None, as_json: bool, figure: Path | None
+) -> None:
+    from ehfl.theory import promise
+
+    promises = {name: promise(n_t, local_steps, constants, eta) for name, n_t in counts.items()}
+    if as_json:
+        typer.echo(json.dumps({name: _plain(dataclasses.asdict(kept)) for name, kept in promises.items()}))
+    else:
+        from rich.console import Console
+
+        from ehfl.report.bounds import promise_table
+
+        Console().print(promise_table(promises, local_steps, constants))
+    if figure is not None:
+        from ehfl.report.bounds import draw_promises
+
+        draw_promises(promises, figure)
+        typer.echo(f"figure: {figure}", err=True)
+
+
+def _verify(counts: Counts, seeds: int, seed: int, as_json: bool, figure: Path | None) -> None:
+    from ehfl.theory import RULES, known_problems, verify
+
+    results = []
+    with progress("running SGD", len(known_problems()) * 2 * len(RULES) * len(counts)) as advance:
+        for result in verify(counts, seeds=seeds, seed=seed):
+            results.append(result)
+            if advance is not None:
+                advance(result)
+    if as_json:
+        typer.echo(json.dumps([dataclasses.asdict(result) for result in results]))
+    else:
+        from rich.console import Console
+
+        from ehfl.report.bounds import verified_table
+
+        Console().print(verified_table(results, seeds))
+    if figure is not None:
+        from ehfl.report.bounds import draw_verified
+
+        draw_verified(results, figure)
+        typer.echo(f"figure: {figure}", err=True)
+
+
+def _plain(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts with infinity as null, which JSON knows."""
+    return {
+        name: _plain(value) if isinstance(value, dict) else None if value == math.inf else value
+        for name, value in facts.items()
+    }

@@ -59,6 +59,18 @@ def bound(
     return (gap + float(noise(n_t, eta_t, local_steps, constants).sum())) / total
 
 
+def bound_for(n_t: ArrayLike, etas: ArrayLike, local_steps: int, constants: Constants) -> float:
+    """Return `bound` for constants that come together."""
+    return bound(
+        n_t,
+        etas,
+        local_steps=local_steps,
+        smoothness=constants.smoothness,
+        variance=constants.variance,
+        gap=constants.gap,
+    )
+
+
 def weights(n_t: FloatArray, eta_t: FloatArray, local_steps: int, smoothness: float) -> FloatArray:
     """Return w_t: how much a round counts, shape (n_rounds,); 0 in empty rounds."""
     K, L = local_steps, smoothness

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq, minimize_scalar
 
-from ehfl.theory.bounds import Constants, FloatArray, bound, largest_step, noise, weights
+from ehfl.theory.bounds import Constants, FloatArray, bound_for, largest_step, noise, weights
 
 RULES: Mapping[str, Callable[[FloatArray], FloatArray]] = MappingProxyType(
     {
@@ -44,12 +44,12 @@ def best_along(rule: str, counts: ArrayLike, local_steps: int, constants: Consta
         factor = min(cap, _closed_form(shape, n_t, constants))
     elif constants.variance > 0:
         found = minimize_scalar(
-            lambda log_c: _value(n_t, math.exp(log_c) * shape, local_steps, constants),
+            lambda log_c: bound_for(n_t, math.exp(log_c) * shape, local_steps, constants),
             bounds=(math.log(cap) - 25, math.log(cap)),
             method="bounded",
             options={"xatol": 1e-10},
         )
-        if found.fun < _value(n_t, cap * shape, local_steps, constants):  # the search stops short of its ends
+        if found.fun < bound_for(n_t, cap * shape, local_steps, constants):  # the search stops short of its ends
             factor = math.exp(found.x)
     return factor * shape
 
@@ -74,7 +74,7 @@ def best_of_all(counts: ArrayLike, local_steps: int, constants: Constants) -> Fl
         )
         return constants.gap + float(lagrangian.sum())
 
-    top = _value(n_t, best_along("linear", n_t, local_steps, constants), local_steps, constants)
+    top = bound_for(n_t, best_along("linear", n_t, local_steps, constants), local_steps, constants)
     log_b = brentq(excess, math.log(top) - 50, math.log(top) + 1e-9, xtol=1e-14)
     return _step_for(math.exp(log_b), n_t, local_steps, constants)
 
@@ -100,14 +100,3 @@ def _step_for(b: float, n_t: FloatArray, local_steps: int, constants: Constants)
         line = K * L * s2 / n
         eta_t = b * K / (line + np.sqrt(line**2 + 2 * b * K * square))
     return np.where(n_t > 0, np.minimum(eta_t, largest_step(K, L)), 0.0)
-
-
-def _value(n_t: FloatArray, eta_t: FloatArray, local_steps: int, constants: Constants) -> float:
-    return bound(
-        n_t,
-        eta_t,
-        local_steps=local_steps,
-        smoothness=constants.smoothness,
-        variance=constants.variance,
-        gap=constants.gap,
-    )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ehfl.randomness import Purpose, generator
-from ehfl.theory.bounds import Constants, FloatArray, bound, weights
+from ehfl.theory.bounds import Constants, FloatArray, bound_for, weights
 from ehfl.theory.optimal import RULES, best_along
 from ehfl.theory.problems import KnownProblem, Quadratic, Wells
 
@@ -67,9 +67,7 @@ def verify(
                     w_t = weights(np.asarray(n_t, dtype=np.float64), etas, K, constants.smoothness)
                     runs = w_t @ squares / w_t.sum()  # (n_seeds,)
                     margin = _NORMAL_975 * float(runs.std(ddof=1)) / math.sqrt(seeds)
-                    limit = bound(
-                        n_t, etas, local_steps=K, smoothness=constants.smoothness, variance=constants.variance, gap=gap
-                    )
+                    limit = bound_for(n_t, etas, K, constants)
                     yield Verified(problem_name, scheduler, rule, K, limit, float(runs.mean()), margin)
 
 

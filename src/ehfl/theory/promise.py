@@ -1,0 +1,69 @@
+"""What theory promises for a participation: every bound side by side, and the cost against mains power."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ehfl.theory.bounds import Constants, bound_for
+from ehfl.theory.optimal import RULES, best_along, best_of_all
+from ehfl.theory.theorems import Extremes, largest_eta, theorem1, theorem2
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """The bounds for one participation."""
+
+    n_min: int
+    n_max: int
+    eta: float  # the theorem's parameter: eta_t = eta sqrt(n_t / T)
+    largest_eta: float  # the condition of the corrected theorem
+    largest_eta_printed: float  # the printed one
+    printed: float  # the paper's theorem as printed; inf where its conditions fail
+    corrected: float
+    realised: dict[str, float]  # by step size rule, each with its best factor
+    best: float  # with the best step sizes of all
+
+    def slowdown(self, mains: Promise) -> dict[str, float]:
+        """Return how many times as many rounds as on mains power reach the same bound, by rule; bounds go as T^-1/2."""
+        ratios = {rule: value / mains.realised[rule] for rule, value in self.realised.items()}
+        ratios["best"] = self.best / mains.best
+        return {rule: ratio**2 for rule, ratio in ratios.items()}
+
+
+def promise(counts: ArrayLike, local_steps: int, constants: Constants, eta: float | None = None) -> Promise:
+    """Return all bounds for these n_t; eta defaults to what is best for the realised bound under the sqrt rule.
+
+    >>> kept = promise([5] * 100, 1, Constants(smoothness=1.0, variance=1.0, gap=1.0))
+    >>> bool(np.isclose(kept.corrected, kept.realised["sqrt"]))  # equal where n_t never varies
+    True
+    """
+    n_t = np.asarray(counts)
+    extremes = Extremes(int(n_t.min()), max(1, int(n_t.max())), n_t.size)
+    etas = {rule: best_along(rule, n_t, local_steps, constants) for rule in RULES}
+    limits = [largest_eta(extremes, local_steps, constants.smoothness, printed=p) for p in (False, True)]
+    if eta is None:
+        eta = min(float(etas["sqrt"].max()) * math.sqrt(n_t.size / extremes.n_max), limits[0])
+    printed, corrected = (_theorem(extremes, eta, local_steps, constants, printed=p) for p in (True, False))
+    return Promise(
+        n_min=extremes.n_min,
+        n_max=int(n_t.max()),
+        eta=eta,
+        largest_eta=limits[0],
+        largest_eta_printed=limits[1],
+        printed=printed,
+        corrected=corrected,
+        realised={rule: bound_for(n_t, steps, local_steps, constants) for rule, steps in etas.items()},
+        best=bound_for(n_t, best_of_all(n_t, local_steps, constants), local_steps, constants),
+    )
+
+
+def _theorem(extremes: Extremes, eta: float, local_steps: int, constants: Constants, *, printed: bool) -> float:
+    if eta <= 0:
+        return math.inf
+    if local_steps == 1:
+        return theorem1(extremes, eta, constants, printed=printed)
+    return theorem2(extremes, eta, local_steps, constants, printed=printed)
