@@ -49,7 +49,7 @@ def verified_table(results: Sequence[Verified], seeds: int) -> Table:
     table = _table(f"measured / bound, means of {seeds} runs", schedulers)
     for problem, k, rule in dict.fromkeys((r.problem, r.local_steps, r.rule) for r in results):
         cells = [
-            f"{r.measured:.3g}/{r.bound:.3g}{'' if r.holds else '*'}"
+            f"{r.measured:.3f}/{r.bound:.3f}{'' if r.holds else '*'}"
             for r in results
             if (r.problem, r.local_steps, r.rule) == (problem, k, rule)
         ]
