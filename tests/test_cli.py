@@ -93,7 +93,7 @@ BAD = {
     "--rate 0.1,0.2 --clients 3": "one per client (3), got a list of 2",
     "--rate missing.txt": "got missing.txt (No such file or directory)",
     "--rate words.txt": "got words.txt",
-    "--capacity -1": "--capacity must be inf or a whole number in [0, 2147483647], got -1",
+    "--capacity -1": "--capacity must be inf or a whole number in [0, 1073741823], got -1",
     "--capacity nan": "got nan",
     "--capacity 1.5": "got 1.5",
     "--capacity lots": "got lots",

@@ -8,6 +8,7 @@ alone, so after a change here or in randomness.py run `make clean-kernels`.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, cast
@@ -18,6 +19,9 @@ import numpy as np
 from ehfl import randomness
 from ehfl.randomness import LANES
 from ehfl.validation import whole_number
+
+if sys.byteorder != "little":
+    raise ImportError("ehfl's kernels read words in halves and need a little-endian machine")
 
 _Function = Callable[..., Any]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ehfl.energy.harvest import IntArray
 from ehfl.randomness import TILE
 
-MAX_LEVEL = 2**31 - 1  # levels are held as int32: 4 bytes a client
+MAX_LEVEL = 2**30 - 1  # levels are int32, 4 bytes a client; sums and differences of two of them still fit
 
 Levels = NDArray[np.int32]
 

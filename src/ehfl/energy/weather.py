@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ehfl.energy.battery import MAX_LEVEL
 from ehfl.energy.harvest import Harvest, IntArray
 from ehfl.randomness import batch_rounds
 
@@ -38,4 +39,8 @@ class Weather:
             raise ValueError(f"{self.harvest!r}: units must be whole numbers, got {units.dtype}")
         if units.dtype.kind == "i" and units.min() < 0:
             raise ValueError(f"{self.harvest!r}: units must be at least 0, got {units.min()}")
-        return units
+        if units.dtype.itemsize < 4 or units.dtype == np.int32:
+            return units
+        if units.max() > MAX_LEVEL:
+            raise ValueError(f"{self.harvest!r}: units must be at most {MAX_LEVEL}, got {units.max()}")
+        return units.astype(np.int32)  # what kernels compute with

@@ -1,0 +1,18 @@
+"""Set-up that every test shares: the way to `plain_loop`, and how much Hypothesis tries."""
+
+import sys
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+
+sys.path.insert(0, str(Path(__file__).parent))  # pytest's importlib mode adds nothing itself
+
+settings.register_profile(
+    "ehfl",
+    deadline=None,  # the first call of a kernel may compile
+    derandomize=True,  # the same cases in every run, on every machine
+    database=None,
+    max_examples=40,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("ehfl")
