@@ -335,3 +335,13 @@ def test_a_pickle_is_not_executed(tmp_path: Path) -> None:
         Participation.load(tmp_path / "trap.npz")
 
     assert not (tmp_path / "sprung").exists()
+
+
+def test_a_file_that_lost_its_recorded_energy_is_refused(tmp_path: Path) -> None:
+    fleet = Fleet(clients=3, harvest=Replay([[1, 0, 1]] * 4))
+    simulate(fleet, Greedy(), rounds=4, record_energy=True).save(tmp_path / "p.npz")
+    with np.load(tmp_path / "p.npz") as stored:
+        np.savez(tmp_path / "lost.npz", **{name: stored[name] for name in stored.files if name != "energy"})
+
+    with pytest.raises(ValueError, match=r"lost\.npz is not a participation file: the recorded energy is missing"):
+        Participation.load(tmp_path / "lost.npz")

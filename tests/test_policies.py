@@ -291,3 +291,8 @@ def test_a_policy_that_cannot_be_imported_is_refused_by_name(text: str) -> None:
 def test_a_width_of_zero_in_a_name_is_refused() -> None:
     with pytest.raises(ValueError, match="target must be a whole number >= 1, got 0"):
         make_policy("myopic:0")
+
+
+def test_a_width_for_a_policy_that_takes_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="greedy without a width: it takes none, got greedy:5"):
+        make_policy("greedy:5")

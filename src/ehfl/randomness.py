@@ -111,6 +111,7 @@ def stream_of(seed: int, purpose: Purpose, round_: int) -> Stream:
 
 
 def _key(seed: int) -> tuple[np.uint64, np.uint64]:
+    check_seed(seed)
     return np.uint64(seed & 0xFFFFFFFF), np.uint64(seed >> 32)
 
 
@@ -141,4 +142,6 @@ def generator(seed: int, purpose: Purpose, *, client: int = 0, round_: int = 0) 
     >>> a.permutation(4).tolist() == b.permutation(4).tolist()
     True
     """
-    return np.random.Generator(np.random.Philox(key=[seed, int(purpose)], counter=[0, client, round_, 0]))
+    key = np.array([seed, int(purpose)], dtype=np.uint64)  # a list with a number of 64 bits would become floats
+    counter = np.array([0, client, round_, 0], dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(key=key, counter=counter))

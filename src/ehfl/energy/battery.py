@@ -21,7 +21,8 @@ class Settled(NamedTuple):
 
     harvested: int  # [units]
     wasted: int  # [units] that found a full battery
-    unable: int  # a client that could not pay, or -1; the levels are then of no use
+    unable: int  # the last client that could not pay, or -1; the levels are then of no use
+    held: int = 0  # [units] that it had
 
 
 def settle(energy: Levels, clients: IntArray, cost: int, units: IntArray, capacity: float) -> Settled:
@@ -29,7 +30,7 @@ def settle(energy: Levels, clients: IntArray, cost: int, units: IntArray, capaci
 
     >>> energy = np.array([2, 0, 4], dtype=np.int32)
     >>> settle(energy, clients=np.array([0]), cost=1, units=np.array([1, 1, 3]), capacity=5)
-    Settled(harvested=5, wasted=2, unable=-1)
+    Settled(harvested=5, wasted=2, unable=-1, held=0)
     >>> energy.tolist()
     [2, 1, 5]
     """
@@ -40,7 +41,7 @@ def settle(energy: Levels, clients: IntArray, cost: int, units: IntArray, capaci
         settled = Settled(*(int(n) for n in kernels.settle(energy, clients, cost, units, ceiling)))
     else:
         settled = _settle_plain(energy, clients, cost, units, ceiling)
-    if settled.wasted and math.isinf(capacity):
+    if settled.unable < 0 and settled.wasted and math.isinf(capacity):
         raise OverflowError(f"a battery passed {MAX_LEVEL} units: give a capacity, or count in larger units")
     return settled
 
@@ -52,4 +53,5 @@ def _settle_plain(energy: Levels, clients: IntArray, cost: int, units: IntArray,
     level = left + units
     kept = np.minimum(level, ceiling)
     energy[:] = kept
-    return Settled(int(units.sum()), int((level - kept).sum()), unable)
+    held = int(left[unable]) + cost if unable >= 0 else 0
+    return Settled(int(units.sum()), int((level - kept).sum()), unable, held)

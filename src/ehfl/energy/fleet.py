@@ -30,8 +30,8 @@ class Fleet:
     cost: int = 1  # what a participant spends in a round [units]
 
     def __post_init__(self) -> None:
-        whole_number("clients", self.clients, low=1, high=MAX_CLIENTS)
-        whole_number("cost", self.cost, low=1, high=MAX_LEVEL)
+        object.__setattr__(self, "clients", whole_number("clients", self.clients, low=1, high=MAX_CLIENTS))
+        object.__setattr__(self, "cost", whole_number("cost", self.cost, low=1, high=MAX_LEVEL))
         _check_capacity(self.capacity)
         _check_initial(self.initial, self.clients, self.capacity)
         self.harvest.mean_rates(self.clients)  # refuses a process made for another number of clients
@@ -64,7 +64,10 @@ def _check_capacity(capacity: float) -> None:
 
 
 def _check_initial(initial: ArrayLike, n_clients: int, capacity: float) -> None:
-    levels = np.asarray(initial)
+    try:
+        levels = np.asarray(initial)
+    except ValueError:  # rows of different lengths
+        raise InvalidValue("initial", f"one number or one per client ({n_clients})", repr(initial)) from None
     if levels.dtype.kind not in "iu":
         raise InvalidValue("initial", "whole numbers of units", repr(initial))
     if levels.shape not in ((), (n_clients,)):

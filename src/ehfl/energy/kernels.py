@@ -59,26 +59,29 @@ def first_at_least(clients, client):
 def settle(energy, clients, cost, units, ceiling):
     """Let these clients pay, then add the units up to the ceiling, in place; clients ascend.
 
-    Returns (harvested, wasted, unable), the last being the highest client that could not pay, or -1.
+    Returns (harvested, wasted, unable, held): the highest client that could not pay, or -1, and what it held.
     """
     harvested = 0
     stored = 0
-    unable = -1
+    n_tiles = (energy.size + TILE - 1) // TILE
+    unable = np.full(n_tiles, -1)  # per tile: numba drops a reduction by max that stands behind a condition
+    held = np.zeros(n_tiles, np.int64)
     price = np.int32(cost)
     top = np.int32(ceiling)
-    for tile in prange((energy.size + TILE - 1) // TILE):
+    for tile in prange(n_tiles):
         first = first_at_least(clients, np.int64(tile * TILE))
         last = first_at_least(clients, np.int64((tile + 1) * TILE))
         for i in range(first, last):
             client = np.uint32(clients[i])  # unsigned: no look for negative indices
+            if energy[client] < price:
+                unable[tile] = client
+                held[tile] = energy[client]
             energy[client] = np.int32(energy[client] - price)
         part = energy[tile * TILE : (tile + 1) * TILE]
         more = units[tile * TILE : (tile + 1) * TILE]
-        lowest = part[0]
         gained = 0
         kept = 0
         for lane in range(part.size):
-            lowest = min(lowest, part[lane])
             unit = np.int32(more[lane])
             keep = min(unit, np.int32(top - part[lane]))
             part[lane] = np.int32(part[lane] + keep)
@@ -86,8 +89,5 @@ def settle(energy, clients, cost, units, ceiling):
             kept += keep
         harvested += gained
         stored += kept
-        if lowest < 0:
-            for client in clients[first:last]:
-                lane = client - tile * TILE
-                unable = max(unable, client if part[lane] < more[lane] else -1)
-    return harvested, harvested - stored, unable
+    last_unable = np.argmax(unable)
+    return harvested, harvested - stored, unable[last_unable], held[last_unable]

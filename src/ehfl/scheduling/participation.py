@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +87,7 @@ class Participation:
             "policy": self.policy,
             "seed": self.seed,
             "totals": asdict(self.totals),
+            "has_energy": self.energy is not None,
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS} | {"facts": np.array(json.dumps(facts))}
         if self.energy is not None:
@@ -92,7 +95,7 @@ class Participation:
         aside = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
             with aside.open("wb") as file:
-                np.savez_compressed(file, allow_pickle=False, **arrays)
+                np.savez_compressed(file, **arrays)  # no array of objects among them, so nothing is pickled
             aside.replace(path)
         finally:
             aside.unlink(missing_ok=True)
@@ -100,24 +103,37 @@ class Participation:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Participation:
         """Read what `save` wrote; a file of another kind is refused by name, and nothing in it is executed."""
-        try:
-            with np.load(path, allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in stored.files}
-            facts = json.loads(str(arrays.pop("facts")))
-            if facts["format"] != _FORMAT:
-                raise ValueError(f"format {facts['format']}, this version reads {_FORMAT}")
-            loaded = Participation(
-                n_clients=facts["n_clients"],
-                totals=EnergyTotals(**facts["totals"]),
-                sustainable=facts["sustainable"],
-                policy=facts["policy"],
-                seed=facts["seed"],
-                **arrays,
-            )
-            _check_consistent(loaded)
-        except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(f"{path} is not a participation file: {error}") from error
-        return loaded
+        with Path(path).open("rb") as file:
+            try:
+                return _read(file)
+            except _UNREADABLE as error:
+                raise ValueError(f"{path} is not a participation file: {error}") from error
+
+
+# What NumPy, zipfile, zlib and json raise for files that are damaged or of another kind.
+_UNREADABLE = (
+    ValueError, LookupError, TypeError, AttributeError, EOFError, OSError, RuntimeError, zipfile.BadZipFile, zlib.error
+)  # fmt: skip
+
+
+def _read(file: BinaryIO) -> Participation:
+    with np.load(file, allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    facts = json.loads(str(arrays.pop("facts")))
+    if facts["format"] != _FORMAT:
+        raise ValueError(f"format {facts['format']}, this version reads {_FORMAT}")
+    if facts["has_energy"] != ("energy" in arrays):
+        raise ValueError("the recorded energy is missing")
+    loaded = Participation(
+        n_clients=facts["n_clients"],
+        totals=EnergyTotals(**facts["totals"]),
+        sustainable=facts["sustainable"],
+        policy=facts["policy"],
+        seed=facts["seed"],
+        **arrays,
+    )
+    _check_consistent(loaded)
+    return loaded
 
 
 def _check_consistent(loaded: Participation) -> None:

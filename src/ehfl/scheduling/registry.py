@@ -28,6 +28,7 @@ POLICIES: Mapping[str, Factory] = MappingProxyType(
         "always-on": lambda width: AlwaysOn(target=width),
     }
 )
+_WITHOUT_WIDTH = {"greedy"}
 
 
 def make_policy(text: str, width: int | Auto = "auto") -> Policy:
@@ -44,6 +45,8 @@ def make_policy(text: str, width: int | Auto = "auto") -> Policy:
         close = difflib.get_close_matches(key, POLICIES, n=1)
         hint = f" (did you mean {close[0]}?)" if close else ""
         raise InvalidValue("scheduler", f"one of {', '.join(POLICIES)} or package.module:Factory", f"{text}{hint}")
+    if detail and key in _WITHOUT_WIDTH:
+        raise InvalidValue("scheduler", f"{key} without a width: it takes none", text)
     return POLICIES[key](int(detail) if detail else width)
 
 

@@ -54,6 +54,7 @@ def play(
     """
     rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
     weather = Weather(fleet.harvest, fleet.clients, rounds, check_seed(seed))
+    fleet.harvest.units(weather.seed, range(rounds - 1, rounds), range(1))  # a process that ends sooner says so now
     cost = 0 if is_mains_powered(policy) else fleet.cost
     sustainable = fleet.sustainable
     energy = fleet.start()
@@ -69,7 +70,7 @@ def play(
             units = weather.units(t)
             settled = battery.settle(energy, clients, cost, units, fleet.capacity)
         if (broke := settled.unable) >= 0:
-            raise unpaid(broke, int(energy[broke]) - int(units[broke]) + cost, cost, t)
+            raise unpaid(broke, settled.held, cost, t)
         harvested += settled.harvested
         wasted += settled.wasted
         participations += clients.size
@@ -80,6 +81,8 @@ def play(
 
 def _thread_limit(n_clients: int, threads: int | None) -> AbstractContextManager[None]:
     """Return what bounds the threads of large fleets; a small one is played in this thread, without numba."""
+    if threads is not None:
+        whole_number("threads", threads, low=1)
     if n_clients <= TILE:
         return nullcontext()
     from ehfl.compiled import ThreadLimit

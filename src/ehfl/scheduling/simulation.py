@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ehfl.energy import Fleet
 from ehfl.energy.battery import Levels
 from ehfl.energy.harvest import IntArray
-from ehfl.randomness import TILE
+from ehfl.randomness import TILE, check_seed
 from ehfl.scheduling.participation import EnergyTotals, Participation
 from ehfl.scheduling.policy import Policy
 from ehfl.scheduling.rounds import Outcome, Round, play
@@ -36,6 +36,7 @@ def simulate(
     >>> played.counts[:6].tolist()
     [0, 4, 3, 5, 4, 5]
     """
+    seed = check_seed(seed)
     recorder = _Recorder(fleet if record_energy else None, on_round)
     outcome = recorder.follow(play(fleet, policy, rounds, seed, threads=threads))
     final = outcome.final_energy
