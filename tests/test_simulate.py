@@ -184,7 +184,7 @@ def test_the_number_of_threads_changes_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("threads", [0, 10_000])
 def test_a_number_of_threads_that_the_machine_has_not_is_refused(threads: int) -> None:
-    with pytest.raises(ValueError, match="threads must be a whole number .*, got"):
+    with pytest.raises(ValueError, match=r"threads must be a whole number .*, got"):
         simulate(Fleet(clients=LARGE, harvest=Bernoulli(0.5)), Greedy(), 1, threads=threads)
 
 

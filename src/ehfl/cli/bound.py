@@ -101,7 +101,10 @@ def _promise(
 
         from ehfl.report.bounds import promise_table
 
-        Console().print(promise_table(promises, local_steps, constants))
+        numbers = f"L = {constants.smoothness:g}, s2 = {constants.variance:g}, gap = {constants.gap:g}"
+        console = Console()
+        console.print(f"bounds on the mean of |grad f|^2, K = {local_steps}, {numbers}", style="bold", highlight=False)
+        console.print(promise_table(promises, local_steps))
     if figure is not None:
         from ehfl.report.bounds import draw_promises
 
@@ -125,7 +128,9 @@ def _verify(counts: Counts, seeds: int, seed: int, as_json: bool, figure: Path |
 
         from ehfl.report.bounds import verified_table
 
-        Console().print(verified_table(results, seeds))
+        console = Console()
+        console.print(f"measured / bound, means of {seeds} runs", style="bold", highlight=False)
+        console.print(verified_table(results))
     if figure is not None:
         from ehfl.report.bounds import draw_verified
 

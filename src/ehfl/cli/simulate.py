@@ -97,7 +97,9 @@ def _print_table(fleet: Fleet, seed: int, goal: int, played: dict[str, Participa
 
     rounds = next(iter(played.values())).rounds
     title = f"{fleet.clients:,} clients, {fleet.harvest!r}, battery {fleet.capacity:g}, {rounds:,} rounds, seed {seed}"
-    Console().print(summary_table({name: p.summary(goal) for name, p in played.items()}, title))
+    console = Console()
+    console.print(title, style="bold", highlight=False)
+    console.print(summary_table({name: p.summary(goal) for name, p in played.items()}))
 
 
 def _write(played: dict[str, Participation], goal: int, figure: Path | None, save: Path | None) -> None:

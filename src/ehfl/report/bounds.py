@@ -12,18 +12,18 @@ from matplotlib.lines import Line2D
 from rich.table import Table
 
 from ehfl.report import style
-from ehfl.theory import RULES, Constants, Promise, Verified
+from ehfl.report.tables import side_by_side
+from ehfl.theory import RULES, Promise, Verified
 
 _MARKERS = {"constant": "o", "sqrt": "s", "linear": "^"}
 _STEPS = {"constant": "constant", "sqrt": "c sqrt(n_t)", "linear": "c n_t"}
 
 
-def promise_table(promises: Mapping[str, Promise], local_steps: int, constants: Constants) -> Table:
+def promise_table(promises: Mapping[str, Promise], local_steps: int) -> Table:
     """Return the bounds of schedulers side by side; the last column is mains power, which slowdown is against."""
     mains = list(promises.values())[-1]
     number = 1 if local_steps == 1 else 2
-    title = f"K = {local_steps}, L = {constants.smoothness:g}, s2 = {constants.variance:g}, gap = {constants.gap:g}"
-    table = _table(f"bounds on the mean of |grad f|^2: {title}", promises)
+    table = side_by_side(promises)
     rows: dict[str, list[str]] = {
         "participants": [f"{p.n_min} to {p.n_max}" for p in promises.values()],
         f"Theorem {number} as printed": [_number(p.printed) for p in promises.values()],
@@ -43,10 +43,13 @@ def promise_table(promises: Mapping[str, Promise], local_steps: int, constants: 
     return table
 
 
-def verified_table(results: Sequence[Verified], seeds: int) -> Table:
+def verified_table(results: Sequence[Verified]) -> Table:
     """Return measured/bound of each experiment, schedulers side by side; a star where the bound is broken."""
     schedulers = list(dict.fromkeys(result.scheduler for result in results))
-    table = _table(f"measured / bound, means of {seeds} runs", schedulers)
+    widest = max(result.margin / result.measured for result in results)
+    broken = sum(not result.holds for result in results)
+    caption = f"95 % intervals within {widest:.1%} of the measurement; bounds broken: {broken} of {len(results)}"
+    table = side_by_side(schedulers, caption)
     for problem, k, rule in dict.fromkeys((r.problem, r.local_steps, r.rule) for r in results):
         cells = [
             f"{r.measured:.3f}/{r.bound:.3f}{'' if r.holds else '*'}"
@@ -54,10 +57,6 @@ def verified_table(results: Sequence[Verified], seeds: int) -> Table:
             if (r.problem, r.local_steps, r.rule) == (problem, k, rule)
         ]
         table.add_row(f"{problem} K={k} {rule}", *cells)
-    widest = max(result.margin / result.measured for result in results)
-    broken = sum(not result.holds for result in results)
-    table.caption = f"95 % intervals within {widest:.1%} of the measurement; bounds broken: {broken} of {len(results)}"
-    table.caption_justify = "left"
     return table
 
 
@@ -117,14 +116,6 @@ def _legend(figure: Figure, colours: Mapping[str, str]) -> None:
         for rule, marker in _MARKERS.items()
     ]
     figure.legend(handles=schedulers + rules, loc="outside upper center", ncols=4, frameon=False, fontsize=8)
-
-
-def _table(title: str, columns: Mapping[str, object] | Sequence[str]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
-    table.add_column("")
-    for name in columns:
-        table.add_column(name, justify="right")
-    return table
 
 
 def _number(value: float) -> str:

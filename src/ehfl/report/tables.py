@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from rich.table import Table
 
@@ -21,16 +21,19 @@ _ROWS: dict[str, Callable[[Summary], str]] = {
 }
 
 
-def summary_table(summaries: Mapping[str, Summary], title: str) -> Table:
+def side_by_side(columns: Iterable[str], caption: str = "") -> Table:
+    """Return an empty table: a column of labels, then one for each of these names."""
+    table = Table(box=None, pad_edge=False, caption=caption or None, caption_justify="left")
+    table.add_column("")
+    for name in columns:
+        table.add_column(name, justify="right")
+    return table
+
+
+def summary_table(summaries: Mapping[str, Summary]) -> Table:
     """Return schedulers side by side, one a column, a figure a row; fits 80 columns for up to five."""
     target = next(iter(summaries.values())).target
-    table = Table(
-        title=title, title_justify="left", title_style="bold", caption_justify="left", box=None, pad_edge=False
-    )
-    table.caption = f"target: {target:,} clients a round"
-    table.add_column("")
-    for name in summaries:
-        table.add_column(name, justify="right")
+    table = side_by_side(summaries, caption=f"target: {target:,} clients a round")
     for label, value in _ROWS.items():
         table.add_row(label, *(value(summary) for summary in summaries.values()))
     return table
