@@ -209,10 +209,13 @@ def test_bound_verify_sets_measurement_beside_bound(tmp_path: Path, capsys: Capt
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ("--eta 1000", "--eta must be in (0, 1"),
-        ("--smoothness 0", "--smoothness must be a positive number, got 0"),
-        ("--variance -1", "--variance must be a number >= 0, got -1"),
-        ("--gap nan", "--gap must be a number >= 0, got nan"),
+        ("--eta 1000", "--eta must be in (0, 8.94427], got 1000"),
+        ("--eta 0", "--eta must be in (0, "),
+        ("--smoothness 0", "--smoothness must be in [1e-50, 1e50], got 0"),
+        ("--variance -1", "--variance must be 0 or in [1e-50, 1e50], got -1"),
+        ("--gap nan", "--gap must be 0 or in [1e-50, 1e50], got nan"),
+        ("--gap 0", "--gap must be a positive number"),
+        ("--rate 0 --rounds 5 --verify", "myopic has no participants in any round"),
         ("--local-steps 0", "--local-steps must be a whole number >= 1, got 0"),
         ("--seeds 1", "--seeds must be a whole number >= 2, got 1"),
     ],
@@ -222,3 +225,14 @@ def test_bound_refuses_in_one_line(options: str, told: str, capsys: Capture) -> 
 
     error = capsys.readouterr().err
     assert told in error and error.count("\n") == 1
+
+
+def test_slowdown_is_against_mains_power_wherever_it_is_listed(capsys: Capture, tmp_path: Path) -> None:
+    assert run("bound", "-s", "always-on", "-s", "greedy", "--rounds", "100", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+
+    assert list(told) == ["greedy", "always-on"]
+    assert told["always-on"]["slowdown"]["best"] == pytest.approx(1.0)
+    assert told["greedy"]["slowdown"]["constant"] > 1.05
+    assert run("bound", "-s", "always-on", "--figure", str(tmp_path / "alone.png")) == 0
+    assert run("bound", "--rate", "0", "--rounds", "5", "--figure", str(tmp_path / "dark.png")) == 0

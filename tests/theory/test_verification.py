@@ -35,10 +35,10 @@ def test_energy_alone_predicts_the_order_and_the_size_of_the_differences(results
     measured = picked["round-robin"].measured / picked["myopic"].measured
 
     assert measured > 1.05
-    # each mean is known to margin/1.96; the two are independent
+    # each mean is known to margin/1.96; the two are independent. 1 % is what docs/theory.md claims.
     errors = [picked[name].margin / 1.96 / picked[name].measured for name in ("round-robin", "myopic")]
     spread = float(np.hypot(errors[0], errors[1]))
-    assert predicted == pytest.approx(measured, rel=0.02 + 4 * spread)
+    assert predicted == pytest.approx(measured, rel=0.01 + 4 * spread)
 
 
 def test_without_noise_the_experiment_is_gradient_descent_by_hand() -> None:
@@ -71,3 +71,8 @@ def test_noise_has_the_stated_variance() -> None:
     squares = gradient_squares(problem, np.zeros(8), [4, 4], np.array([1.0, 1.0]), 1, 4000, rng)
 
     assert squares[1].mean() == pytest.approx(0.5, rel=5 * np.sqrt(2 / 8 / 4000))
+
+
+def test_a_participation_without_participants_is_refused() -> None:
+    with pytest.raises(ValueError, match="nobody has no participants in any round"):
+        next(verify({"nobody": [0, 0, 0]}))

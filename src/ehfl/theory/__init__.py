@@ -9,9 +9,9 @@ May enter: NumPy, SciPy, `ehfl.validation`, `ehfl.randomness`. Leaves: the names
 """
 
 from ehfl.theory.bounds import Constants, bound, largest_step
-from ehfl.theory.optimal import RULES, best_along, best_of_all
+from ehfl.theory.optimal import RULES, best_along, best_of_all, pace
 from ehfl.theory.problems import KnownProblem, Problem, Quadratic, Wells, noise_samples
-from ehfl.theory.promise import Promise, promise
+from ehfl.theory.promise import Promise, promise, slowdown
 from ehfl.theory.step_sizes import STEP_SIZES, StepSize, make_step_size
 from ehfl.theory.theorems import Extremes, largest_eta, theorem1, theorem2
 from ehfl.theory.verification import Verified, known_problems, verify
@@ -36,7 +36,9 @@ __all__ = [
     "largest_step",
     "make_step_size",
     "noise_samples",
+    "pace",
     "promise",
+    "slowdown",
     "theorem1",
     "theorem2",
     "verify",

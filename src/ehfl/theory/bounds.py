@@ -1,8 +1,8 @@
 """Bounds on the gradient norm: the paper's two theorems, printed and corrected, and one for what really happened.
 
 Notation of the paper: Delta = f(x_0) - f*, L smoothness, s2 the variance of a stochastic gradient, K local steps, eta_t
-step sizes, n_t participants. Derivations, and what is wrong in the print, stand in docs/theory.md; E1 to E6 below are
-its errata. Every bound is on a mean of E|grad f(x_t)|^2 over the rounds t = 0..T-1.
+step sizes, n_t participants. Derivations, and what is wrong in the print, stand in docs/theory.md; E1 to E7 are its
+errata. Every bound is on a mean of E|grad f(x_t)|^2 over the rounds t = 0..T-1.
 """
 
 from __future__ import annotations
@@ -13,9 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ehfl.validation import InvalidValue
+from ehfl.validation import InvalidValue, whole_number
 
 FloatArray = NDArray[np.float64]
+
+# Of theorem A for K > 1: how far clients drift (e^(9/16)/4 and 2 e^(9/16), rounded up) and how noise meets later
+# gradients (e^(1/8)/2, rounded up).
+_DRIFT, _GROWTH, _CROSS = 0.44, 3.52, 4 / 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +31,17 @@ class Constants:
     gap: float  # Delta = f(x_0) - f*
 
     def __post_init__(self) -> None:
-        if not (self.smoothness > 0 and math.isfinite(self.smoothness)):
-            raise InvalidValue("smoothness", "a positive number", self.smoothness)
-        if not (self.variance >= 0 and math.isfinite(self.variance)):
-            raise InvalidValue("variance", "a number >= 0", self.variance)
-        if not (self.gap >= 0 and math.isfinite(self.gap)):
-            raise InvalidValue("gap", "a number >= 0", self.gap)
+        # beyond these, products of powers of them would leave the range of floating point
+        if not 1e-50 <= self.smoothness <= 1e50:
+            raise InvalidValue("smoothness", "in [1e-50, 1e50]", self.smoothness)
+        for name, value in (("variance", self.variance), ("gap", self.gap)):
+            if not (value == 0 or 1e-50 <= value <= 1e50):
+                raise InvalidValue(name, "0 or in [1e-50, 1e50]", value)
 
 
 def largest_step(local_steps: int, smoothness: float) -> float:
     """Return the largest eta_t for which the realised bound is proven: 1/L for K = 1, else 1/(8 K L)."""
+    whole_number("local_steps", local_steps, low=1)
     return 1 / smoothness if local_steps == 1 else 1 / (8 * local_steps * smoothness)
 
 
@@ -51,56 +56,70 @@ def bound(
     >>> bound([0, 5, 5], [0.0, 0.1, 0.1], local_steps=1, smoothness=1.0, variance=0.0, gap=1.9)
     10.0
     """
-    constants = Constants(smoothness, variance, gap)
-    n_t, eta_t = _checked(counts, etas, local_steps, smoothness)
-    total = float(weights(n_t, eta_t, local_steps, smoothness).sum())
+    return bound_for(counts, etas, local_steps, Constants(smoothness, variance, gap))
+
+
+def bound_for(counts: ArrayLike, etas: ArrayLike, local_steps: int, constants: Constants) -> float:
+    """Return `bound` for constants that come together."""
+    n_t = checked_counts(counts)
+    eta_t = _checked_etas(etas, n_t, local_steps, constants.smoothness)
+    total = float(weights(n_t, eta_t, local_steps, constants.smoothness).sum())
     if total == 0:
         return math.inf
-    return (gap + float(noise(n_t, eta_t, local_steps, constants).sum())) / total
-
-
-def bound_for(n_t: ArrayLike, etas: ArrayLike, local_steps: int, constants: Constants) -> float:
-    """Return `bound` for constants that come together."""
-    return bound(
-        n_t,
-        etas,
-        local_steps=local_steps,
-        smoothness=constants.smoothness,
-        variance=constants.variance,
-        gap=constants.gap,
-    )
+    return (constants.gap + float(noise(n_t, eta_t, local_steps, constants).sum())) / total
 
 
 def weights(n_t: FloatArray, eta_t: FloatArray, local_steps: int, smoothness: float) -> FloatArray:
     """Return w_t: how much a round counts, shape (n_rounds,); 0 in empty rounds."""
     K, L = local_steps, smoothness
-    w_t = eta_t - L * eta_t**2 / 2 if K == 1 else K / 2 * (eta_t - 30 * K**2 * L**2 * eta_t**3)
+    w_t = eta_t - L * eta_t**2 / 2 if K == 1 else K / 2 * (eta_t - _GROWTH * K * (K - 1) * L**2 * eta_t**3)
     return np.where(n_t > 0, w_t, 0.0)
 
 
 def noise(n_t: FloatArray, eta_t: FloatArray, local_steps: int, constants: Constants) -> FloatArray:
     """Return what gradient noise adds in each round, shape (n_rounds,); 0 in empty rounds.
 
-    K L s2 eta_t^2 / (2 n_t), and for K > 1 also the client drift 5 K^2 L^2 s2 eta_t^3 / 2 and, in the first term, the
-    factor 1 + (8/7)(K - 1) L eta_t <= 8/7 that the paper's (b4) leaves out (E6).
+    K L s2 eta_t^2 / (2 n_t), and for K > 1 the clients' drift, which averaging does not reduce.
     """
     K, L, s2 = local_steps, constants.smoothness, constants.variance
     n = np.maximum(n_t, 1)
-    averaged = K * L * s2 * eta_t**2 / (2 * n) * (1 + 8 / 7 * (K - 1) * L * eta_t)
-    drift = 5 * K**2 * L**2 * s2 * eta_t**3 / 2 if K > 1 else 0.0
+    averaged = K * L * s2 * eta_t**2 / (2 * n)
+    drift = K * (K - 1) * L**2 * s2 * eta_t**3 * (_DRIFT + _CROSS / n)
     return np.where(n_t > 0, averaged + drift, 0.0)
 
 
-def _checked(counts: ArrayLike, etas: ArrayLike, local_steps: int, smoothness: float) -> tuple[FloatArray, FloatArray]:
-    n_t, eta_t = np.asarray(counts, dtype=np.float64), np.asarray(etas, dtype=np.float64)
-    if n_t.ndim != 1 or n_t.shape != eta_t.shape:
+def step_for(value: float, n_t: FloatArray, local_steps: int, constants: Constants) -> FloatArray:
+    """Return the eta_t that make value * w_t - noise_t largest, within the condition; 0 in empty rounds.
+
+    Setting the derivative to zero gives a quadratic in eta_t for K > 1, and eta_t = b n_t / (L (s2 + b n_t)) for K = 1.
+    """
+    K, L, s2, b = local_steps, constants.smoothness, constants.variance, value
+    n = np.maximum(n_t, 1)
+    if K == 1:
+        eta_t = b * n / (L * (s2 + b * n))
+    else:
+        square = 3 * K * (K - 1) * L**2 * (s2 * (_DRIFT + _CROSS / n) + _GROWTH * b * K / 2)
+        line = K * L * s2 / n
+        eta_t = b * K / (line + np.sqrt(line**2 + 2 * b * K * square))
+    return np.where(n_t > 0, np.minimum(eta_t, largest_step(K, L)), 0.0)
+
+
+def checked_counts(counts: ArrayLike) -> FloatArray:
+    """Return n_t as floats, shape (n_rounds,), or refuse what cannot be counts."""
+    n_t = np.asarray(counts, dtype=np.float64)
+    if n_t.ndim != 1 or n_t.size == 0 or not (np.isfinite(n_t).all() and (n_t >= 0).all() and (n_t % 1 == 0).all()):
+        raise InvalidValue("counts", "whole numbers >= 0, one a round", f"an array of shape {n_t.shape}")
+    return n_t
+
+
+def _checked_etas(etas: ArrayLike, n_t: FloatArray, local_steps: int, smoothness: float) -> FloatArray:
+    eta_t = np.asarray(etas, dtype=np.float64)
+    if n_t.shape != eta_t.shape:
         raise InvalidValue("etas", f"one step size a round, shape {n_t.shape}", f"shape {eta_t.shape}")
-    if local_steps < 1:
-        raise InvalidValue("local_steps", "a whole number >= 1", local_steps)
     eta_t = np.where(n_t > 0, eta_t, 0.0)
     lowest, highest = float(eta_t.min(initial=0)), float(eta_t.max(initial=0))
     limit = largest_step(local_steps, smoothness)
     if lowest < 0 or not highest <= limit * (1 + 1e-12):
         formula = "1/L" if local_steps == 1 else "1/(8 K L)"
         raise InvalidValue("etas", f"in [0, {limit:.6g}] ({formula})", f"{lowest if lowest < 0 else highest:.6g}")
-    return n_t, eta_t
+    return eta_t

@@ -16,7 +16,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq, minimize_scalar
 
-from ehfl.theory.bounds import Constants, FloatArray, bound_for, largest_step, noise, weights
+from ehfl.theory.bounds import (
+    Constants,
+    FloatArray,
+    bound_for,
+    checked_counts,
+    largest_step,
+    noise,
+    step_for,
+    weights,
+)
+from ehfl.validation import InvalidValue
 
 RULES: Mapping[str, Callable[[FloatArray], FloatArray]] = MappingProxyType(
     {
@@ -34,69 +44,82 @@ def best_along(rule: str, counts: ArrayLike, local_steps: int, constants: Consta
     >>> bool(np.isclose(etas[0], 2 * etas[2]))
     True
     """
-    n_t = np.asarray(counts, dtype=np.float64)
+    if rule not in RULES:
+        raise InvalidValue("rule", f"one of {', '.join(RULES)}", rule)
+    n_t = checked_counts(counts)
     shape = RULES[rule](n_t)
+    cap = largest_step(local_steps, constants.smoothness)
     if shape.max() == 0:
         return np.zeros_like(n_t)
-    cap = largest_step(local_steps, constants.smoothness) / float(shape.max())
-    factor = cap
-    if local_steps == 1 and constants.variance > 0:
-        factor = min(cap, _closed_form(shape, n_t, constants))
-    elif constants.variance > 0:
-        found = minimize_scalar(
-            lambda log_c: bound_for(n_t, math.exp(log_c) * shape, local_steps, constants),
-            bounds=(math.log(cap) - 25, math.log(cap)),
-            method="bounded",
-            options={"xatol": 1e-10},
-        )
-        if found.fun < bound_for(n_t, cap * shape, local_steps, constants):  # the search stops short of its ends
-            factor = math.exp(found.x)
-    return factor * shape
+    cap /= float(shape.max())
+    _check_gap(constants)
+    if constants.variance == 0:
+        return cap * shape  # the weights grow up to the cap
+    if local_steps == 1:
+        return min(cap, _closed_form(shape, n_t, constants)) * shape
+    found = minimize_scalar(
+        lambda log_c: bound_for(n_t, math.exp(log_c) * shape, local_steps, constants),
+        bounds=(math.log(_floor(cap, shape, n_t, local_steps, constants)), math.log(cap)),
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
+    at_cap = bound_for(n_t, cap * shape, local_steps, constants)  # the search stops short of its ends
+    return (math.exp(found.x) if found.fun < at_cap else cap) * shape
 
 
 def best_of_all(counts: ArrayLike, local_steps: int, constants: Constants) -> FloatArray:
     """Return the eta_t that make the realised bound smallest over all sequences within its condition.
 
-    At the optimum with value b each round minimises noise_t(eta) - b w_t(eta), which is solved in closed form; b is the
-    root of Delta + sum_t min(...) = 0. For K = 1: eta_t = b n_t / (L (s2 + b n_t)), linear in n_t while b n_t << s2.
+    At the optimum with value b each round maximises b w_t - noise_t (`step_for`), and these add up to Delta: b is the
+    root of `pace` = 1.
     """
-    n_t = np.asarray(counts, dtype=np.float64)
-    if n_t.max(initial=0) == 0:
+    n_t = checked_counts(counts)
+    cap = largest_step(local_steps, constants.smoothness)
+    if n_t.max() == 0:
         return np.zeros_like(n_t)
-    if constants.variance == 0 or constants.gap == 0:
-        return best_along("constant", n_t, local_steps, constants)
+    _check_gap(constants)
+    if constants.variance == 0:
+        return np.where(n_t > 0, cap, 0.0)
+    top = math.log(bound_for(n_t, best_along("linear", n_t, local_steps, constants), local_steps, constants))
+    low = top
+    while pace(math.exp(low), n_t, local_steps, constants) >= 1:
+        low -= 1
+    log_b = brentq(lambda x: pace(math.exp(x), n_t, local_steps, constants) - 1, low, top + 1e-9, xtol=1e-14)
+    return step_for(math.exp(log_b), n_t, local_steps, constants)
 
-    def excess(log_b: float) -> float:
-        b = math.exp(log_b)
-        eta_t = _step_for(b, n_t, local_steps, constants)
-        lagrangian = noise(n_t, eta_t, local_steps, constants) - b * weights(
-            n_t, eta_t, local_steps, constants.smoothness
-        )
-        return constants.gap + float(lagrangian.sum())
 
-    top = bound_for(n_t, best_along("linear", n_t, local_steps, constants), local_steps, constants)
-    log_b = brentq(excess, math.log(top) - 50, math.log(top) + 1e-9, xtol=1e-14)
-    return _step_for(math.exp(log_b), n_t, local_steps, constants)
+def pace(value: float, counts: ArrayLike, local_steps: int, constants: Constants) -> float:
+    """Return how many times over these rounds, with the best steps, would bring the realised bound down to `value`.
+
+    1 means exactly; 2 that half of them would do, if n_t is the same in each. Exact, with no appeal to large T.
+    """
+    n_t = checked_counts(counts)
+    etas = step_for(value, n_t, local_steps, constants)
+    won = value * weights(n_t, etas, local_steps, constants.smoothness) - noise(n_t, etas, local_steps, constants)
+    return float(won.sum()) / constants.gap
+
+
+def _check_gap(constants: Constants) -> None:
+    if constants.gap == 0:
+        raise InvalidValue("gap", "a positive number (at 0 the best step is none)", 0)
 
 
 def _closed_form(shape: FloatArray, n_t: FloatArray, constants: Constants) -> float:
-    """Return the c that minimises (a + b c^2) / (S c - N c^2), the bound of a rule for K = 1."""
+    """Return the c that minimises (a + b c^2) / (S c - N c^2), the bound of a rule for K = 1.
+
+    It solves b S c^2 + 2 a N c - a S = 0, here in the form that does not subtract nearly equal numbers.
+    """
     L = constants.smoothness
     some = n_t > 0
     a, b = constants.gap, L * constants.variance / 2 * float((shape[some] ** 2 / n_t[some]).sum())
     S, N = float(shape.sum()), L / 2 * float((shape**2).sum())
-    # b S c^2 + 2 a N c - a S = 0, in the form that does not subtract nearly equal numbers
-    return a * S / (a * N + math.sqrt((a * N) ** 2 + a * b * S**2)) if a > 0 else 0.0
+    return S / (N + math.hypot(N, S * math.sqrt(b / a)))
 
 
-def _step_for(b: float, n_t: FloatArray, local_steps: int, constants: Constants) -> FloatArray:
-    """Return the eta_t where d(noise)/d(eta) = b d(weight)/d(eta), at most the largest step; 0 in empty rounds."""
-    K, L, s2 = local_steps, constants.smoothness, constants.variance
-    n = np.maximum(n_t, 1)
-    if K == 1:
-        eta_t = b * n / (L * (s2 + b * n))
-    else:
-        square = 15 * K**2 * L**2 * s2 / 2 + 12 / 7 * (K - 1) * K * L**2 * s2 / n + 45 * b * K**3 * L**2
-        line = K * L * s2 / n
-        eta_t = b * K / (line + np.sqrt(line**2 + 2 * b * K * square))
-    return np.where(n_t > 0, np.minimum(eta_t, largest_step(K, L)), 0.0)
+def _floor(cap: float, shape: FloatArray, n_t: FloatArray, local_steps: int, constants: Constants) -> float:
+    """Return a factor below the best one: where even the noise terms alone are far from Delta."""
+    unit = np.where(n_t > 0, shape, 0.0)
+    squares = float(noise(n_t, 1e-9 * cap * unit, local_steps, constants).sum()) / (1e-9 * cap) ** 2
+    cubes = float(noise(n_t, cap * unit, local_steps, constants).sum()) / cap**3
+    smallest = min(cap, math.sqrt(constants.gap / squares), math.cbrt(constants.gap / cubes))
+    return smallest / 100

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from ehfl.theory.bounds import Constants, bound_for
-from ehfl.theory.optimal import RULES, best_along, best_of_all
+from ehfl.theory.bounds import Constants, bound_for, checked_counts
+from ehfl.theory.optimal import RULES, best_along, best_of_all, pace
 from ehfl.theory.theorems import Extremes, largest_eta, theorem1, theorem2
+from ehfl.validation import InvalidValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,24 +27,32 @@ class Promise:
     realised: dict[str, float]  # by step size rule, each with its best factor
     best: float  # with the best step sizes of all
 
-    def slowdown(self, mains: Promise) -> dict[str, float]:
-        """Return how many times as many rounds as on mains power reach the same bound, by rule; bounds go as T^-1/2."""
-        ratios = {rule: value / mains.realised[rule] for rule, value in self.realised.items()}
-        ratios["best"] = self.best / mains.best
-        return {rule: ratio**2 for rule, ratio in ratios.items()}
+
+def slowdown(kept: Promise, mains: ArrayLike, local_steps: int, constants: Constants) -> dict[str, float]:
+    """Return how many times as many rounds as on mains power it takes to come to the same bound, by step size rule.
+
+    `mains` holds n_t on mains power, the same in every round. Infinite where there were no participants at all.
+    """
+    values = kept.realised | {"best": kept.best}
+    return {
+        rule: math.inf if math.isinf(value) else pace(value, mains, local_steps, constants)
+        for rule, value in values.items()
+    }
 
 
 def promise(counts: ArrayLike, local_steps: int, constants: Constants, eta: float | None = None) -> Promise:
     """Return all bounds for these n_t; eta defaults to what is best for the realised bound under the sqrt rule.
 
     >>> kept = promise([5] * 100, 1, Constants(smoothness=1.0, variance=1.0, gap=1.0))
-    >>> bool(np.isclose(kept.corrected, kept.realised["sqrt"]))  # equal where n_t never varies
+    >>> math.isclose(kept.corrected, kept.realised["sqrt"])  # equal where n_t never varies
     True
     """
-    n_t = np.asarray(counts)
+    n_t = checked_counts(counts)
     extremes = Extremes(int(n_t.min()), max(1, int(n_t.max())), n_t.size)
     etas = {rule: best_along(rule, n_t, local_steps, constants) for rule in RULES}
     limits = [largest_eta(extremes, local_steps, constants.smoothness, printed=p) for p in (False, True)]
+    if eta is not None and not 0 < eta <= limits[0]:
+        raise InvalidValue("eta", f"in (0, {limits[0]:.6g}]", f"{eta:.6g}")
     if eta is None:
         eta = min(float(etas["sqrt"].max()) * math.sqrt(n_t.size / extremes.n_max), limits[0])
     printed, corrected = (_theorem(extremes, eta, local_steps, constants, printed=p) for p in (True, False))
@@ -62,7 +70,7 @@ def promise(counts: ArrayLike, local_steps: int, constants: Constants, eta: floa
 
 
 def _theorem(extremes: Extremes, eta: float, local_steps: int, constants: Constants, *, printed: bool) -> float:
-    if eta <= 0:
+    if eta == 0 or (printed and eta > largest_eta(extremes, local_steps, constants.smoothness, printed=True)):
         return math.inf
     if local_steps == 1:
         return theorem1(extremes, eta, constants, printed=printed)

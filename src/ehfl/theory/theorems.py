@@ -59,24 +59,21 @@ def theorem1(extremes: Extremes, eta: float, constants: Constants, *, printed: b
 def theorem2(extremes: Extremes, eta: float, local_steps: int, constants: Constants, *, printed: bool = False) -> float:
     """Return Theorem 2 (K > 1), with D = eta sqrt(n_min T) - sqrt(30) K L eta^2 n_min.
 
-    (2 Delta / K + L s2 eta^2) / D + 5 K L^2 s2 eta^3 n_max^1.5 / (sqrt(T) D); the noise L s2 eta^2 is times
-    1 + (8/7)(K - 1) L eta_max, which the proof's (b4) leaves out (E6). The print has a wrong last denominator (E3): it
-    turns negative, and the bound void, where the corrected one still holds.
+    (2 Delta / K + L s2 eta^2) / D + 5 K L^2 s2 eta^3 n_max^1.5 / (sqrt(T) D). The print has a wrong last denominator
+    (E3): it turns negative, and the bound void, where the corrected one still holds.
     """
+    whole_number("local_steps", local_steps, low=2)
     _check_eta(eta, largest_eta(extremes, local_steps, constants.smoothness))
     K, L, s2 = local_steps, constants.smoothness, constants.variance
     n_min, n_max, T = extremes.n_min, extremes.n_max, extremes.rounds
     below = eta * math.sqrt(n_min * T) - _ROOT30 * K * L * eta**2 * n_min
     last = math.sqrt(T) * below
-    averaged = L * s2 * eta**2
     if printed:
         last = eta * math.sqrt(n_min * T) - _ROOT30 * K * L * eta**2 * n_min * math.sqrt(T)
-    else:
-        averaged *= 1 + 8 / 7 * (K - 1) * L * eta * math.sqrt(n_max / T)
     if below <= 0 or last <= 0:
         return math.inf
     drift = 5 * K * L**2 * s2 * eta**3 * math.sqrt(n_max**3)
-    return (2 * constants.gap / K + averaged) / below + drift / last
+    return (2 * constants.gap / K + L * s2 * eta**2) / below + drift / last
 
 
 def _check_eta(eta: float, largest: float) -> None:

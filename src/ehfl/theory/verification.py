@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ehfl.randomness import Purpose, generator
-from ehfl.theory.bounds import Constants, FloatArray, bound_for, weights
+from ehfl.theory.bounds import Constants, FloatArray, bound_for, checked_counts, weights
 from ehfl.theory.optimal import RULES, best_along
 from ehfl.theory.problems import KnownProblem, Quadratic, Wells
+from ehfl.validation import whole_number
 
 _NORMAL_975 = 1.959963984540054  # quantile of the 95 % interval
 
@@ -54,6 +55,10 @@ def verify(
     Step sizes are the best of each rule for the realised bound, x_0 is one unit from the minimiser in each coordinate,
     gradient noise is Gaussian with the stated variance.
     """
+    whole_number("seeds", seeds, low=2)
+    for scheduler, n_t in counts.items():
+        if not checked_counts(n_t).any():
+            raise ValueError(f"{scheduler} has no participants in any round: there is nothing to verify")
     for problem_name, problem in (known_problems() if problems is None else problems).items():
         start = problem.centre + 1.0
         gap = float(problem.loss(start)) - problem.minimum
