@@ -1,0 +1,140 @@
+"""Problems whose smoothness L, gradient variance sigma^2 and minimum f* are known exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ehfl.validation import InvalidValue, whole_number
+
+FloatArray = NDArray[np.float64]
+
+
+class Problem(Protocol):
+    """A function to minimise, with the constants that the bounds ask for."""
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates d of x."""
+        ...
+
+    def loss(self, x: FloatArray) -> float:
+        """Return f(x)."""
+        ...
+
+    def gradient(self, x: FloatArray) -> FloatArray:
+        """Return the gradient of f at x, shape (dimension,)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """f(x) = f* + 1/2 sum_j a_j (x_j - b_j)^2: convex, L = max a_j.
+
+    >>> bowl = Quadratic(curvature=[1.0, 4.0], minimiser=[0.0, 1.0], minimum=0.5)
+    >>> bowl.loss(np.array([2.0, 0.0])), bowl.gradient(np.array([2.0, 0.0])).tolist(), bowl.smoothness
+    (4.5, [2.0, -4.0], 4.0)
+    """
+
+    curvature: ArrayLike  # a_j, (dimension,)
+    minimiser: ArrayLike = 0.0  # b_j, (dimension,) or one number
+    minimum: float = 0.0  # f*
+    variance: float = 1.0  # sigma^2 = E|g(x) - gradient f(x)|^2 of a sample
+    _a: FloatArray = field(init=False, repr=False)
+    _b: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_a", _curvature(self.curvature, self.variance))
+        object.__setattr__(self, "_b", _centre(self.minimiser, self._a.size))
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates d of x."""
+        return self._a.size
+
+    @property
+    def smoothness(self) -> float:
+        """L, the Lipschitz constant of the gradient."""
+        return float(self._a.max())
+
+    def loss(self, x: FloatArray) -> float:
+        """Return f(x)."""
+        return float(self.minimum + 0.5 * (self._a * (x - self._b) ** 2).sum())
+
+    def gradient(self, x: FloatArray) -> FloatArray:
+        """Return a_j (x_j - b_j), shape (dimension,)."""
+        return self._a * (x - self._b)
+
+
+@dataclass(frozen=True, eq=False)
+class Wells:
+    """f(x) = f* + 1/2 sum_j a_j u_j^2 / (1 + u_j^2), u = x - b: smooth and not convex, L = max a_j.
+
+    The second derivative of u^2 / (1 + u^2) / 2 is (1 - 3 u^2) / (1 + u^2)^3, which lies in [-1/4, 1].
+
+    >>> well = Wells(curvature=[2.0])
+    >>> well.loss(np.array([1.0])), well.gradient(np.array([1.0])).tolist(), well.smoothness
+    (0.5, [0.5], 2.0)
+    """
+
+    curvature: ArrayLike  # a_j, (dimension,)
+    minimiser: ArrayLike = 0.0  # b_j, (dimension,) or one number
+    minimum: float = 0.0  # f*
+    variance: float = 1.0  # sigma^2 = E|g(x) - gradient f(x)|^2 of a sample
+    _a: FloatArray = field(init=False, repr=False)
+    _b: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_a", _curvature(self.curvature, self.variance))
+        object.__setattr__(self, "_b", _centre(self.minimiser, self._a.size))
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates d of x."""
+        return self._a.size
+
+    @property
+    def smoothness(self) -> float:
+        """L, the Lipschitz constant of the gradient."""
+        return float(self._a.max())
+
+    def loss(self, x: FloatArray) -> float:
+        """Return f(x)."""
+        u2 = (x - self._b) ** 2
+        return float(self.minimum + 0.5 * (self._a * u2 / (1 + u2)).sum())
+
+    def gradient(self, x: FloatArray) -> FloatArray:
+        """Return a_j u_j / (1 + u_j^2)^2, shape (dimension,)."""
+        u = x - self._b
+        return self._a * u / (1 + u**2) ** 2
+
+
+def noise_samples(dimension: int, variance: float, size: int, rng: np.random.Generator) -> FloatArray:
+    """Return gradient noise z, shape (size, dimension): its mean is 0 and the mean of |z|^2 the variance, exactly.
+
+    The loss of sample z is f(x) + <z, x>, so its gradient is the gradient of f, plus z.
+    """
+    whole_number("size", size, low=2)
+    z = rng.standard_normal((size, dimension))
+    z -= z.mean(axis=0)
+    noise: FloatArray = z * np.sqrt(variance / (z**2).sum(axis=1).mean())
+    return noise
+
+
+def _curvature(curvature: ArrayLike, variance: float) -> FloatArray:
+    a = np.array(curvature, dtype=np.float64)
+    if a.ndim != 1 or a.size == 0 or not (np.isfinite(a).all() and (a > 0).all()):
+        raise InvalidValue("curvature", "finite numbers > 0, one per coordinate", curvature)
+    if not (np.isfinite(variance) and variance >= 0):
+        raise InvalidValue("variance", "a finite number >= 0", variance)
+    return a
+
+
+def _centre(minimiser: ArrayLike, dimension: int) -> FloatArray:
+    b = np.asarray(minimiser, dtype=np.float64)
+    if b.shape not in ((), (dimension,)) or not np.isfinite(b).all():
+        raise InvalidValue("minimiser", f"finite, one number or one per coordinate ({dimension})", minimiser)
+    return np.array(np.broadcast_to(b, (dimension,)))
