@@ -46,7 +46,7 @@ class Cifar10:
         """Return the mean cross entropy."""
         return nn.functional.cross_entropy(outputs, targets)
 
-    def metric(self, outputs: Tensor, targets: Tensor) -> Tensor:
+    def metric(self, outputs: Tensor, targets: Tensor) -> float:
         """Return the accuracy."""
         return accuracy(outputs, targets)
 

@@ -10,6 +10,7 @@ import torch
 from ehfl.validation import InvalidValue, whole_number
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
+SMALL_MODEL = 100_000  # parameters
 
 
 def pick_device(name: str) -> torch.device:
@@ -32,14 +33,24 @@ def _listed(present: dict[str, bool]) -> str:
     return ", ".join(kind for kind, there in present.items() if there)
 
 
+def pick_threads(threads: int | None, n_parameters: int) -> int:
+    """Return the number of threads asked for; without a wish, torch's own, and one for a small model.
+
+    Threads that meet after every small operation cost more than they give, and much more on a busy machine.
+
+    >>> pick_threads(None, n_parameters=6090)
+    1
+    """
+    if threads is not None:
+        return whole_number("threads", threads, low=1)
+    return 1 if n_parameters < SMALL_MODEL else torch.get_num_threads()
+
+
 @contextmanager
-def thread_limit(threads: int | None) -> Iterator[None]:
-    """Hold torch to that many threads (None leaves it alone), and give it back what it had."""
-    if threads is None:
-        yield
-        return
+def thread_limit(threads: int) -> Iterator[None]:
+    """Hold torch to that many threads, and give it back what it had."""
     before = torch.get_num_threads()
-    torch.set_num_threads(whole_number("threads", threads, low=1))
+    torch.set_num_threads(threads)
     try:
         yield
     finally:

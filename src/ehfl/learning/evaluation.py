@@ -19,6 +19,6 @@ def evaluate(task: Task, model: nn.Module, examples: Examples) -> tuple[float, f
             inputs, targets = examples.inputs[start : start + CHUNK], examples.targets[start : start + CHUNK]
             outputs = model(inputs)
             loss += len(inputs) * float(task.loss(outputs, targets))
-            metric += len(inputs) * float(task.metric(outputs, targets))
+            metric += len(inputs) * task.metric(outputs, targets)
     model.train()
     return loss / len(examples), metric / len(examples)

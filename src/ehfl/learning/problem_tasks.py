@@ -74,9 +74,9 @@ class ProblemTask:
         """Return the mean over the examples."""
         return outputs.mean()
 
-    def metric(self, outputs: Tensor, targets: Tensor) -> Tensor:
+    def metric(self, outputs: Tensor, targets: Tensor) -> float:
         """Return f(x) - f*."""
-        return outputs.mean() - self.minimum
+        return float(outputs.mean()) - self.minimum
 
 
 def quadratic() -> ProblemTask:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ehfl.energy.harvest import IntArray
 from ehfl.learning.checkpoint import Checkpoint, Settings, latest_checkpoint
-from ehfl.learning.device import pick_device, thread_limit
+from ehfl.learning.device import pick_device, pick_threads, thread_limit
 from ehfl.learning.engine import Engine
 from ehfl.learning.evaluation import evaluate
 from ehfl.learning.flat import FlatModel
@@ -70,8 +70,8 @@ def train(
     place = pick_device(device)
     parts = deal(task, participation.n_clients, partition or IidPartitioner(), check_seed(seed))
     etas = step_sizes(step_size, participation)
-    with thread_limit(threads):
-        model = initial_model(task, seed, place)
+    model = initial_model(task, seed, place)
+    with thread_limit(pick_threads(threads, model.weights.numel())):
         engine = Engine(task, model, parts, rule, seed=seed, device=place)
         run = _Run(task, participation, etas, engine, eval_every)
         if run_dir is None:
