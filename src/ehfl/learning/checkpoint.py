@@ -21,7 +21,7 @@ from safetensors.numpy import save
 
 NAME = "checkpoint.safetensors"
 PREVIOUS = "checkpoint-previous.safetensors"
-_FORMAT = "1"
+_FORMAT = 1
 
 log = logging.getLogger("ehfl.learning")
 
@@ -42,7 +42,9 @@ class Checkpoint:
 
     def write(self, folder: Path) -> None:
         """Put it into the folder; killed at any instant, there is a whole checkpoint, this one or the one before."""
-        content = save({"weights": self.weights}, metadata=self._facts() | {"sha256": self._checksum()})
+        # One key, because safetensors writes several in any order, and equal runs shall have equal files.
+        facts = json.dumps(self._facts() | {"sha256": self._checksum()}, sort_keys=True)
+        content = save({"weights": self.weights}, metadata={"ehfl": facts})
         aside = folder / f".{NAME}.part"
         with aside.open("wb") as file:
             file.write(content)
@@ -53,9 +55,8 @@ class Checkpoint:
         aside.replace(folder / NAME)
         _sync_folder(folder)
 
-    def _facts(self) -> dict[str, str]:
-        settings = json.dumps(dict(self.settings), sort_keys=True)
-        return {"format": _FORMAT, "rounds": str(self.rounds), "settings": settings}
+    def _facts(self) -> dict[str, object]:
+        return {"format": _FORMAT, "rounds": self.rounds, "settings": dict(self.settings)}
 
     def _checksum(self) -> str:
         digest = hashlib.sha256(json.dumps(self._facts(), sort_keys=True).encode())
@@ -67,13 +68,13 @@ def read_checkpoint(path: Path) -> Checkpoint:
     """Return what `write` wrote, or raise CheckpointError naming the file if a single bit of it has changed."""
     try:
         with safe_open(path, framework="numpy") as file:
-            facts, weights = file.metadata() or {}, file.get_tensor("weights")
+            facts, weights = json.loads((file.metadata() or {})["ehfl"]), file.get_tensor("weights")
         if facts["format"] != _FORMAT:
             raise ValueError(f"format {facts['format']}, this version reads {_FORMAT}")
-        found = Checkpoint(int(facts["rounds"]), weights, json.loads(facts["settings"]))
+        found = Checkpoint(facts["rounds"], weights, facts["settings"])
         if found._checksum() != facts["sha256"]:
             raise ValueError("its checksum does not fit")
-    except (SafetensorError, ValueError, KeyError, OSError) as error:
+    except (SafetensorError, ValueError, KeyError, TypeError, OSError) as error:
         raise CheckpointError(f"{path} is damaged: {error}") from error
     return found
 
