@@ -76,7 +76,7 @@ class ProblemTask:
 
     def metric(self, outputs: Tensor, targets: Tensor) -> float:
         """Return f(x) - f*."""
-        return float(outputs.mean()) - self.minimum
+        return outputs.mean().item() - self.minimum
 
 
 def quadratic() -> ProblemTask:
