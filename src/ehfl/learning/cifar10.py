@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ehfl.learning.cifar10_files import RECORDS, find_cifar10, read_cifar10
+from ehfl.learning.convolution import Convolution5x5
 from ehfl.learning.initialisation import blank, initialise
 from ehfl.learning.normalisation import LocalResponseNorm
 from ehfl.learning.task import Examples, accuracy
@@ -59,8 +60,8 @@ def paper_network(rng: np.random.Generator) -> nn.Module:
     """
     layers = nn.Sequential(
         Standardise(),
-        *_block(3),
-        *_block(64),
+        *_block(blank(nn.Conv2d, 3, 64, 5, padding=2)),
+        *_block(blank(Convolution5x5, 64, 64)),
         nn.Flatten(),
         *(blank(nn.Linear, 64 * 8 * 8, 384), nn.ReLU(), blank(nn.Linear, 384, 192), nn.ReLU()),
         blank(nn.Linear, 192, 10),
@@ -68,8 +69,7 @@ def paper_network(rng: np.random.Generator) -> nn.Module:
     return initialise(layers, rng)
 
 
-def _block(channels: int) -> tuple[nn.Module, ...]:
-    convolution = blank(nn.Conv2d, channels, 64, 5, padding=2)
+def _block(convolution: nn.Module) -> tuple[nn.Module, ...]:
     return convolution, nn.MaxPool2d(2), nn.ReLU(inplace=True), LocalResponseNorm(64, size=9, alpha=0.001)
 
 
