@@ -89,14 +89,14 @@ class _RowWinograd(torch.autograd.Function):
         v, u = ctx.saved_tensors
         back, forth, taps = ctx.matrices
         height, _, n_images, _ = gradients[0].shape
-        dm = _rows(_by_point(back.t(), gradients[0].contiguous()))  # (8, all tiles, n_out)
-        du, dv = torch.empty_like(u), torch.zeros_like(v)
+        dm = _by_point(back.t(), gradients[0].contiguous(), halo=_HALO)
+        du, dv = torch.empty_like(u), v.new_empty(_POINTS, height, *v.shape[2:])
         for row in range(_TAPS):
-            torch.bmm(_rows(v[:, row : row + height]).transpose(1, 2), dm, out=du[row])
-            piece = _rows(dv[:, row : row + height])
-            torch.baddbmm(piece, dm, u[row].transpose(1, 2), out=piece)
-        dx = _from_points(forth.t(), dv[:, _HALO:-_HALO], n_images)
-        return dx, torch.einsum("pk,hpio->oihk", taps, du)
+            mirrored = _TAPS - 1 - row  # dx is a convolution of the gradient with the kernel upside down
+            torch.bmm(_rows(v[:, row : row + height]).transpose(1, 2), _rows(dm[:, _HALO:-_HALO]), out=du[row])
+            above = _rows(dm[:, row : row + height])
+            torch.baddbmm(_rows(dv), above, u[mirrored].transpose(1, 2), beta=min(row, 1), out=_rows(dv))
+        return _from_points(forth.t(), dv, n_images), torch.einsum("pk,hpio->oihk", taps, du)
 
 
 def _by_point(matrix: Tensor, x: Tensor, halo: int = 0) -> Tensor:
