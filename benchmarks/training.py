@@ -20,14 +20,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Subset, TensorDataset
 
 from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
+from ehfl.energy.harvest import IntArray
 from ehfl.learning import Examples, IidPartitioner, LocalSgd, load_task, train
 from ehfl.learning.cifar10 import Standardise, paper_network
-from ehfl.learning.device import thread_limit
+from ehfl.learning.device import keep_freed_memory, thread_limit
 from ehfl.learning.engine import Engine
 from ehfl.learning.evaluation import evaluate
 from ehfl.learning.task import accuracy
@@ -53,12 +53,15 @@ class CifarShaped:
             object.__setattr__(self, split, Examples(images, torch.from_numpy(rng.integers(0, 10, size))))
 
     def model(self, rng: np.random.Generator) -> nn.Module:
+        """Return the paper's CNN."""
         return paper_network(rng)
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return the mean cross entropy."""
         return nn.functional.cross_entropy(outputs, targets)
 
     def metric(self, outputs: Tensor, targets: Tensor) -> float:
+        """Return the accuracy."""
         return accuracy(outputs, targets)
 
 
@@ -71,7 +74,7 @@ def plain_network() -> nn.Module:
     return nn.Sequential(*block(3), *block(64), *head)
 
 
-def plain_round(model: nn.Module, data: TensorDataset, parts: list[NDArray[np.int64]], n_clients: int) -> None:
+def plain_round(model: nn.Module, data: TensorDataset, parts: list[IntArray], n_clients: int) -> None:
     """Train and average as one would write it in an afternoon."""
     start = copy.deepcopy(model.state_dict())
     states = []
@@ -104,7 +107,7 @@ def peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def compare_rounds(task: CifarShaped, engine: Engine, parts: list[NDArray[np.int64]], rounds: int) -> None:
+def compare_rounds(task: CifarShaped, engine: Engine, parts: list[IntArray], rounds: int) -> None:
     few = torch.from_numpy(np.concatenate(parts[:PER_ROUND]))  # floats of all 50,000 would be 600 MB
     chosen = [np.arange(k * len(parts[0]), (k + 1) * len(parts[0])) for k in range(PER_ROUND)]
     images = Standardise()(task.training.inputs[few]).contiguous()
@@ -126,7 +129,7 @@ def compare_rounds(task: CifarShaped, engine: Engine, parts: list[NDArray[np.int
 def growth(engine: Engine, repeats: int) -> None:
     """Print the cost against clients per round: it must be linear."""
     sizes = (1, 2, 5, 10)
-    took = {n: [] for n in sizes}  # type: dict[int, list[float]]
+    took: dict[int, list[float]] = {n: [] for n in sizes}
     for t in range(repeats):
         for n in sizes:
             took[n].append(seconds(lambda: engine.play(t, np.arange(n), ETA)))  # noqa: B023
@@ -154,6 +157,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     options = parser.parse_args()
 
+    keep_freed_memory()  # as `train` does
     with thread_limit(options.threads):
         task = CifarShaped()
         parts = IidPartitioner().partition(task.training.targets.numpy(), CLIENTS, seed=0)

@@ -13,7 +13,6 @@ from ehfl.learning.cifar10_files import RECORDS, find_cifar10, read_cifar10
 from ehfl.learning.convolution import Convolution5x5
 from ehfl.learning.initialisation import blank, initialise
 from ehfl.learning.normalisation import LocalResponseNorm
-from ehfl.learning.pooling import MaxPool
 from ehfl.learning.task import Examples, accuracy
 
 # Of the training set's pixels in [0, 255], red, green, blue.
@@ -71,7 +70,7 @@ def paper_network(rng: np.random.Generator) -> nn.Module:
 
 
 def _block(convolution: nn.Module) -> tuple[nn.Module, ...]:
-    return convolution, MaxPool(), nn.ReLU(inplace=True), LocalResponseNorm(64, size=9, alpha=0.001)
+    return convolution, nn.MaxPool2d(2), nn.ReLU(inplace=True), LocalResponseNorm(64, size=9, alpha=0.001)
 
 
 class Standardise(nn.Module):

@@ -15,8 +15,13 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 import torch
 from torch import Tensor, nn
+
+from ehfl.validation import InvalidValue
+
+FloatArray = NDArray[np.float64]
 
 _OUT, _TAPS, _POINTS = 4, 5, 8  # outputs of a tile, weights of a row, products of a tile
 _HALO = _TAPS // 2
@@ -31,7 +36,7 @@ def _polynomial(roots: tuple[Fraction, ...]) -> list[float]:
     return [float(c) for c in found] + [0.0] * (_POINTS - len(found))
 
 
-def transforms() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def transforms() -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return A, shape (4, 8), B, shape (8, 8), and G, shape (8, 5), of F(4, 5).
 
     >>> a, b, g = transforms()
@@ -53,75 +58,67 @@ def transforms() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=8)
 def _row_matrices(width: int, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
-    """Return A, (width, 8 * n_tiles), and B, (8 * n_tiles, width), of a whole padded row, and G, (8, 5).
-
-    Points come first and tiles second, so that each point's share of a row is one block.
-    """
+    """Return A, (width, n_tiles * 8), and B, (n_tiles * 8, width), of a whole padded row, and G, (8, 5)."""
     a, b, g = transforms()
     n_tiles = width // _OUT
-    back, forth = np.zeros((width, _POINTS, n_tiles)), np.zeros((_POINTS, n_tiles, width + 2 * _HALO))
+    forth = np.zeros((n_tiles * _POINTS, width + 2 * _HALO))
     for tile in range(n_tiles):
-        back[tile * _OUT : (tile + 1) * _OUT, :, tile] = a
-        forth[:, tile, tile * _OUT : tile * _OUT + _POINTS] = b
-    inside = forth[:, :, _HALO : _HALO + width]  # the halo is zero, so its columns need not be there
-    made = (back.reshape(width, -1), inside.reshape(-1, width), g)
-    return tuple(torch.from_numpy(np.ascontiguousarray(m)).to(device, dtype) for m in made)  # type: ignore[return-value]
+        forth[tile * _POINTS : (tile + 1) * _POINTS, tile * _OUT : tile * _OUT + _POINTS] = b
+    inside = forth[:, _HALO : _HALO + width]  # the halo is zero, so its columns need not be there
+    made = [np.kron(np.eye(n_tiles), a), np.ascontiguousarray(inside), g]
+    back, forth_inside, taps = (torch.from_numpy(m).to(device, dtype) for m in made)
+    return back, forth_inside, taps
 
 
 class _RowWinograd(torch.autograd.Function):
-    """x, (height, width, n_images, n_in) by weight, (n_out, n_in, 5, 5), to (height, width, n_images, n_out)."""
+    """x, (width, height, n_images, n_in) by weight, (n_out, n_in, 5, 5), to (width, height, n_images, n_out).
+
+    With the width outermost each transform is one matmul, and a row of the kernel is a slice.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
-        height, width, n_images, n_in = x.shape
+        width, height, n_images, _ = x.shape
         back, forth, taps = _row_matrices(width, x.device, x.dtype)
-        v = _by_point(forth, x, halo=_HALO)
-        u = torch.einsum("pk,oihk->hpio", taps, weight).contiguous()  # (5, 8, n_in, n_out)
-        m = x.new_empty(_POINTS, height, width // _OUT * n_images, weight.shape[0])
+        v = _transformed(forth, x)
+        u = torch.einsum("pk,oihk->hpio", taps, weight).repeat(1, width // _OUT, 1, 1)  # (5, n_points, n_in, n_out)
+        m = x.new_empty(len(forth), height * n_images, weight.shape[0])  # n_points is n_tiles * 8
         for row in range(_TAPS):
-            torch.baddbmm(_rows(m), _rows(v[:, row : row + height]), u[row], beta=min(row, 1), out=_rows(m))
+            torch.baddbmm(m, _rows(v, row, height), u[row], beta=min(row, 1), out=m)
         ctx.save_for_backward(v, u)
         ctx.matrices = back, forth, taps
-        return _from_points(back, m, n_images)
+        return torch.mm(back, m.view(len(m), -1)).view(width, height, n_images, -1)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
         v, u = ctx.saved_tensors
         back, forth, taps = ctx.matrices
-        height, _, n_images, _ = gradients[0].shape
-        dm = _by_point(back.t(), gradients[0].contiguous(), halo=_HALO)
-        du, dv = torch.empty_like(u), v.new_empty(_POINTS, height, *v.shape[2:])
+        height, n_images = gradients[0].shape[1:3]
+        dm = _transformed(back.t(), gradients[0].contiguous())
+        inner = _rows(dm, _HALO, height)
+        du, dv = torch.empty_like(u), v.new_empty(len(forth), height * n_images, v.shape[-1])
         for row in range(_TAPS):
-            mirrored = _TAPS - 1 - row  # dx is a convolution of the gradient with the kernel upside down
-            torch.bmm(_rows(v[:, row : row + height]).transpose(1, 2), _rows(dm[:, _HALO:-_HALO]), out=du[row])
-            above = _rows(dm[:, row : row + height])
-            torch.baddbmm(_rows(dv), above, u[mirrored].transpose(1, 2), beta=min(row, 1), out=_rows(dv))
-        return _from_points(forth.t(), dv, n_images), torch.einsum("pk,hpio->oihk", taps, du)
+            torch.bmm(_rows(v, row, height).transpose(1, 2), inner, out=du[row])
+            mirrored = u[_TAPS - 1 - row].transpose(1, 2)  # dx: the gradient by the kernel upside down
+            torch.baddbmm(dv, _rows(dm, row, height), mirrored, beta=min(row, 1), out=dv)
+        dx = torch.mm(forth.t(), dv.view(len(dv), -1)).view(-1, height, n_images, v.shape[-1])
+        return dx, torch.einsum("pk,hpio->oihk", taps, du.unflatten(1, (-1, _POINTS)).sum(dim=1))
 
 
-def _by_point(matrix: Tensor, x: Tensor, halo: int = 0) -> Tensor:
-    """Return x, (height, width, ...), with its width transformed: (8, height + 2 halo, n_tiles * n_images, ...)."""
-    height, width, n_images, channels = x.shape
-    flat = x.view(height, width, -1)
-    out = x.new_empty(_POINTS, height + 2 * halo, matrix.shape[0] // _POINTS * n_images, channels)
-    for point, block in zip(out, matrix.chunk(_POINTS), strict=True):
-        point[:halo].zero_()
-        point[halo + height :].zero_()
-        inner = point[halo : halo + height].view(height, len(block), -1)
-        torch.bmm(block.expand(height, -1, -1), flat, out=inner)
+def _transformed(matrix: Tensor, x: Tensor) -> Tensor:
+    """Return the matrix times x along its width, with a halo of zero rows: (n_points, height + 4, n_images, ...)."""
+    width, height, n_images, n_channels = x.shape
+    out = x.new_empty(len(matrix), height + 2 * _HALO, n_images, n_channels)
+    out[:, :_HALO].zero_()
+    out[:, -_HALO:].zero_()
+    inner = out.view(len(matrix), -1)[:, _HALO * n_images * n_channels :][:, : height * n_images * n_channels]
+    torch.mm(matrix, x.view(width, -1), out=inner)
     return out
 
 
-def _from_points(matrix: Tensor, m: Tensor, n_images: int) -> Tensor:
-    """Return (height, width, n_images, n_channels) from m, (8, height, n_tiles * n_images, n_channels)."""
-    height, channels = m.shape[1], m.shape[3]
-    gathered = m.transpose(0, 1).reshape(height, matrix.shape[1], -1)
-    return torch.matmul(matrix, gathered).view(height, -1, n_images, channels)
-
-
-def _rows(points: Tensor) -> Tensor:
-    """Return a view of (8, height, n_tiles * n_images, n_channels) as (8, all tiles, n_channels)."""
-    return points.view(_POINTS, -1, points.shape[-1])
+def _rows(points: Tensor, row: int, height: int) -> Tensor:
+    """Return a view of `height` rows from `row` on, (n_points, height * n_images, n_channels)."""
+    return points[:, row : row + height].view(len(points), -1, points.shape[-1])
 
 
 class Convolution5x5(nn.Conv2d):
@@ -132,7 +129,9 @@ class Convolution5x5(nn.Conv2d):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the convolution of x, shape (n_images, n_channels, height, width); fastest in channels_last."""
-        rows = x.permute(2, 3, 0, 1).contiguous()  # height first: a kernel row is then a slice
+        if x.shape[3] % _OUT:
+            raise InvalidValue("width", f"a multiple of {_OUT}", x.shape[3])
+        rows = x.permute(3, 2, 0, 1).contiguous()
         out: Tensor = _RowWinograd.apply(rows, self.weight)  # type: ignore[no-untyped-call]
         assert self.bias is not None
-        return (out + self.bias).permute(2, 3, 0, 1)
+        return (out + self.bias).permute(2, 3, 1, 0).contiguous(memory_format=torch.channels_last)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,6 +13,9 @@ from ehfl.validation import InvalidValue, whole_number
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 SMALL_MODEL = 100_000  # parameters
+
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of malloc.h
+_KEPT = 1 << 30  # bytes
 
 
 def pick_device(name: str) -> torch.device:
@@ -31,6 +36,15 @@ def pick_device(name: str) -> torch.device:
 
 def _listed(present: dict[str, bool]) -> str:
     return ", ".join(kind for kind, there in present.items() if there)
+
+
+def keep_freed_memory() -> None:
+    """Tell glibc not to hand large freed blocks back to the system, where every step would fault them in again."""
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        if hasattr(libc, "mallopt"):  # musl has none
+            libc.mallopt(_M_MMAP_THRESHOLD, _KEPT)
+            libc.mallopt(_M_TRIM_THRESHOLD, _KEPT)
 
 
 def pick_threads(threads: int | None, n_parameters: int) -> int:

@@ -61,9 +61,8 @@ class LocalResponseNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the normalised x, shape (n_examples, n_channels, ...)."""
-        rest = sorted((dim for dim in range(x.dim()) if dim != 1), key=lambda dim: -x.stride(dim))
-        last = x.permute(*rest, 1)  # in the order of memory, so that no copy is made in channels_last
+        last = x.movedim(1, -1)  # no copy in channels_last
         flat = last.reshape(-1, last.shape[-1])
         rows = _BandedNormalisation.apply(flat, self.band, self.beta, self.k)  # type: ignore[no-untyped-call]
-        out: Tensor = rows.view(last.shape)
-        return out.permute(*(([*rest, 1]).index(dim) for dim in range(x.dim())))
+        out: Tensor = rows.view(last.shape).movedim(-1, 1)
+        return out

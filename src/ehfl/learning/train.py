@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ehfl.energy.harvest import IntArray
 from ehfl.learning.checkpoint import Checkpoint, Settings, latest_checkpoint
-from ehfl.learning.device import pick_device, pick_threads, thread_limit
+from ehfl.learning.device import keep_freed_memory, pick_device, pick_threads, thread_limit
 from ehfl.learning.engine import Engine
 from ehfl.learning.evaluation import evaluate
 from ehfl.learning.flat import FlatModel
@@ -68,6 +68,7 @@ def train(
     eval_every = whole_number("eval_every", eval_every, low=1)
     checkpoint_every = whole_number("checkpoint_every", checkpoint_every, low=1)
     place = pick_device(device)
+    keep_freed_memory()
     parts = deal(task, participation.n_clients, partition or IidPartitioner(), check_seed(seed))
     etas = step_sizes(step_size, participation)
     model = initial_model(task, seed, place)
