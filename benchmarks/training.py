@@ -15,7 +15,7 @@ import copy
 import resource
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -74,14 +74,14 @@ def plain_network() -> nn.Module:
     return nn.Sequential(*block(3), *block(64), *head)
 
 
-def plain_round(model: nn.Module, data: TensorDataset, parts: list[IntArray], n_clients: int) -> None:
+def plain_round(model: nn.Module, data: TensorDataset, parts: Sequence[IntArray]) -> None:
     """Train and average as one would write it in an afternoon."""
     start = copy.deepcopy(model.state_dict())
     states = []
-    for client in range(n_clients):
+    for part in parts:
         model.load_state_dict(start)
         optimizer = torch.optim.SGD(model.parameters(), lr=ETA)
-        loader = iter(DataLoader(Subset(data, parts[client].tolist()), batch_size=BATCH, shuffle=True))
+        loader = iter(DataLoader(Subset(data, part.tolist()), batch_size=BATCH, shuffle=True))
         for _ in range(STEPS):
             inputs, targets = next(loader)
             optimizer.zero_grad()
@@ -115,7 +115,7 @@ def compare_rounds(task: CifarShaped, engine: Engine, parts: list[IntArray], rou
     theirs, ours, rates = [], [], []
     for t in range(rounds + 1):
         rates.append(matmul_rate())
-        theirs.append(seconds(lambda: plain_round(plain, data, chosen, PER_ROUND)))
+        theirs.append(seconds(lambda: plain_round(plain, data, chosen)))
         ours.append(seconds(lambda: engine.play(t, np.arange(PER_ROUND), ETA)))  # noqa: B023
     a, b, ceiling = statistics.median(theirs[1:]), statistics.median(ours[1:]), statistics.median(rates[1:])
     work = PER_ROUND * STEPS * BATCH * FLOP_PER_SAMPLE
@@ -153,7 +153,7 @@ def digits(rounds: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     options = parser.parse_args()
 
@@ -165,7 +165,7 @@ def main() -> None:
         engine = Engine(task, initial_model(task, 0, cpu), parts, LocalSgd(STEPS, BATCH), seed=0, device=cpu)
         engine.play(0, np.arange(PER_ROUND), ETA)
         evaluation(task, engine)  # before the plain way raises the peak
-        growth(engine, repeats=max(2, options.rounds // 2))
+        growth(engine, repeats=3)
         print(f"peak memory          {peak_mib():.0f} MiB, data included", flush=True)
         compare_rounds(task, engine, parts, options.rounds)
         digits(rounds=60)

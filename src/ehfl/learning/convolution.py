@@ -10,13 +10,14 @@ S. Winograd, "Arithmetic complexity of computations", 1980; A. Lavin and S. Gray
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ehfl.validation import InvalidValue
@@ -47,7 +48,7 @@ def transforms() -> tuple[FloatArray, FloatArray, FloatArray]:
     a, b, g = np.zeros((_OUT, _POINTS)), np.zeros((_POINTS, _POINTS)), np.zeros((_POINTS, _TAPS))
     for i, point in enumerate(_AT):
         others = _AT[:i] + _AT[i + 1 :]
-        scale = float(np.prod([point - other for other in others]))
+        scale = float(math.prod(point - other for other in others))
         a[:, i] = [float(point**power) for power in range(_OUT)]
         b[i] = _polynomial(others)
         g[i] = [float(point**power) / scale for power in range(_TAPS)]
@@ -102,7 +103,8 @@ class _RowWinograd(torch.autograd.Function):
             mirrored = u[_TAPS - 1 - row].transpose(1, 2)  # dx: the gradient by the kernel upside down
             torch.baddbmm(dv, _rows(dm, row, height), mirrored, beta=min(row, 1), out=dv)
         dx = torch.mm(forth.t(), dv.view(len(dv), -1)).view(-1, height, n_images, v.shape[-1])
-        return dx, torch.einsum("pk,hpio->oihk", taps, du.unflatten(1, (-1, _POINTS)).sum(dim=1))
+        over_tiles = du.view(_TAPS, -1, _POINTS, *du.shape[2:]).sum(dim=1)
+        return dx, torch.einsum("pk,hpio->oihk", taps, over_tiles)
 
 
 def _transformed(matrix: Tensor, x: Tensor) -> Tensor:
