@@ -11,8 +11,24 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "ehfl"
 # From the ground up: a room may import itself and what stands before it.
-ROOMS = ["validation", "randomness", "compiled", "energy", "scheduling", "theory", "report", "cli", "__main__"]
-HOMES = {"numba": {"compiled", "energy", "scheduling"}, "matplotlib": {"report"}, "typer": {"cli"}}
+ROOMS = [
+    "validation",
+    "randomness",
+    "compiled",
+    "energy",
+    "scheduling",
+    "theory",
+    "learning",
+    "report",
+    "cli",
+    "__main__",
+]
+HOMES = {
+    "numba": {"compiled", "energy", "scheduling"},
+    "matplotlib": {"report"},
+    "typer": {"cli"},
+    "torch": {"learning"},
+}
 
 
 def imports(path: Path) -> set[str]:

@@ -188,7 +188,7 @@ def test_bound_as_json_is_what_python_gives(capsys: Capture) -> None:
 
     assert run("bound", *options) == 0
 
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(capsys.readouterr().out)["schedulers"]
     counts = simulate(Fleet(clients=10, harvest=Bernoulli(0.5)), Greedy(), rounds=100).counts
     kept = promise(counts, 1, Constants(smoothness=2.0, variance=3.0, gap=4.0))
     assert list(told) == ["greedy", "always-on"]
@@ -229,7 +229,7 @@ def test_bound_refuses_in_one_line(options: str, told: str, capsys: Capture) -> 
 
 def test_slowdown_is_against_mains_power_wherever_it_is_listed(capsys: Capture, tmp_path: Path) -> None:
     assert run("bound", "-s", "always-on", "-s", "greedy", "--rounds", "100", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(capsys.readouterr().out)["schedulers"]
 
     assert list(told) == ["greedy", "always-on"]
     assert told["always-on"]["slowdown"]["best"] == pytest.approx(1.0)

@@ -1,7 +1,7 @@
 """ehfl: federated learning on harvested energy.
 
 The names below are the public ones; each is imported when first used, so that `import ehfl` and `ehfl --help` are quick
-and never touch torch or numba. Rooms, from the ground up: randomness, energy, scheduling, report, cli
+and never touch torch or numba. Rooms, from the ground up: randomness, energy, scheduling, theory, learning, report, cli
 (docs/architecture.md).
 """
 
@@ -11,7 +11,9 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ehfl import learning, theory
     from ehfl.energy import Bernoulli, Fleet, Harvest, Replay
+    from ehfl.learning import History, load_task, train
     from ehfl.scheduling import (
         AlwaysOn,
         Greedy,
@@ -37,6 +39,7 @@ __all__ = [
     "Fleet",
     "Greedy",
     "Harvest",
+    "History",
     "Myopic",
     "Participation",
     "Policy",
@@ -47,19 +50,28 @@ __all__ = [
     "UniformRandom",
     "View",
     "check_policy",
+    "learning",
+    "load_task",
     "make_policy",
     "play",
     "simulate",
+    "theory",
+    "train",
 ]
 
-_ENERGY = {"Bernoulli", "Fleet", "Harvest", "Replay"}
+_ROOMS = {
+    "ehfl.energy": {"Bernoulli", "Fleet", "Harvest", "Replay"},
+    "ehfl.learning": {"History", "load_task", "train"},
+}
 
 
 def __getattr__(name: str) -> object:
+    if name in {"learning", "theory"}:
+        return importlib.import_module(f"ehfl.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'ehfl' has no attribute {name!r}")
-    room = importlib.import_module("ehfl.energy" if name in _ENERGY else "ehfl.scheduling")
-    return getattr(room, name)
+    room = next((room for room, names in _ROOMS.items() if name in names), "ehfl.scheduling")
+    return getattr(importlib.import_module(room), name)
 
 
 def __dir__() -> list[str]:

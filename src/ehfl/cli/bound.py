@@ -37,6 +37,7 @@ Examples:
   ehfl bound
   ehfl bound --local-steps 5 --smoothness 2 --variance 10 --gap 2.3
   ehfl bound -s myopic -s round-robin:1 --capacity 1 --rounds 2000 --json
+  ehfl bound --task digits
   ehfl bound --verify --figure bound.png
 """
 
@@ -56,6 +57,9 @@ def bound(
     smoothness: Annotated[float, Option(metavar="L", help="Smoothness of the loss.")] = 1.0,
     variance: Annotated[float, Option(metavar="S2", help="Variance of a stochastic gradient.")] = 1.0,
     gap: Annotated[float, Option(metavar="D", help="f(x_0) - f*.")] = 1.0,
+    task: Annotated[
+        str | None, Option(metavar="TASK", help="Estimate L, S2 and D for this task instead: digits, cifar10, ...")
+    ] = None,
     eta: Annotated[
         float | None, Option(metavar="ETA", help="The theorem's eta [what is best for the realised bound].")
     ] = None,
@@ -70,6 +74,9 @@ def bound(
     from ehfl.theory import Constants
 
     constants = Constants(smoothness, variance, gap)
+    origin = ""
+    if task is not None:
+        constants, origin = _estimated(task), f" (estimates for {task})"
     setting = read_setting(clients, rate, capacity, initial, scheduler, target)
     whole_number("local_steps", local_steps, low=1)
     whole_number("seeds", seeds, low=2)
@@ -79,7 +86,14 @@ def bound(
     if verify:
         _verify(counts, seeds, seed, as_json, figure)
     else:
-        _promise(counts, local_steps, constants, eta, as_json, figure)
+        _promise(counts, local_steps, constants, origin, eta, as_json, figure)
+
+
+def _estimated(task: str) -> Constants:
+    from ehfl.learning import estimate_constants, load_task
+
+    typer.echo(f"estimating the constants of {task} (a few seconds)", err=True)
+    return estimate_constants(load_task(task))
 
 
 def _play(setting: Setting, rounds: int, seed: int) -> Counts:
@@ -92,7 +106,13 @@ def _play(setting: Setting, rounds: int, seed: int) -> Counts:
 
 
 def _promise(
-    counts: Counts, local_steps: int, constants: Constants, eta: float | None, as_json: bool, figure: Path | None
+    counts: Counts,
+    local_steps: int,
+    constants: Constants,
+    origin: str,
+    eta: float | None,
+    as_json: bool,
+    figure: Path | None,
 ) -> None:
     from ehfl.theory import promise, slowdown
 
@@ -100,13 +120,14 @@ def _promise(
     slow = {name: slowdown(kept, counts[MAINS], local_steps, constants) for name, kept in promises.items()}
     if as_json:
         facts = {name: dataclasses.asdict(kept) | {"slowdown": slow[name]} for name, kept in promises.items()}
-        typer.echo(json.dumps(_plain(facts)))
+        told = {"constants": dataclasses.asdict(constants), "origin": origin.strip(), "schedulers": facts}
+        typer.echo(json.dumps(_plain(told)))
     else:
         from rich.console import Console
 
         from ehfl.report.bounds import promise_table
 
-        numbers = f"L = {constants.smoothness:g}, s2 = {constants.variance:g}, gap = {constants.gap:g}"
+        numbers = f"L = {constants.smoothness:.3g}, s2 = {constants.variance:.3g}, gap = {constants.gap:.3g}{origin}"
         console = Console()
         console.print(f"bounds on the mean of |grad f|^2, K = {local_steps}, {numbers}", style="bold", highlight=False)
         console.print(promise_table(promises, slow, local_steps))

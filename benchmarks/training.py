@@ -1,0 +1,175 @@
+"""How fast a round of the paper trains: ehfl against plain torch and against the machine's matmul, in one run.
+
+    make bench                      or  python benchmarks/training.py [--rounds 5] [--threads 2]
+
+A round is 5 clients, K = 5, batch 50, the paper's CNN on CIFAR-shaped data. "plain" is the way most people would write
+it: nn.Conv2d and nn.LocalResponseNorm in NCHW, a DataLoader and a fresh optimizer per client, state_dict copies and
+their mean. The matmul rate is the best of several square float32 products. They take turns, and the medians are
+compared: these machines are noisy, so only ratios mean something. A sample's forward and backward counts 195 MFLOP.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import resource
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, Subset, TensorDataset
+
+from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
+from ehfl.energy.harvest import IntArray
+from ehfl.learning import Examples, IidPartitioner, LocalSgd, load_task, train
+from ehfl.learning.cifar10 import Standardise, paper_network
+from ehfl.learning.device import keep_freed_memory, thread_limit
+from ehfl.learning.engine import Engine
+from ehfl.learning.evaluation import evaluate
+from ehfl.learning.task import accuracy
+from ehfl.learning.training import initial_model
+
+CLIENTS, PER_ROUND, STEPS, BATCH, ETA = 10, 5, 5, 50, 0.05
+FLOP_PER_SAMPLE = 195e6
+
+
+@dataclass(frozen=True, eq=False)
+class CifarShaped:
+    """Random images in the shape and number of CIFAR-10: speed does not depend on what they show."""
+
+    name: str = "cifar-shaped"
+    metric_name: str = "accuracy"
+    training: Examples = field(init=False)
+    test: Examples = field(init=False)
+
+    def __post_init__(self) -> None:
+        rng = np.random.default_rng(0)
+        for split, size in (("training", 50_000), ("test", 10_000)):
+            images = torch.from_numpy(rng.integers(0, 256, (size, 32, 32, 3), dtype=np.uint8))
+            object.__setattr__(self, split, Examples(images, torch.from_numpy(rng.integers(0, 10, size))))
+
+    def model(self, rng: np.random.Generator) -> nn.Module:
+        """Return the paper's CNN."""
+        return paper_network(rng)
+
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return the mean cross entropy."""
+        return nn.functional.cross_entropy(outputs, targets)
+
+    def metric(self, outputs: Tensor, targets: Tensor) -> float:
+        """Return the accuracy."""
+        return accuracy(outputs, targets)
+
+
+def plain_network() -> nn.Module:
+    def block(channels: int) -> list[nn.Module]:
+        normalise = nn.LocalResponseNorm(9, alpha=0.001, beta=0.75, k=1.0)
+        return [nn.Conv2d(channels, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), normalise]
+
+    head = [nn.Flatten(), nn.Linear(4096, 384), nn.ReLU(), nn.Linear(384, 192), nn.ReLU(), nn.Linear(192, 10)]
+    return nn.Sequential(*block(3), *block(64), *head)
+
+
+def plain_round(model: nn.Module, data: TensorDataset, parts: Sequence[IntArray]) -> None:
+    """Train and average as one would write it in an afternoon."""
+    start = copy.deepcopy(model.state_dict())
+    states = []
+    for part in parts:
+        model.load_state_dict(start)
+        optimizer = torch.optim.SGD(model.parameters(), lr=ETA)
+        loader = iter(DataLoader(Subset(data, part.tolist()), batch_size=BATCH, shuffle=True))
+        for _ in range(STEPS):
+            inputs, targets = next(loader)
+            optimizer.zero_grad()
+            torch.autograd.backward(nn.functional.cross_entropy(model(inputs), targets))
+            optimizer.step()
+        states.append(copy.deepcopy(model.state_dict()))
+    model.load_state_dict({name: torch.stack([state[name] for state in states]).mean(0) for name in start})
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def matmul_rate(size: int = 2048, times: int = 4) -> float:
+    """Return the best float32 rate of square products [FLOP/s]."""
+    a, b, out = (torch.ones(size, size) for _ in range(3))
+    return 2 * size**3 / min(seconds(lambda: torch.mm(a, b, out=out)) for _ in range(times))
+
+
+def peak_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def compare_rounds(task: CifarShaped, engine: Engine, parts: list[IntArray], rounds: int) -> None:
+    few = torch.from_numpy(np.concatenate(parts[:PER_ROUND]))  # floats of all 50,000 would be 600 MB
+    chosen = [np.arange(k * len(parts[0]), (k + 1) * len(parts[0])) for k in range(PER_ROUND)]
+    images = Standardise()(task.training.inputs[few]).contiguous()
+    data, plain = TensorDataset(images, task.training.targets[few]), plain_network()
+    theirs, ours, rates = [], [], []
+    for t in range(rounds + 1):
+        rates.append(matmul_rate())
+        theirs.append(seconds(lambda: plain_round(plain, data, chosen)))
+        ours.append(seconds(lambda: engine.play(t, np.arange(PER_ROUND), ETA)))  # noqa: B023
+    a, b, ceiling = statistics.median(theirs[1:]), statistics.median(ours[1:]), statistics.median(rates[1:])
+    work = PER_ROUND * STEPS * BATCH * FLOP_PER_SAMPLE
+    ratios = [x / y for x, y in zip(theirs[1:], ours[1:], strict=True)]
+    print(f"round of the paper   plain torch {a:.2f} s   ehfl {b:.2f} s   {a / b:.2f} times as fast", end="")
+    print(f" (turns: {min(ratios):.2f} to {max(ratios):.2f})")
+    print(f"float32 matmul       {ceiling / 1e9:.0f} GFLOP/s   ehfl {work / b / 1e9:.0f}, ", end="")
+    print(f"{work / b / ceiling:.2f} of it   plain {work / a / ceiling:.2f}", flush=True)
+
+
+def growth(engine: Engine, repeats: int) -> None:
+    """Print the cost against clients per round: it must be linear."""
+    sizes = (1, 2, 5, 10)
+    took: dict[int, list[float]] = {n: [] for n in sizes}
+    for t in range(repeats):
+        for n in sizes:
+            took[n].append(seconds(lambda: engine.play(t, np.arange(n), ETA)))  # noqa: B023
+    best = {n: min(times) for n, times in took.items()}
+    listed = "   ".join(f"{n}: {best[n]:.2f} s, {best[n] / n:.3f} s each" for n in sizes)
+    print(f"clients a round      {listed}", flush=True)
+
+
+def evaluation(task: CifarShaped, engine: Engine) -> None:
+    before = peak_mib()
+    took = min(seconds(lambda: evaluate(task, engine.model.module, task.test)) for _ in range(2))
+    print(f"evaluation           10,000 CIFAR images in {took:.2f} s, {peak_mib() - before:.0f} MiB more at its peak")
+
+
+def digits(rounds: int) -> None:
+    task = load_task("digits")
+    mains = simulate(Fleet(clients=CLIENTS, harvest=Bernoulli(0.5)), AlwaysOn(PER_ROUND), rounds)
+    took = min(seconds(lambda: train(task, mains, eval_every=rounds)) for _ in range(3))
+    print(f"digits               {rounds / took:.0f} rounds a second, 300 rounds in {300 * took / rounds:.1f} s")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    options = parser.parse_args()
+
+    keep_freed_memory()  # as `train` does
+    with thread_limit(options.threads):
+        task = CifarShaped()
+        parts = IidPartitioner().partition(task.training.targets.numpy(), CLIENTS, seed=0)
+        cpu = torch.device("cpu")
+        engine = Engine(task, initial_model(task, 0, cpu), parts, LocalSgd(STEPS, BATCH), seed=0, device=cpu)
+        engine.play(0, np.arange(PER_ROUND), ETA)
+        evaluation(task, engine)  # before the plain way raises the peak
+        growth(engine, repeats=3)
+        print(f"peak memory          {peak_mib():.0f} MiB, data included", flush=True)
+        compare_rounds(task, engine, parts, options.rounds)
+        digits(rounds=60)
+
+
+if __name__ == "__main__":
+    main()

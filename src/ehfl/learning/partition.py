@@ -1,0 +1,110 @@
+"""Who holds which examples: partitioners named as in flwr-datasets. Disjoint, nothing lost, seeded.
+
+Each deals `labels`, shape (n_examples,), to `n_clients` clients and returns their sorted example numbers, client by
+client; the sizes are the paper's D_i.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ehfl.energy.harvest import IntArray
+from ehfl.randomness import Purpose, generator
+from ehfl.validation import InvalidValue, whole_number
+
+_ATTEMPTS = 1000
+
+
+class Partitioner(Protocol):
+    """Deals examples to clients."""
+
+    def partition(self, labels: IntArray, n_clients: int, seed: int) -> list[IntArray]:
+        """Return each client's example numbers: together all of them, each once, nobody without any."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class IidPartitioner:
+    """Equal shares at random; sizes differ by at most one.
+
+    >>> [part.size for part in IidPartitioner().partition(np.zeros(7, dtype=int), 3, seed=0)]
+    [3, 2, 2]
+    """
+
+    def partition(self, labels: IntArray, n_clients: int, seed: int) -> list[IntArray]:
+        """Return the shares of a shuffled deck."""
+        order = generator(seed, Purpose.PARTITION).permutation(_enough(labels, n_clients))
+        return [np.sort(part) for part in np.array_split(order, n_clients)]
+
+
+@dataclass(frozen=True, slots=True)
+class DirichletPartitioner:
+    """Each label is dealt in shares drawn from Dirichlet(alpha): the smaller alpha, the more clients differ.
+
+    Drawn again until every client has `min_partition_size` examples.
+    M. Yurochkin et al., "Bayesian nonparametric federated learning of neural networks", ICML 2019.
+    """
+
+    alpha: float
+    min_partition_size: int = 10
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.alpha) and self.alpha > 0):
+            raise InvalidValue("alpha", "a finite number > 0", self.alpha)
+        whole_number("min_partition_size", self.min_partition_size, low=1)
+
+    def partition(self, labels: IntArray, n_clients: int, seed: int) -> list[IntArray]:
+        """Return each client's share of every label."""
+        _enough(labels, n_clients * self.min_partition_size)
+        rng = generator(seed, Purpose.PARTITION)
+        groups = [rng.permutation(np.flatnonzero(labels == label)) for label in np.unique(labels)]
+        for _ in range(_ATTEMPTS):
+            parts = self._deal(groups, n_clients, rng)
+            if min(part.size for part in parts) >= self.min_partition_size:
+                return parts
+        reachable = f"reachable ({self.min_partition_size} examples for each of {n_clients} clients)"
+        raise InvalidValue("min_partition_size", reachable, f"alpha {self.alpha:g}, not met in {_ATTEMPTS} draws")
+
+    def _deal(self, groups: list[IntArray], n_clients: int, rng: np.random.Generator) -> list[IntArray]:
+        dealt: list[list[IntArray]] = [[] for _ in range(n_clients)]
+        for group in groups:
+            shares = rng.dirichlet(np.full(n_clients, self.alpha))
+            cuts = (np.cumsum(shares)[:-1] * group.size).astype(np.int64)
+            for client, piece in enumerate(np.split(group, cuts)):
+                dealt[client].append(piece)
+        return [np.sort(np.concatenate(pieces)) for pieces in dealt]
+
+
+@dataclass(frozen=True, slots=True)
+class ShardPartitioner:
+    """Examples sorted by label, cut into equal shards, a few shards at random to each client.
+
+    A client sees about `num_shards_per_partition` classes. H. B. McMahan et al., AISTATS 2017.
+    """
+
+    num_shards_per_partition: int = 2
+
+    def __post_init__(self) -> None:
+        whole_number("num_shards_per_partition", self.num_shards_per_partition, low=1)
+
+    def partition(self, labels: IntArray, n_clients: int, seed: int) -> list[IntArray]:
+        """Return each client's shards; shard sizes differ by at most one, so that none is thrown away."""
+        n_shards = n_clients * self.num_shards_per_partition
+        _enough(labels, n_shards)
+        rng = generator(seed, Purpose.PARTITION)
+        mixed = rng.permutation(labels.size)
+        shards = np.array_split(mixed[np.argsort(labels[mixed], kind="stable")], n_shards)
+        hands = rng.permutation(n_shards).reshape(n_clients, -1)
+        return [np.sort(np.concatenate([shards[shard] for shard in hand])) for hand in hands]
+
+
+def _enough(labels: IntArray, needed: int) -> int:
+    if labels.ndim != 1 or labels.dtype.kind not in "iu":
+        raise InvalidValue("labels", "whole numbers, one per example", f"{labels.dtype} of shape {labels.shape}")
+    if labels.size < needed:
+        raise InvalidValue("partition", f"possible with {labels.size} examples", f"a need for {needed}")
+    return labels.size

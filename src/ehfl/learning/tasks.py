@@ -1,0 +1,51 @@
+"""Tasks by name, for the command line and specs."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from ehfl.learning.cifar10 import Cifar10
+from ehfl.learning.digits import Digits
+from ehfl.learning.problem_tasks import quadratic, wells
+from ehfl.learning.task import Task
+from ehfl.validation import InvalidValue
+
+DataDir = str | os.PathLike[str] | None
+
+TASKS: Mapping[str, Callable[[DataDir], Task]] = MappingProxyType(
+    {
+        "digits": lambda _: Digits(),
+        "cifar10": Cifar10,
+        "quadratic": lambda _: quadratic(),
+        "wells": lambda _: wells(),
+    }
+)
+
+
+def load_task(name: str, data_dir: DataDir = None) -> Task:
+    """Return the task of that name, or what "package.module:factory" returns; `data_dir` is where its data lie.
+
+    >>> load_task("quadratic").metric_name
+    'gap'
+    """
+    module, _, factory = name.partition(":")
+    if factory:
+        return _imported(module, factory)
+    key = name.strip().lower()
+    if key not in TASKS:
+        close = difflib.get_close_matches(key, TASKS, n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        raise InvalidValue("task", f"one of {', '.join(TASKS)} or package.module:factory", f"{name}{hint}")
+    return TASKS[key](data_dir)
+
+
+def _imported(module: str, factory: str) -> Task:
+    try:
+        task: Task = getattr(importlib.import_module(module), factory)()
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise InvalidValue("task", "importable as package.module:factory", f"{module}:{factory} ({error})") from error
+    return task

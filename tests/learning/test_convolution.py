@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.functional import conv2d
+
+from ehfl.learning.convolution import Convolution5x5
+
+Results = tuple[Tensor, ...]
+
+
+def drawn(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def layer(channels_in: int, channels_out: int) -> Convolution5x5:
+    made = Convolution5x5(channels_in, channels_out)
+    with torch.no_grad():
+        made.weight.copy_(drawn(channels_out, channels_in, 5, 5, seed=1) / (5 * channels_in**0.5))
+        made.bias.copy_(drawn(channels_out, seed=2))  # type: ignore[union-attr]
+    return made
+
+
+def value_and_gradients(x: Tensor, made: Convolution5x5, *, plain: bool) -> Results:
+    """The output and the gradients of x, weights and bias, by torch's own convolution or by ours."""
+    x = x.clone().requires_grad_()
+    out = conv2d(x, made.weight, made.bias, padding=2) if plain else made(x)
+    above = drawn(*out.shape, seed=3).to(out)
+    return (out.detach(), *torch.autograd.grad(out, (x, *made.parameters()), above))
+
+
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize("shape", [(1, 1, 1, 4), (2, 3, 5, 8), (3, 2, 16, 12), (1, 2, 2, 16)])
+def test_values_and_gradients_are_torchs_in_double(shape: tuple[int, ...], layout: torch.memory_format) -> None:
+    made = layer(shape[1], 3).double()
+    x = drawn(*shape).double().contiguous(memory_format=layout)
+
+    for ours, theirs in zip(*(value_and_gradients(x, made, plain=plain) for plain in (False, True)), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-11, atol=1e-11)
+
+
+def test_in_float32_it_is_as_exact_as_the_plain_convolution() -> None:
+    made, x = layer(64, 64), drawn(4, 64, 16, 16)
+    truth = value_and_gradients(x.double(), layer(64, 64).double(), plain=True)
+
+    errors = [
+        [float((found - true).norm() / true.norm())
+         for found, true in zip(value_and_gradients(x, made, plain=plain), truth, strict=True)]
+        for plain in (False, True)
+    ]  # fmt: skip
+
+    for ours, theirs in zip(*errors, strict=True):
+        assert ours < max(4 * theirs, 5e-7)
+
+
+def test_gradcheck() -> None:
+    made = layer(2, 2).double()
+
+    assert torch.autograd.gradcheck(made, (drawn(1, 2, 3, 4).double().requires_grad_(),))
+
+
+def test_a_width_that_tiles_do_not_fill_is_refused() -> None:
+    with pytest.raises(ValueError, match="width must be a multiple of 4, got 6"):
+        layer(1, 1)(drawn(1, 1, 4, 6))

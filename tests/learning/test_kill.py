@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ehfl.learning.checkpoint import NAME
+from ehfl.learning.history import read_history
+
+SCRIPT = Path(__file__).with_name("killed_run.py")
+
+
+def test_killed_at_every_instant_a_run_ends_as_if_left_alone(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, SCRIPT, "sweep", tmp_path], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    # 7 rounds, 2 instants a line; checkpoints at 0, 2, 4, 6 and 7; one truncation at most
+    assert report["instants"] > 7 * 2 + 5 * 3
+    assert report["different"] == []
+
+
+def test_killed_from_outside_and_started_again_a_run_ends_with_the_same_bits(tmp_path: Path) -> None:
+    alone, killed = tmp_path / "alone", tmp_path / "killed"
+    subprocess.run([sys.executable, SCRIPT, "train", alone], check=True)
+
+    for lines in (7, 31):
+        _kill_after(lines, killed)
+    subprocess.run([sys.executable, SCRIPT, "train", killed], check=True)
+
+    assert (killed / NAME).read_bytes() == (alone / NAME).read_bytes()
+    assert read_history(killed / "rounds.jsonl") == read_history(alone / "rounds.jsonl")
+
+
+def _kill_after(lines: int, folder: Path) -> None:
+    run = subprocess.Popen([sys.executable, SCRIPT, "train", folder])
+    path = folder / "rounds.jsonl"
+    deadline = time.monotonic() + 60
+    while not path.exists() or path.read_bytes().count(b"\n") < lines:
+        if run.poll() is not None or time.monotonic() > deadline:
+            pytest.fail(f"the run was over before it could be killed at line {lines}")
+        time.sleep(0.001)
+    run.send_signal(signal.SIGKILL)
+    assert run.wait() == -signal.SIGKILL
