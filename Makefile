@@ -37,8 +37,9 @@ check: $(VENV)/.dev  ## ruff, mypy and the tests
 	$(BIN)/mypy
 	@$(SETUP) test
 
-bench: $(VENV)/.dev  ## ratios against plain NumPy, measured in one run
-	$(BIN)/python benchmarks/fleet.py
+bench: $(VENV)/.dev  ## ratios against plain NumPy and plain torch, each measured in one run
+	$(BIN)/python -m benchmarks.fleet
+	$(BIN)/python -m benchmarks.training
 
 format: $(VENV)/.dev  ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix .

@@ -1,6 +1,6 @@
 """How fast a fleet plays: ehfl against plain vectorised NumPy, in one run, on this machine.
 
-    make bench                      or  python benchmarks/fleet.py [--clients 1e6 ...] [--repeats 5]
+    make bench                      or  python -m benchmarks.fleet [--clients 1e6 ...] [--repeats 5]
 
 Both play Myopic with target = clients / 2 and a Bernoulli harvest of rate 0.5 into an infinite battery, break ties at
 random and keep every round's participants; "loop" is ehfl without the keeping. They take turns, several times, and the

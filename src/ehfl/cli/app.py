@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import ehfl
-from ehfl.cli import bound, simulate
+from ehfl.cli import bound, simulate, train
 from ehfl.validation import InvalidValue
 
 # Typer brings click along inside itself or beside it; either way this is the root of all usage errors.
@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 app.command(help=simulate.HELP)(simulate.simulate)
 app.command(help=bound.HELP)(bound.bound)
+app.command(help=train.HELP)(train.train)
 
 
 def _print_version(wanted: bool) -> None:
@@ -50,7 +51,7 @@ def main(arguments: list[str] | None = None) -> None:
         _stop(error.format_message() if hasattr(error, "format_message") else str(error))
     except InvalidValue as error:
         _stop(f"--{error.name.replace('_', '-')} must be {error.allowed}, got {error.given}")
-    except (ValueError, OSError, OverflowError) as error:
+    except (ValueError, OSError, ArithmeticError) as error:
         _stop(str(error))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
