@@ -2,7 +2,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SETUP := $(MAKE) --no-print-directory
 
 .PHONY: help demo test check bench format clean clean-kernels
 .DEFAULT_GOAL := help
@@ -35,7 +34,7 @@ check: $(VENV)/.dev  ## ruff, mypy and the tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	@$(SETUP) test
+	@$(MAKE) --no-print-directory test
 
 bench: $(VENV)/.dev  ## ratios against plain NumPy and plain torch, each measured in one run
 	$(BIN)/python -m benchmarks.fleet

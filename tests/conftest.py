@@ -1,5 +1,6 @@
 """Set-up that every test shares: the way to `plain_loop`, and how much Hypothesis tries."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -16,3 +17,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ehfl")
+
+# A cache of compiled kernels for each worker: tests call kernels with types of their own (see ehfl.compiled).
+_worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "numba" / _worker))

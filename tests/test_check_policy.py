@@ -85,11 +85,11 @@ def test_a_policy_that_writes_into_what_it_is_shown_is_told_so() -> None:
 
 
 def test_each_rule_is_named_once_with_its_first_case() -> None:
-    message = fault_of(Picks(lambda view: np.array([0, 0]) if view.round % 2 else np.array([10])))
+    message = fault_of(Picks(lambda view: np.array([0, 0]) if view.round % 2 else np.array([100])))
 
     assert message.count("\n  - ") == 2
     assert "picks a client twice: round 1, client 0" in message
-    assert "picks a client that does not exist: round 0, client 10" in message
+    assert "picks a client that does not exist: round 0, client 100" in message
 
 
 class Remembers:
@@ -122,8 +122,26 @@ def test_a_policy_that_fails_only_in_a_simulation_is_told_so() -> None:
 
 
 def test_the_fleet_of_the_check_can_be_chosen() -> None:
-    picky = Picks(lambda view: able(view)[:1] if view.energy.size <= 10 else np.array([0, 0]))
+    picky = Picks(lambda view: able(view)[:1] if view.energy.size <= 17 else np.array([0, 0]))
     check_policy(picky)
 
     with pytest.raises(PolicyError, match="picks a client twice"):
         check_policy(picky, clients=11)
+
+
+def test_a_cost_written_into_a_policy_is_found() -> None:
+    class CostsOne:
+        def select(self, view: View) -> np.ndarray:
+            return np.flatnonzero(view.energy >= 1)
+
+    with pytest.raises(PolicyError, match="spends energy that is not there"):
+        check_policy(CostsOne())
+
+
+def test_a_fleet_size_written_into_a_policy_is_found() -> None:
+    class TenClients:
+        def select(self, view: View) -> np.ndarray:
+            return np.array([i for i in range(11) if view.energy[i] >= view.cost])
+
+    with pytest.raises(PolicyError, match="IndexError"):
+        check_policy(TenClients())

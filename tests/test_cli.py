@@ -142,7 +142,8 @@ def test_a_policy_of_the_users_own_runs_by_its_import_path(tmp_path: Path) -> No
     (tmp_path / "mine.py").write_text(
         "import numpy as np\nclass Nobody:\n    def select(self, view):\n        return np.array([], dtype=int)\n"
     )
-    command = [sys.executable, "-m", "ehfl", "simulate", "-s", "mine:Nobody", "--rounds", "5", "--json"]
+    ehfl = str(Path(sys.executable).with_name("ehfl"))  # a console script does not look into its folder by itself
+    command = [ehfl, "simulate", "-s", "mine:Nobody", "--rounds", "5", "--json"]
 
     out = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
 
@@ -217,7 +218,9 @@ def test_bound_verify_sets_measurement_beside_bound(tmp_path: Path, capsys: Capt
         ("--gap 0", "--gap must be a positive number"),
         ("--rate 0 --rounds 5 --verify", "myopic has no participants in any round"),
         ("--local-steps 0", "--local-steps must be a whole number >= 1, got 0"),
-        ("--seeds 1", "--seeds must be a whole number >= 2, got 1"),
+        ("--seeds 1 --verify", "--seeds must be a whole number >= 2, got 1"),
+        ("--seeds 9", "--seeds must be left out without --verify"),
+        ("--verify --eta 5", "--eta must be left out with --verify"),
     ],
 )
 def test_bound_refuses_in_one_line(options: str, told: str, capsys: Capture) -> None:
@@ -236,3 +239,32 @@ def test_slowdown_is_against_mains_power_wherever_it_is_listed(capsys: Capture, 
     assert told["greedy"]["slowdown"]["constant"] > 1.05
     assert run("bound", "-s", "always-on", "--figure", str(tmp_path / "alone.png")) == 0
     assert run("bound", "--rate", "0", "--rounds", "5", "--figure", str(tmp_path / "dark.png")) == 0
+
+
+def test_wide_tables_are_whole_where_no_terminal_bounds_them(capsys: Capture) -> None:
+    names = ["myopic", "round-robin", "round-robin:1", "greedy", "uniform-random", "always-on", "myopic:2"]
+
+    assert run("simulate", "--rounds", "20", *(word for name in names for word in ("-s", name))) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == names
+    assert len(lines) == 12
+
+
+def test_saving_where_a_file_stands_is_refused_before_the_work(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "f").write_text("mine")
+
+    assert run("simulate", "--save", str(tmp_path / "f")) == 2
+
+    told = capsys.readouterr()
+    assert told.out == "" and "--save must be a folder" in told.err
+
+
+def test_an_error_in_the_users_policy_shows_its_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "raising_policy.py").write_text(
+        "class Raises:\n    def select(self, view):\n        raise ValueError('mine')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(ValueError, match="mine"):
+        main(["simulate", "-s", "raising_policy:Raises"])

@@ -171,7 +171,7 @@ def test_a_harvest_process_of_ones_own_runs_in_a_simulation() -> None:
     ("wrong", "message"),
     [
         (np.zeros((1, 2), int), r"units must have shape \(3, 2\), got \(1, 2\)"),
-        (np.zeros((3, 2)), "units must be whole numbers, got float64"),
+        (np.zeros((3, 2)), r"units must be whole numbers \(.astype\(np.uint8\)\), got float64"),
         (np.full((3, 2), -1), "units must be at least 0, got -1"),
     ],
 )
@@ -364,3 +364,17 @@ def test_a_fleet_refuses_bad_input_by_name_range_and_value(arguments: dict[str, 
 def test_a_number_of_rounds_that_cannot_be_played_is_refused(rounds: Any) -> None:
     with pytest.raises(ValueError, match=r"rounds must be a whole number in \[1, 2147483647\], got"):
         simulate(Fleet(clients=3, harvest=HALF), Greedy(), rounds=rounds)
+
+
+@pytest.mark.parametrize("harvest", [0.5, Bernoulli, None])
+def test_what_is_no_harvest_process_is_named(harvest: object) -> None:
+    with pytest.raises(ValueError, match="harvest must be a harvest process such as"):
+        Fleet(clients=10, harvest=harvest)  # type: ignore[arg-type]
+
+
+def test_a_fleet_keeps_its_own_copy_of_the_initial_levels() -> None:
+    levels = np.array([1, 2])
+    fleet = Fleet(clients=2, harvest=Bernoulli(0.5), initial=levels)
+    levels[:] = 99
+
+    assert fleet.start().tolist() == [1, 2]

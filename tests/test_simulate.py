@@ -215,7 +215,7 @@ def test_the_game_played_to_its_end_is_the_simulation(clients: int) -> None:
     for t, round_ in enumerate(play(fleet, Myopic(), rounds=15, seed=2)):
         assert round_.index == t
         assert np.array_equal(round_.clients, whole.clients(t))
-        assert np.array_equal(round_.energy, whole.energy[t + 1])
+        assert np.array_equal(round_.energy_after, whole.energy[t + 1])
     assert t == 14
 
 
@@ -342,3 +342,20 @@ def test_a_choice_in_any_order_is_kept_sorted(clients: int) -> None:
     played = simulate(Fleet(clients=clients, harvest=Bernoulli(1.0)), backwards, rounds=4)
 
     assert played.clients(3).tolist() == list(range(clients))
+
+
+def test_a_policy_that_is_none_is_refused() -> None:
+    fleet = Fleet(clients=3, harvest=Bernoulli(0.5))
+
+    for wrong in ("myopic", Greedy):
+        with pytest.raises(ValueError, match="policy must be a policy such as"):
+            simulate(fleet, wrong, rounds=2)  # type: ignore[arg-type]
+
+
+def test_seeds_of_numpy_types_are_the_same_seeds() -> None:
+    fleet = Fleet(clients=30, harvest=Bernoulli(0.5))
+    seeds: list[Any] = [np.int32(77), 77]
+
+    first, second = ([r.clients.tolist() for r in play(fleet, Greedy(), 9, seed=seed)] for seed in seeds)
+
+    assert first == second

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from ehfl.learning import History, load_task, train
     from ehfl.scheduling import (
         AlwaysOn,
+        EnergyTotals,
         Greedy,
         Myopic,
         Participation,
         Policy,
         PolicyError,
+        Round,
         RoundRobin,
         Summary,
         UniformRandom,
@@ -30,21 +32,25 @@ if TYPE_CHECKING:
         play,
         simulate,
     )
+    from ehfl.validation import InvalidValue
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "AlwaysOn",
     "Bernoulli",
+    "EnergyTotals",
     "Fleet",
     "Greedy",
     "Harvest",
     "History",
+    "InvalidValue",
     "Myopic",
     "Participation",
     "Policy",
     "PolicyError",
     "Replay",
+    "Round",
     "RoundRobin",
     "Summary",
     "UniformRandom",
@@ -61,6 +67,7 @@ __all__ = [
 
 _ROOMS = {
     "ehfl.energy": {"Bernoulli", "Fleet", "Harvest", "Replay"},
+    "ehfl.validation": {"InvalidValue"},
     "ehfl.learning": {"History", "load_task", "train"},
 }
 

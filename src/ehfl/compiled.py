@@ -3,7 +3,8 @@
 Only the `kernels.py` of a room imports this, and only fleets of more than one tile reach those, so small fleets never
 wait for numba. Parallel kernels work tile by tile and what they compute for a client depends on that client alone:
 results are the same for any number of threads. Kernels are cached on disk; numba's cache looks at a kernel's own file
-alone, so after a change here or in randomness.py run `make clean-kernels`.
+alone, so after a change here or in randomness.py run `make clean-kernels`. Call a kernel with arguments of one set of
+types only (`frozen` helps): processes that compile two variants of it at once can mix them up in the cache and crash.
 """
 
 from __future__ import annotations

@@ -72,6 +72,13 @@ def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: np.uint64, k1: np.uint64)
     return c0 & _LOW, c1 & _LOW, c2 & _LOW, c3 & _LOW
 
 
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only, contiguous view (or copy) of an array: the one form in which kernels take their input."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
 def check_seed(seed: int) -> int:
     """Return the seed, a whole number of 64 bits."""
     return whole_number("seed", seed, low=0, high=2**64 - 1)
@@ -111,7 +118,7 @@ def stream_of(seed: int, purpose: Purpose, round_: int) -> Stream:
 
 
 def _key(seed: int) -> tuple[np.uint64, np.uint64]:
-    check_seed(seed)
+    seed = check_seed(seed)
     return np.uint64(seed & 0xFFFFFFFF), np.uint64(seed >> 32)
 
 
@@ -142,6 +149,8 @@ def generator(seed: int, purpose: Purpose, *, client: int = 0, round_: int = 0) 
     >>> a.permutation(4).tolist() == b.permutation(4).tolist()
     True
     """
-    key = np.array([seed, int(purpose)], dtype=np.uint64)  # a list with a number of 64 bits would become floats
+    key = np.array(
+        [check_seed(seed), int(purpose)], dtype=np.uint64
+    )  # a list with a number of 64 bits would become floats
     counter = np.array([0, client, round_, 0], dtype=np.uint64)
     return np.random.Generator(np.random.Philox(key=key, counter=counter))

@@ -6,7 +6,11 @@ import operator
 from typing import SupportsIndex
 
 
-class InvalidValue(ValueError):
+class UserError(ValueError):
+    """Something that the user can put right; the command line shows its message alone, without a traceback."""
+
+
+class InvalidValue(UserError):
     """An argument outside its range; `name` lets the command line point at its own option."""
 
     def __init__(self, name: str, allowed: str, given: object) -> None:

@@ -13,7 +13,19 @@ from hypothesis import strategies as st
 
 from ehfl import Bernoulli, Fleet, Greedy, Myopic, RoundRobin, simulate
 from ehfl.randomness import Purpose, generator
-from ehfl.theory import Constants, Extremes, Quadratic, bound, largest_eta, largest_step, theorem1, theorem2
+from ehfl.theory import (
+    Constants,
+    Extremes,
+    Quadratic,
+    best_along,
+    bound,
+    largest_eta,
+    largest_step,
+    promise,
+    slowdown,
+    theorem1,
+    theorem2,
+)
 from ehfl.theory.bounds import noise, weights
 from ehfl.theory.step_sizes import theorem
 from ehfl.theory.verification import gradient_squares
@@ -258,3 +270,22 @@ def test_what_cannot_be_counts_is_refused(counts: list[float]) -> None:
 def test_theorem_2_is_for_more_than_one_local_step() -> None:
     with pytest.raises(ValueError, match="local_steps must be a whole number >= 2, got 1"):
         theorem2(Extremes(5, 5, 100), 0.01, 1, UNIT)
+
+
+def test_erratum_7_steps_that_go_as_the_root_do_not_minimise_either_bound() -> None:
+    counts = np.array([1, 4, 9, 4] * 50)
+    constants = Constants(1.0, 1.0, 1.0)
+    root = best_along("sqrt", counts, 1, constants)
+
+    # the bound by n_min: (Delta + noise) / (T w(eta_min)), with the same eta_min a constant step has less noise
+    flat = np.full(200, root.min())
+    assert noise(counts.astype(float), flat, 1, constants).sum() < noise(counts.astype(float), root, 1, constants).sum()
+    # the realised bound: steps linear in n_t do better
+    assert realised(counts, best_along("linear", counts, 1, constants)) < realised(counts, root)
+
+
+def test_slowdown_needs_steady_mains() -> None:
+    kept = promise([3, 3], 1, UNIT)
+
+    with pytest.raises(ValueError, match="mains must be the same in every round"):
+        slowdown(kept, [1, 9], 1, UNIT)

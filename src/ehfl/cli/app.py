@@ -9,14 +9,14 @@ import typer
 
 import ehfl
 from ehfl.cli import bound, simulate, train
-from ehfl.validation import InvalidValue
+from ehfl.validation import InvalidValue, UserError
 
 # Typer brings click along inside itself or beside it; either way this is the root of all usage errors.
-_UsageError: type[Exception] = typer.BadParameter.__mro__[2]
+_UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 app = typer.Typer(
     name="ehfl",
-    help="Federated learning on harvested energy: simulate, schedule, bound, train and plan.",
+    help="Federated learning on harvested energy: simulate, schedule, bound and train.",
     add_completion=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -45,13 +45,15 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; exit code 0, or 2 with one line on standard error for bad input."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # a scheduler or task of the user's own, in the folder where the command is given
     try:
         code = app(arguments, standalone_mode=False)
     except _UsageError as error:
         _stop(error.format_message() if hasattr(error, "format_message") else str(error))
     except InvalidValue as error:
         _stop(f"--{error.name.replace('_', '-')} must be {error.allowed}, got {error.given}")
-    except (ValueError, OSError, ArithmeticError) as error:
+    except (UserError, OSError) as error:
         _stop(str(error))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)

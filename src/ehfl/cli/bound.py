@@ -12,9 +12,9 @@ import typer
 from typer import Option
 
 from ehfl.cli.options import AsJson, Capacity, Clients, Initial, Rate, Rounds, Scheduler, Seed, Target
-from ehfl.cli.output import FIGURES, check_writable, progress
+from ehfl.cli.output import FIGURES, check_writable, print_table, progress, say_if_compiling
 from ehfl.cli.parsing import read_setting, whole
-from ehfl.validation import whole_number
+from ehfl.validation import InvalidValue, whole_number
 
 if TYPE_CHECKING:
     from ehfl.cli.parsing import Setting
@@ -43,6 +43,7 @@ Examples:
 
 
 def bound(
+    context: typer.Context,
     clients: Clients = None,
     rate: Rate = "0.5",
     capacity: Capacity = "inf",
@@ -73,6 +74,7 @@ def bound(
     """Bound the gradient norm for the participation that really happens."""
     from ehfl.theory import Constants
 
+    _check_combination(context, verify)
     constants = Constants(smoothness, variance, gap)
     origin = ""
     if task is not None:
@@ -82,11 +84,22 @@ def bound(
     whole_number("seeds", seeds, low=2)
     if figure is not None:
         check_writable("figure", figure, FIGURES)
+    say_if_compiling(setting.fleet.clients)
     counts = _play(setting, rounds, seed)
     if verify:
         _verify(counts, seeds, seed, as_json, figure)
     else:
         _promise(counts, local_steps, constants, origin, eta, as_json, figure)
+
+
+def _check_combination(context: typer.Context, verify: bool) -> None:
+    """Refuse options that the chosen kind of work would ignore."""
+    ignored = ("local_steps", "smoothness", "variance", "gap", "eta", "task") if verify else ("seeds",)
+    for name in ignored:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            other = "with --verify, which has problems of its own" if verify else "without --verify"
+            raise InvalidValue(name, f"left out {other}", "it")
 
 
 def _estimated(task: str) -> Constants:
@@ -123,14 +136,11 @@ def _promise(
         told = {"constants": dataclasses.asdict(constants), "origin": origin.strip(), "schedulers": facts}
         typer.echo(json.dumps(_plain(told)))
     else:
-        from rich.console import Console
-
         from ehfl.report.bounds import promise_table
 
         numbers = f"L = {constants.smoothness:.3g}, s2 = {constants.variance:.3g}, gap = {constants.gap:.3g}{origin}"
-        console = Console()
-        console.print(f"bounds on the mean of |grad f|^2, K = {local_steps}, {numbers}", style="bold", highlight=False)
-        console.print(promise_table(promises, slow, local_steps))
+        title = f"bounds on the mean of |grad f|^2, K = {local_steps}, {numbers}"
+        print_table(title, promise_table(promises, slow, local_steps))
     if figure is not None:
         from ehfl.report.bounds import draw_slowdown
 
@@ -148,15 +158,11 @@ def _verify(counts: Counts, seeds: int, seed: int, as_json: bool, figure: Path |
             if advance is not None:
                 advance(result)
     if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(result) for result in results]))
+        typer.echo(json.dumps([dataclasses.asdict(result) | {"holds": result.holds} for result in results]))
     else:
-        from rich.console import Console
-
         from ehfl.report.bounds import verified_table
 
-        console = Console()
-        console.print(f"measured / bound, means of {seeds} runs", style="bold", highlight=False)
-        console.print(verified_table(results))
+        print_table(f"measured / bound, means of {seeds} runs", verified_table(results))
     if figure is not None:
         from ehfl.report.bounds import draw_verified
 

@@ -6,8 +6,14 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
 
 from ehfl.validation import InvalidValue
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 FIGURES = (".png", ".svg", ".pdf")
 
@@ -23,6 +29,35 @@ def check_writable(option: str, path: Path, suffixes: tuple[str, ...] = ()) -> N
         raise InvalidValue(option, "in a folder that exists", path)
     if not os.access(folder, os.W_OK):
         raise InvalidValue(option, "in a folder that can be written to", path)
+
+
+def check_folder(option: str, path: Path) -> None:
+    """Refuse, before the work starts, a folder that is a file or could neither be made nor written to."""
+    if path.exists() and not path.is_dir():
+        raise InvalidValue(option, "a folder", f"{path}, a file")
+    check_writable(option, path / "x" if path.is_dir() else path)
+
+
+def say_if_compiling(n_clients: int) -> None:
+    """Tell the user why the first large fleet takes its time, if its kernels are not in numba's cache yet."""
+    from ehfl import scheduling
+    from ehfl.randomness import TILE
+
+    cache = Path(scheduling.__file__).parent / "__pycache__"
+    if n_clients > TILE and not any(cache.glob("kernels.longest-*.nbi")):
+        typer.echo("compiling kernels for large fleets (about 20 s, once)", err=True)
+
+
+def print_table(title: str, table: Table) -> None:
+    """Print a title and a table; where no terminal bounds it, as wide as it needs to be."""
+    from rich.console import Console
+
+    console = Console()
+    if not console.is_terminal:
+        needed = console.measure(table, options=console.options.update_width(10_000)).maximum
+        console.width = max(console.width, needed, len(title))
+    console.print(title, style="bold", highlight=False)
+    console.print(table)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import typer
 from typer import Option
 
 from ehfl.cli.options import AsJson, Capacity, Clients, Initial, Rate, Rounds, Scheduler, Seed, Target
-from ehfl.cli.output import FIGURES, check_writable, progress
+from ehfl.cli.output import FIGURES, check_folder, check_writable, print_table, progress, say_if_compiling
 from ehfl.cli.parsing import read_setting, whole
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ def simulate(
     if figure is not None:
         check_writable("figure", figure, FIGURES)
     if save is not None:
-        check_writable("save", save / "x.npz" if save.is_dir() else save)
+        check_folder("save", save)
+    say_if_compiling(setting.fleet.clients)
 
     played: dict[str, Participation] = {}
     with progress("playing", len(setting.policies) * rounds) as advance:
@@ -71,6 +72,8 @@ def simulate(
 def _as_json(fleet: Fleet, seed: int, goal: int, played: dict[str, Participation]) -> dict[str, Any]:
     import dataclasses
 
+    import numpy as np
+
     import ehfl
 
     return {
@@ -79,6 +82,7 @@ def _as_json(fleet: Fleet, seed: int, goal: int, played: dict[str, Participation
             "clients": fleet.clients,
             "harvest": repr(fleet.harvest),
             "capacity": "inf" if math.isinf(fleet.capacity) else fleet.capacity,
+            "initial": np.asarray(fleet.initial).tolist(),
             "cost": fleet.cost,
         },
         "seed": seed,
@@ -91,15 +95,11 @@ def _as_json(fleet: Fleet, seed: int, goal: int, played: dict[str, Participation
 
 
 def _print_table(fleet: Fleet, seed: int, goal: int, played: dict[str, Participation]) -> None:
-    from rich.console import Console
-
     from ehfl.report.tables import summary_table
 
     rounds = next(iter(played.values())).rounds
     title = f"{fleet.clients:,} clients, {fleet.harvest!r}, battery {fleet.capacity:g}, {rounds:,} rounds, seed {seed}"
-    console = Console()
-    console.print(title, style="bold", highlight=False)
-    console.print(summary_table({name: p.summary(goal) for name, p in played.items()}))
+    print_table(title, summary_table({name: p.summary(goal) for name, p in played.items()}))
 
 
 def _write(played: dict[str, Participation], goal: int, figure: Path | None, save: Path | None) -> None:
@@ -109,7 +109,7 @@ def _write(played: dict[str, Participation], goal: int, figure: Path | None, sav
         draw_participation(played, figure, target=goal)
         typer.echo(f"figure: {figure}", err=True)
     if save is not None:
-        save.mkdir(parents=True, exist_ok=True)
+        save.mkdir(exist_ok=True)
         for name, participation in played.items():
             path = save / f"{name.replace(':', '-')}.npz"
             participation.save(path)

@@ -9,11 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.energy.harvest import IntArray
-from ehfl.randomness import TILE
+from ehfl.randomness import TILE, frozen
+from ehfl.validation import UserError
 
 MAX_LEVEL = 2**30 - 1  # levels are int32, 4 bytes a client; sums and differences of two of them still fit
 
 Levels = NDArray[np.int32]
+
+
+class LevelOverflow(UserError, OverflowError):
+    """An infinite battery holds more than can be counted."""
 
 
 class Settled(NamedTuple):
@@ -35,14 +40,15 @@ def settle(energy: Levels, clients: IntArray, cost: int, units: IntArray, capaci
     [2, 1, 5]
     """
     ceiling = MAX_LEVEL if math.isinf(capacity) else int(capacity)
-    if energy.size > TILE:
+    if energy.size > TILE and units.dtype == np.uint8:
         from ehfl.energy import kernels
 
-        settled = Settled(*(int(n) for n in kernels.settle(energy, clients, cost, units, ceiling)))
+        payers = frozen(clients.astype(np.int32, copy=False))
+        settled = Settled(*(int(n) for n in kernels.settle(energy, payers, int(cost), frozen(units), ceiling)))
     else:
         settled = _settle_plain(energy, clients, cost, units, ceiling)
     if settled.unable < 0 and settled.wasted and math.isinf(capacity):
-        raise OverflowError(f"a battery passed {MAX_LEVEL} units: give a capacity, or count in larger units")
+        raise LevelOverflow(f"a battery passed {MAX_LEVEL} units: give a capacity, or count in larger units")
     return settled
 
 

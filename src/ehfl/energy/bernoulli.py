@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ehfl.energy.harvest import FloatArray
-from ehfl.randomness import TILE, Purpose, stream_of, words
+from ehfl.randomness import TILE, Purpose, frozen, stream_of, words
 from ehfl.validation import InvalidValue
 
 _WORDS = 2.0**32
@@ -75,5 +75,5 @@ def _compiled_units(rates: FloatArray, seed: int, rounds: range, clients: range)
 
     out = np.empty((len(rounds), len(clients)), np.uint8)
     for row, round_ in zip(out, rounds, strict=True):
-        kernels.bernoulli(row, np.atleast_1d(rates), clients.start, stream_of(seed, Purpose.HARVEST, round_))
+        kernels.bernoulli(row, frozen(np.atleast_1d(rates)), clients.start, stream_of(seed, Purpose.HARVEST, round_))
     return out

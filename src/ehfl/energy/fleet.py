@@ -34,12 +34,13 @@ class Fleet:
         object.__setattr__(self, "cost", whole_number("cost", self.cost, low=1, high=MAX_LEVEL))
         _check_capacity(self.capacity)
         _check_initial(self.initial, self.clients, self.capacity)
-        self.harvest.mean_rates(self.clients)  # refuses a process made for another number of clients
+        object.__setattr__(self, "initial", np.array(self.initial))  # a copy: the caller's may change
+        _check_harvest(self.harvest, self.clients)
 
     @property
     def sustainable(self) -> int:
         """How many clients a round the harvest can pay for: floor(sum of mean rates / cost), at least 1."""
-        total = float(self.harvest.mean_rates(self.clients).sum()) / self.cost
+        total = float(np.asarray(self.harvest.mean_rates(self.clients)).sum()) / self.cost
         whole = math.floor(total * (1 + 1e-12))  # 100 clients at 0.29 are 29, whatever the last bit says
         return min(max(whole, 1), self.clients)
 
@@ -52,6 +53,14 @@ class Fleet:
     def start(self) -> Levels:
         """Return E_i(0), shape (n_clients,), as an array of its own."""
         return np.array(np.broadcast_to(np.asarray(self.initial), (self.clients,)), dtype=np.int32)
+
+
+def _check_harvest(harvest: Harvest, n_clients: int) -> None:
+    if isinstance(harvest, type) or not hasattr(harvest, "mean_rates"):
+        raise InvalidValue("harvest", "a harvest process such as Bernoulli(rate=0.5)", repr(harvest))
+    rates = np.asarray(harvest.mean_rates(n_clients), dtype=np.float64)  # refuses another number of clients itself
+    if rates.shape != (n_clients,) or not (np.isfinite(rates).all() and (rates >= 0).all()):
+        raise InvalidValue("harvest", f"one whose mean_rates are {n_clients} finite numbers >= 0", repr(harvest))
 
 
 def _check_capacity(capacity: float) -> None:

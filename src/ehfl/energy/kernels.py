@@ -38,7 +38,7 @@ def bernoulli(out, rates, start, stream):
         for lane in range(part.size if unsure > 0 else 0):
             rate = own[lane if own.size > 1 else 0]
             if uppers[lane] == np.uint16(np.int32(rate * 65536)):
-                lower = lower_half(start + tile * TILE + lane, stream)
+                lower = lower_half(np.int64(start + tile * TILE + lane), stream)
                 part[lane] = uppers[lane] * 65536.0 + lower < rate * 4294967296.0
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from ehfl.energy.battery import MAX_LEVEL
 from ehfl.energy.harvest import Harvest, IntArray
 from ehfl.randomness import batch_rounds
+from ehfl.validation import UserError
 
 
 @dataclass(slots=True)
@@ -34,13 +35,12 @@ class Weather:
         units = np.asarray(self.harvest.units(self.seed, rounds, clients))
         if units.shape != (len(rounds), len(clients)):
             wanted = len(rounds), len(clients)
-            raise ValueError(f"{self.harvest!r}: units must have shape {wanted}, got {units.shape}")
+            raise UserError(f"{self.harvest!r}: units must have shape {wanted}, got {units.shape}")
         if units.dtype.kind not in "iu":
-            raise ValueError(f"{self.harvest!r}: units must be whole numbers, got {units.dtype}")
+            raise UserError(f"{self.harvest!r}: units must be whole numbers (.astype(np.uint8)), got {units.dtype}")
         if units.dtype.kind == "i" and units.min() < 0:
-            raise ValueError(f"{self.harvest!r}: units must be at least 0, got {units.min()}")
-        if units.dtype.itemsize < 4 or units.dtype == np.int32:
-            return units
-        if units.max() > MAX_LEVEL:
-            raise ValueError(f"{self.harvest!r}: units must be at most {MAX_LEVEL}, got {units.max()}")
-        return units.astype(np.int32)  # what kernels compute with
+            raise UserError(f"{self.harvest!r}: units must be at least 0, got {units.min()}")
+        highest = units.max(initial=0) if units.dtype != np.uint8 else 0
+        if highest > MAX_LEVEL:
+            raise UserError(f"{self.harvest!r}: units must be at most {MAX_LEVEL}, got {highest}")
+        return units.astype(np.uint8 if highest < 256 else np.int32, copy=False)  # kernels take the former

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from ehfl.validation import UserError
+
 NAME = "checkpoint.safetensors"
 PREVIOUS = "checkpoint-previous.safetensors"
 _FORMAT = 1
@@ -28,7 +30,7 @@ log = logging.getLogger("ehfl.learning")
 Settings = Mapping[str, str | int | float | bool | None]
 
 
-class CheckpointError(ValueError):
+class CheckpointError(UserError):
     """A run folder that cannot be gone on with."""
 
 

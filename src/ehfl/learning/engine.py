@@ -12,9 +12,10 @@ from ehfl.energy.harvest import IntArray
 from ehfl.learning.flat import FlatModel
 from ehfl.learning.local_sgd import LocalSgd, minibatches
 from ehfl.learning.task import Examples, Task
+from ehfl.validation import UserError
 
 
-class Diverged(ArithmeticError):
+class Diverged(UserError, ArithmeticError):
     """The loss or the model is no longer finite."""
 
 

@@ -13,6 +13,8 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from ehfl.validation import UserError
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -79,7 +81,7 @@ def rewind(path: Path, rounds: int) -> list[Record]:
     """Cut the file back to its first `rounds` rounds, those that a checkpoint stands for, and return them."""
     kept = [(record, end) for record, end in _lines(path) if record.round < rounds]
     if [record.round for record, _ in kept] != list(range(rounds)):
-        raise ValueError(f"{path} lacks rounds before {rounds}, where the checkpoint stands: delete the folder's files")
+        raise UserError(f"{path} lacks rounds before {rounds}, where the checkpoint stands: delete the folder's files")
     if path.exists():
         os.truncate(path, kept[-1][1] if kept else 0)
     return [record for record, _ in kept]
@@ -96,4 +98,4 @@ def _lines(path: Path) -> Iterable[tuple[Record, int]]:
         try:
             yield Record(**json.loads(line)), end
         except (ValueError, TypeError) as error:
-            raise ValueError(f"{path} is damaged at byte {end - len(line)}: {error}") from error
+            raise UserError(f"{path} is damaged at byte {end - len(line)}: {error}") from error

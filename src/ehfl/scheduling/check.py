@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from ehfl.energy import Bernoulli, Fleet
-from ehfl.randomness import Purpose, generator
+from ehfl.randomness import Purpose, check_seed, generator
 from ehfl.scheduling.policy import Policy, PolicyError, admitted, is_mains_powered, unpaid
 from ehfl.scheduling.simulation import simulate
 from ehfl.scheduling.view import View
+from ehfl.validation import whole_number
 
 
 def check_policy(policy: Policy, *, clients: int = 10, rounds: int = 50, seed: int = 0) -> None:
@@ -28,6 +29,9 @@ def check_policy(policy: Policy, *, clients: int = 10, rounds: int = 50, seed: i
     ehfl.scheduling.policy.PolicyError: Everyone breaks the rules:
       - spends energy that is not there: round 0, client 0 was picked with 0 units and a round costs 1
     """
+    whole_number("clients", clients, low=1)
+    whole_number("rounds", rounds, low=1)
+    check_seed(seed)
     faults: dict[str, str] = {}  # rule -> the first case that breaks it
     for fault in _faults(policy, clients, rounds, seed):
         faults.setdefault(fault.rule, str(fault))
@@ -37,7 +41,6 @@ def check_policy(policy: Policy, *, clients: int = 10, rounds: int = 50, seed: i
 
 
 def _faults(policy: Policy, n_clients: int, rounds: int, seed: int) -> Iterator[PolicyError]:
-    cost = 0 if is_mains_powered(policy) else 1
     for view in _views(n_clients, rounds, seed):
         shown = view.energy.copy()
         picks = []
@@ -55,28 +58,33 @@ def _faults(policy: Policy, n_clients: int, rounds: int, seed: int) -> Iterator[
                 return
         if not np.array_equal(picks[0], picks[1]):
             detail = f"round {view.round}, the same view gave {picks[0].tolist()} and then {picks[1].tolist()}"
-            yield PolicyError("same view", f"is not reproducible: {detail} (draw chance from view.generator())")
+            yield PolicyError(
+                "same view",
+                f"is not reproducible: {detail} (chance comes from view.generator(), memory from view.feedback)",
+            )
         try:
             clients = admitted(picks[0], view.energy.size, view.round)
         except PolicyError as error:
             yield error
             continue
         held = view.energy[clients]
+        cost = 0 if is_mains_powered(policy) else view.cost
         for client, level in zip(clients[held < cost], held[held < cost], strict=True):
             yield unpaid(int(client), int(level), cost, view.round)
     yield from _simulation_faults(policy, n_clients, rounds, seed)
 
 
 def _views(n_clients: int, rounds: int, seed: int) -> Iterator[View]:
-    """Yield views of fleets that are empty, full and mixed."""
+    """Yield views of fleets that are empty, nearly so, mixed and rich, with costs from 1 to 3, some a little larger."""
     chance = generator(seed, Purpose.SCHEDULE, client=1)
     for t in range(rounds):
-        energy = chance.integers(0, 1 + t % 4, n_clients).astype(np.int32)
-        yield View(t, energy, seed=seed, sustainable=max(1, n_clients // 2))
+        size = n_clients + (7 if t % 5 == 4 else 0)
+        energy = chance.integers(0, (1, 2, 4, 12)[t % 4], size).astype(np.int32)
+        yield View(t, energy, cost=1 + t % 3, seed=seed, sustainable=max(1, size // 2))
 
 
 def _simulation_faults(policy: Policy, n_clients: int, rounds: int, seed: int) -> Iterator[PolicyError]:
-    fleet = Fleet(clients=n_clients, harvest=Bernoulli(rate=0.5), capacity=3)
+    fleet = Fleet(clients=n_clients, harvest=Bernoulli(rate=0.9), capacity=6, cost=2)
     try:
         first, second = (simulate(fleet, policy, rounds, seed) for _ in range(2))
     except PolicyError as error:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ehfl.energy.battery import Levels
 from ehfl.energy.harvest import IntArray
 from ehfl.scheduling.summary import Summary, summarise
+from ehfl.validation import UserError
 
 _FORMAT = 1
 _ARRAYS = ("offsets", "indices", "final_energy")
@@ -107,7 +108,7 @@ class Participation:
             try:
                 return _read(file)
             except _UNREADABLE as error:
-                raise ValueError(f"{path} is not a participation file: {error}") from error
+                raise UserError(f"{path} is not a participation file: {error}") from error
 
 
 # What NumPy, zipfile, zlib and json raise for files that are damaged or of another kind.
@@ -144,3 +145,5 @@ def _check_consistent(loaded: Participation) -> None:
         raise ValueError("indices name clients that do not exist")
     if loaded.final_energy.shape != (loaded.n_clients,):
         raise ValueError("final_energy does not fit the clients")
+    if loaded.energy is not None and loaded.energy.shape != (loaded.rounds + 1, loaded.n_clients):
+        raise ValueError("energy does not fit the rounds and clients")

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.energy.harvest import IntArray
-from ehfl.randomness import TILE
+from ehfl.randomness import TILE, frozen
 from ehfl.scheduling.view import View
+from ehfl.validation import UserError
 
 
 class Policy(Protocol):
@@ -23,7 +24,7 @@ class Policy(Protocol):
         ...
 
 
-class PolicyError(ValueError):
+class PolicyError(UserError):
     """A policy picked participants that the rules do not allow; `rule` says which one, for grouping."""
 
     def __init__(self, rule: str, message: str) -> None:
@@ -65,4 +66,4 @@ def _ascend(clients: IntArray) -> bool:
         return bool((clients[1:] > clients[:-1]).all())
     from ehfl.scheduling import kernels
 
-    return bool(kernels.ascend(clients))
+    return bool(kernels.ascend(frozen(clients.astype(np.int32, copy=False))))

@@ -57,4 +57,6 @@ def _imported(module: str, attribute: str) -> Policy:
         raise InvalidValue(
             "scheduler", "importable as package.module:Factory", f"{module}:{attribute} ({error})"
         ) from error
+    if not callable(getattr(policy, "select", None)):
+        raise InvalidValue("scheduler", "a policy, with a method select(view)", f"{module}:{attribute}")
     return policy

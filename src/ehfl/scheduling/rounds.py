@@ -15,7 +15,7 @@ from ehfl.energy.weather import Weather
 from ehfl.randomness import MAX_ROUNDS, TILE, check_seed
 from ehfl.scheduling.policy import Policy, admitted, is_mains_powered, unpaid
 from ehfl.scheduling.view import View
-from ehfl.validation import whole_number
+from ehfl.validation import InvalidValue, whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Round:
 
     index: int
     clients: NDArray[np.int32]  # N_t, sorted
-    energy: Levels  # E_i(t+1), (n_clients,) [units], read-only; copy it to keep it beyond the round
+    energy_after: Levels  # E_i(t+1), (n_clients,) [units], read-only; copy it to keep it beyond the round
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,11 @@ def play(
     ([], [0, 1, 2])
     """
     rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
-    weather = Weather(fleet.harvest, fleet.clients, rounds, check_seed(seed))
-    fleet.harvest.units(weather.seed, range(rounds - 1, rounds), range(1))  # a process that ends sooner says so now
+    seed = check_seed(seed)
+    weather = Weather(fleet.harvest, fleet.clients, rounds, seed)
+    fleet.harvest.units(seed, range(rounds - 1, rounds), range(1))  # a process that ends sooner says so now
+    if isinstance(policy, type) or not callable(getattr(policy, "select", None)):
+        raise InvalidValue("policy", "a policy such as Myopic(target=5)", repr(policy))
     cost = 0 if is_mains_powered(policy) else fleet.cost
     sustainable = fleet.sustainable
     energy = fleet.start()

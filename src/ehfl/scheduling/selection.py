@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.energy.battery import Levels
-from ehfl.randomness import TILE, Purpose, stream_of, word_row
+from ehfl.randomness import TILE, Purpose, frozen, stream_of, word_row
 from ehfl.validation import whole_number
 
 Clients = NDArray[np.int32]
@@ -18,13 +18,14 @@ def longest_queues(energy: Levels, count: int, floor: int, seed: int, round_: in
     Among equal queues the smaller word of the schedule stream goes first (and, should two words agree, the smaller
     client), which makes every subset of the tied clients equally likely and needs no state.
     """
-    if whole_number("count", count, low=0) == 0:
+    count = whole_number("count", count, low=0)
+    if count == 0:
         return np.empty(0, np.int32)
     if energy.size <= TILE:
         return longest_plain(energy, count, floor, word_row(seed, Purpose.SCHEDULE, round_, energy.size))
     from ehfl.scheduling import kernels
 
-    chosen: Clients = kernels.longest(energy, count, floor, stream_of(seed, Purpose.SCHEDULE, round_))
+    chosen: Clients = kernels.longest(frozen(energy), count, int(floor), stream_of(seed, Purpose.SCHEDULE, round_))
     return chosen
 
 

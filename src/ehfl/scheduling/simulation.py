@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ehfl.energy import Fleet
 from ehfl.energy.battery import Levels
 from ehfl.energy.harvest import IntArray
-from ehfl.randomness import TILE, check_seed
+from ehfl.randomness import TILE, check_seed, frozen
 from ehfl.scheduling.participation import EnergyTotals, Participation
 from ehfl.scheduling.policy import Policy
 from ehfl.scheduling.rounds import Outcome, Round, play
@@ -37,7 +37,8 @@ def simulate(
     [0, 4, 3, 5, 4, 5]
     """
     seed = check_seed(seed)
-    recorder = _Recorder(fleet if record_energy else None, on_round)
+    most = int(rounds) * fleet.clients if isinstance(rounds, int | np.integer) else 0  # bad rounds are refused by play
+    recorder = _Recorder(most, fleet if record_energy else None, on_round)
     outcome = recorder.follow(play(fleet, policy, rounds, seed, threads=threads))
     final = outcome.final_energy
     return Participation(
@@ -65,8 +66,9 @@ class _Recorder:
 
     _BLOCK = 2**26  # clients; memory that is not written to is not taken
 
-    def __init__(self, recorded: Fleet | None, on_round: Callable[[int], None] | None) -> None:
+    def __init__(self, most: int, recorded: Fleet | None, on_round: Callable[[int], None] | None) -> None:
         self._on_round = on_round
+        self._block = max(1, min(self._BLOCK, most))
         self._levels = None if recorded is None else [recorded.start()]
         self._ends = [0]
         self._blocks: list[NDArray[np.int32]] = []
@@ -81,14 +83,14 @@ class _Recorder:
                 return outcome
             self._keep(played.clients)
             if self._levels is not None:
-                self._levels.append(played.energy.copy())
+                self._levels.append(played.energy_after.copy())
             if self._on_round is not None:
                 self._on_round(played.index)
 
     def _keep(self, clients: NDArray[np.int32]) -> None:
         if not self._blocks or self._filled + clients.size > self._blocks[-1].size:
             self._close_block()
-            self._blocks.append(np.empty(max(self._BLOCK, clients.size), np.int32))
+            self._blocks.append(np.empty(max(self._block, clients.size), np.int32))
             self._filled = 0
         _copy(clients, self._blocks[-1][self._filled : self._filled + clients.size])
         self._filled += clients.size
@@ -115,4 +117,4 @@ def _copy(source: NDArray[np.int32], target: NDArray[np.int32]) -> None:
         return
     from ehfl.scheduling import kernels
 
-    kernels.copy(source, target)
+    kernels.copy(frozen(source), target)

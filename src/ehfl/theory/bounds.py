@@ -1,8 +1,7 @@
-"""Bounds on the gradient norm: the paper's two theorems, printed and corrected, and one for what really happened.
+"""The bound on the gradient norm for the participation and step sizes that really happened.
 
 Notation of the paper: Delta = f(x_0) - f*, L smoothness, s2 the variance of a stochastic gradient, K local steps, eta_t
-step sizes, n_t participants. Derivations, and what is wrong in the print, stand in docs/theory.md; E1 to E7 are its
-errata. Every bound is on a mean of E|grad f(x_t)|^2 over the rounds t = 0..T-1.
+step sizes, n_t participants. Derivations, and what is wrong in the print (errata E1 to E7), stand in docs/theory.md.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ehfl.theory.bounds import Constants, bound_for, checked_counts
@@ -33,6 +34,8 @@ def slowdown(kept: Promise, mains: ArrayLike, local_steps: int, constants: Const
 
     `mains` holds n_t on mains power, the same in every round. Infinite where there were no participants at all.
     """
+    if np.ptp(checked_counts(mains)) > 0:
+        raise InvalidValue("mains", "the same in every round", "counts that vary")
     values = kept.realised | {"best": kept.best}
     return {
         rule: math.inf if math.isinf(value) else pace(value, mains, local_steps, constants)

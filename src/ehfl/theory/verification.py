@@ -13,7 +13,7 @@ from ehfl.randomness import Purpose, generator
 from ehfl.theory.bounds import Constants, FloatArray, bound_for, checked_counts, weights
 from ehfl.theory.optimal import RULES, best_along
 from ehfl.theory.problems import KnownProblem, Quadratic, Wells
-from ehfl.validation import whole_number
+from ehfl.validation import UserError, whole_number
 
 _NORMAL_975 = 1.959963984540054  # quantile of the 95 % interval
 
@@ -58,7 +58,7 @@ def verify(
     whole_number("seeds", seeds, low=2)
     for scheduler, n_t in counts.items():
         if not checked_counts(n_t).any():
-            raise ValueError(f"{scheduler} has no participants in any round: there is nothing to verify")
+            raise UserError(f"{scheduler} has no participants in any round: there is nothing to verify")
     for problem_name, problem in (known_problems() if problems is None else problems).items():
         start = problem.centre + 1.0
         gap = float(problem.loss(start)) - problem.minimum
