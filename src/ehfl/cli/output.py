@@ -43,8 +43,9 @@ def say_if_compiling(n_clients: int) -> None:
     from ehfl import scheduling
     from ehfl.randomness import TILE
 
-    cache = Path(scheduling.__file__).parent / "__pycache__"
-    if n_clients > TILE and not any(cache.glob("kernels.longest-*.nbi")):
+    cache = Path(scheduling.__file__).parent / "__pycache__"  # unless the user has put it elsewhere
+    cold = "NUMBA_CACHE_DIR" not in os.environ and not any(cache.glob("kernels.longest-*.nbi"))
+    if n_clients > TILE and cold:
         typer.echo("compiling kernels for large fleets (about 20 s, once)", err=True)
 
 
