@@ -50,12 +50,14 @@ def simulate(
 ) -> None:
     """Play a fleet under one or more schedulers and compare who takes part."""
     from ehfl import simulate as play_all
+    from ehfl.scheduling.rounds import thread_limit
 
     setting = read_setting(clients, rate, capacity, initial, scheduler, target)
     if figure is not None:
         check_writable("figure", figure, FIGURES)
     if save is not None:
         check_folder("save", save)
+    thread_limit(setting.fleet.clients, threads)  # refuses what the machine has not, before anything is said
     say_if_compiling(setting.fleet.clients)
 
     played: dict[str, Participation] = {}

@@ -34,7 +34,7 @@ def draw_participation(played: Mapping[str, Participation], path: Path, *, targe
             if target is not None:
                 axes.axhline(target, color="black", linewidth=0.8, linestyle=(0, (4, 3)), zorder=3)
     grid[0, 0].set_ylim(-0.03 * top - 0.5, top * 1.05 + 0.5)
-    grid[-1, 0].set_xlabel("round")
+    grid[-1, 0].set_xlabel(f"round (line: mean of {_WINDOW})")
     grid[-1, 1].set_xlabel("share of rounds")
     grid[-1, 1].set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     figure.supylabel("participants $n_t$" + (f" (dashed: target {target:,})" if target else ""), fontsize=10)

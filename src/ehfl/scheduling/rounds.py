@@ -63,7 +63,7 @@ def play(
     energy = fleet.start()
     seen = energy.view()
     seen.flags.writeable = False
-    limit = _thread_limit(fleet.clients, threads)
+    limit = thread_limit(fleet.clients, threads)
     harvested = wasted = participations = 0
     feedback: object = None
     for t in range(rounds):
@@ -82,7 +82,7 @@ def play(
     return Outcome(energy, harvested, participations * cost, wasted, mains)
 
 
-def _thread_limit(n_clients: int, threads: int | None) -> AbstractContextManager[None]:
+def thread_limit(n_clients: int, threads: int | None) -> AbstractContextManager[None]:
     """Return what bounds the threads of large fleets; a small one is played in this thread, without numba."""
     if threads is not None:
         whole_number("threads", threads, low=1)
