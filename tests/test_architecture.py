@@ -19,6 +19,7 @@ ROOMS = [
     "scheduling",
     "theory",
     "learning",
+    "experiment",
     "report",
     "cli",
     "__main__",

@@ -87,6 +87,24 @@ def noise(n_t: FloatArray, eta_t: FloatArray, local_steps: int, constants: Const
     return np.where(n_t > 0, averaged + drift, 0.0)
 
 
+def leading_order(counts: ArrayLike, etas: ArrayLike) -> float:
+    """Return sqrt(sum eta_t^2 / n_t) / sum eta_t: the realised bound for small steps, but for a problem's constants.
+
+    With steps c eta_t and c the best, the bound of many rounds is this times 2 sqrt(Delta L s2 / 2) for K = 1 and the
+    like for K > 1. So it compares schedulers where L, s2 and Delta are unknown; bounds fall as 1 / sqrt(T), so the
+    square of a ratio says how many times as many rounds. Infinite if no round had participants.
+
+    >>> leading_order([4] * 25, [0.125] * 25)  # 1 / sqrt(n T)
+    0.1
+    """
+    n_t, eta_t = checked_counts(counts), np.asarray(etas, dtype=np.float64)
+    if n_t.shape != eta_t.shape:
+        raise InvalidValue("etas", f"one step size a round, shape {n_t.shape}", f"shape {eta_t.shape}")
+    there = n_t > 0
+    total = float(eta_t[there].sum())
+    return math.sqrt(float((eta_t[there] ** 2 / n_t[there]).sum())) / total if total > 0 else math.inf
+
+
 def step_for(value: float, n_t: FloatArray, local_steps: int, constants: Constants) -> FloatArray:
     """Return the eta_t that make value * w_t - noise_t largest, within the condition; 0 in empty rounds.
 

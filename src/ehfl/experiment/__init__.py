@@ -1,0 +1,1 @@
+"""Experiments: specs, runs, and what finished runs say."""

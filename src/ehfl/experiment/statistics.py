@@ -1,0 +1,78 @@
+"""Means over seeds with their intervals, and differences between arms that met the same weather."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over seeds and its 95 % interval (Student's t); without an interval where there is a single seed."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int  # seeds
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The mean of paired differences, its 95 % interval, and the p-value of Student's paired t-test, two-sided."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int  # pairs
+    p_value: float | None  # of no difference; not corrected for several comparisons
+
+    @property
+    def distinguishable(self) -> bool:
+        """Whether the interval leaves zero out."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+
+def estimate(values: ArrayLike) -> Estimate:
+    """Return the mean of one value a seed with its 95 % interval.
+
+    >>> found = estimate([1.0, 2.0, 3.0])  # the mean +- 4.303 * 1 / sqrt(3)
+    >>> round(found.low, 3), found.mean, round(found.high, 3)
+    (-0.484, 2.0, 4.484)
+    """
+    sample = np.asarray(values, dtype=np.float64)
+    mean = float(sample.mean())
+    if sample.size < 2:
+        return Estimate(mean, None, None, sample.size)
+    half = float(stats.t.ppf((1 + CONFIDENCE) / 2, sample.size - 1)) * _standard_error(sample)
+    return Estimate(mean, mean - half, mean + half, sample.size)
+
+
+def difference(values: Sequence[float], baseline: Sequence[float]) -> Difference:
+    """Return the mean of values - baseline, pair by pair, with its interval and p-value.
+
+    >>> difference([2.0, 3.0, 4.0], [1.0, 1.0, 1.0]).p_value  # t = 2 sqrt(3), two degrees of freedom
+    0.0741...
+    """
+    gaps = np.asarray(values, dtype=np.float64) - np.asarray(baseline, dtype=np.float64)
+    found = estimate(gaps)
+    return Difference(found.mean, found.low, found.high, found.n, _p_value(gaps))
+
+
+def _p_value(gaps: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None:
+    if gaps.size < 2:
+        return None
+    error = _standard_error(gaps)
+    if error == 0:  # the same difference with every seed: certain, one way or the other
+        return 1.0 if gaps[0] == 0 else 0.0
+    return float(2 * stats.t.sf(abs(float(gaps.mean())) / error, gaps.size - 1))
+
+
+def _standard_error(sample: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+    return float(sample.std(ddof=1)) / math.sqrt(sample.size)
