@@ -14,7 +14,7 @@ from ehfl.energy.harvest import FloatArray, IntArray
 from ehfl.experiment.statistics import Difference, Estimate, difference, estimate
 from ehfl.learning.history import Record
 from ehfl.scheduling import Participation
-from ehfl.theory import leading_order
+from ehfl.theory import Constants, leading_order, leading_terms
 from ehfl.validation import UserError
 
 Goal = float | Literal["auto"]
@@ -47,6 +47,11 @@ class Trial:
     def evaluations(self) -> list[Record]:
         """The rounds after which the model was evaluated."""
         return [record for record in self.records if record.test_metric is not None]
+
+    @property
+    def steps(self) -> FloatArray:
+        """Step sizes eta_t, (n_rounds,)."""
+        return np.array([record.step_size for record in self.records])
 
     @property
     def spent(self) -> IntArray:
@@ -112,8 +117,9 @@ class Row:
     shortfall: float  # mean of max(target - n_t, 0) [clients a round]
     waste: float  # share of the harvest
     fairness: float  # Jain's index of turns per client
-    predicted_slowdown: float  # rounds for the same bound, relative to the arm that theory calls best
-    measured_slowdown: Estimate | None  # rounds to the goal, relative to the same arm
+    measured_slowdown: Estimate | None  # rounds to the goal, relative to the best arm's
+    predicted_slowdown: float | None  # rounds to the same bound, relative to the best arm's; needs the constants
+    noise_limit: float  # the same where gradient noise is all that holds learning back; needs no constants
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -125,21 +131,33 @@ class Comparison:
     arms: tuple[Arm, ...]
     goal: float  # the metric's value that `rounds_to_goal` counts the rounds to
     target: int  # clients wanted a round
+    best: str  # the arm that theory calls best; slowdowns are relative to it
     rows: tuple[Row, ...]
 
 
-def compare(name: str, trials: Sequence[Trial], metric: Metric, target: int, goal: Goal = "auto") -> Comparison:
+def compare(
+    name: str,
+    trials: Sequence[Trial],
+    metric: Metric,
+    target: int,
+    *,
+    goal: Goal = "auto",
+    local_steps: int = 1,
+    constants: Constants | None = None,
+) -> Comparison:
     """Put finished runs side by side; arms in the order in which they first appear.
 
-    A goal of "auto" is what the worst run came to at its best, so that every run reaches it.
+    A goal of "auto" is what the worst run came to at its best, so that every run reaches it. `constants` of the problem
+    let theory say how many rounds the steps that were taken need.
     """
     arms = tuple(_arm(label, trials) for label in dict.fromkeys(trial.arm for trial in trials))
     if not arms:
         raise UserError(f"{name} has no finished runs")
     level = _common_goal(arms, metric) if goal == "auto" else goal
-    best = min(arms, key=_promised)
-    rows = tuple(_row(arm, arms[0], best, metric, level, target) for arm in arms)
-    return Comparison(name, metric, arms, level, target, rows)
+    best = min(arms, key=_noise_limit)
+    forecast = _forecast(arms, best, local_steps, constants)
+    rows = tuple(_row(arm, arms[0], best, metric, level, target, forecast.get(arm.name)) for arm in arms)
+    return Comparison(name, metric, arms, level, target, best.name, rows)
 
 
 def rounds_to(level: float, arm: Arm, metric: Metric) -> FloatArray:
@@ -157,6 +175,8 @@ def _crossing(rounds: IntArray, curve: FloatArray, level: float) -> float:
     at = int(above[0])
     if at == 0:
         return float(rounds[0])
+    if not np.isfinite(curve[at - 1]):
+        return float(rounds[at])
     share = (level - curve[at - 1]) / (curve[at] - curve[at - 1])
     return float(rounds[at - 1] + share * (rounds[at] - rounds[at - 1]))
 
@@ -173,13 +193,28 @@ def _common_goal(arms: Sequence[Arm], metric: Metric) -> float:
     return metric.sign * min(float((metric.sign * arm.metric).max(axis=1).min()) for arm in arms)
 
 
-def _promised(arm: Arm) -> float:
+def _noise_limit(arm: Arm) -> float:
     """Return the leading order of the realised bound, mean over seeds."""
-    bounds = [leading_order(t.participation.counts, [r.step_size for r in t.records]) for t in arm.trials]
-    return float(np.mean(bounds))
+    return float(np.mean([leading_order(trial.participation.counts, trial.steps) for trial in arm.trials]))
 
 
-def _row(arm: Arm, first: Arm, best: Arm, metric: Metric, goal: float, target: int) -> Row:
+def _forecast(arms: Sequence[Arm], best: Arm, local_steps: int, constants: Constants | None) -> dict[str, float]:
+    """Return by arm how many times the best arm's rounds it takes to the level at which the worst run's bound ends."""
+    if constants is None:
+        return {}
+    curves = {
+        arm.name: [leading_terms(t.participation.counts, t.steps, local_steps, constants) for t in arm.trials]
+        for arm in arms
+    }
+    level = max(float(curve.min()) for mine in curves.values() for curve in mine)
+    rounds = {
+        name: float(np.mean([_crossing(np.arange(1, curve.size + 1), -curve, -level) for curve in mine]))
+        for name, mine in curves.items()
+    }
+    return {name: needed / rounds[best.name] for name, needed in rounds.items()}
+
+
+def _row(arm: Arm, first: Arm, best: Arm, metric: Metric, goal: float, target: int, forecast: float | None) -> Row:
     reached = rounds_to(goal, arm, metric)
     everyone = bool(np.isfinite(reached).all())
     summaries = [trial.participation.summary(min(target, trial.participation.n_clients)) for trial in arm.trials]
@@ -203,8 +238,9 @@ def _row(arm: Arm, first: Arm, best: Arm, metric: Metric, goal: float, target: i
         shortfall=mean("shortfall"),
         waste=mean("waste"),
         fairness=mean("fairness"),
-        predicted_slowdown=(_promised(arm) / _promised(best)) ** 2,  # bounds fall as 1 / sqrt(rounds)
         measured_slowdown=_slowdown(arm, best, metric, goal),
+        predicted_slowdown=forecast,
+        noise_limit=(_noise_limit(arm) / _noise_limit(best)) ** 2,  # bounds fall as 1 / sqrt(rounds)
     )
 
 

@@ -8,7 +8,7 @@ make the bound smallest, `step_sizes` the rules of the experiment, `problems` fu
 May enter: NumPy, SciPy, `ehfl.validation`, `ehfl.randomness`. Leaves: the names below.
 """
 
-from ehfl.theory.bounds import Constants, bound, largest_step, leading_order
+from ehfl.theory.bounds import Constants, bound, largest_step, leading_order, leading_terms
 from ehfl.theory.optimal import RULES, best_along, best_of_all, pace
 from ehfl.theory.problems import KnownProblem, Problem, Quadratic, Wells, noise_samples
 from ehfl.theory.promise import Promise, promise, slowdown
@@ -35,6 +35,7 @@ __all__ = [
     "largest_eta",
     "largest_step",
     "leading_order",
+    "leading_terms",
     "make_step_size",
     "noise_samples",
     "pace",

@@ -90,19 +90,41 @@ def noise(n_t: FloatArray, eta_t: FloatArray, local_steps: int, constants: Const
 def leading_order(counts: ArrayLike, etas: ArrayLike) -> float:
     """Return sqrt(sum eta_t^2 / n_t) / sum eta_t: the realised bound for small steps, but for a problem's constants.
 
-    With steps c eta_t and c the best, the bound of many rounds is this times 2 sqrt(Delta L s2 / 2) for K = 1 and the
-    like for K > 1. So it compares schedulers where L, s2 and Delta are unknown; bounds fall as 1 / sqrt(T), so the
-    square of a ratio says how many times as many rounds. Infinite if no round had participants.
+    With steps c eta_t and c the best, the bound of many rounds is a constant of the problem times this. So it compares
+    schedulers where noise is what holds learning back; as bounds fall with 1 / sqrt(T), the square of a ratio says how
+    many times as many rounds. Infinite if no round had participants.
 
     >>> leading_order([4] * 25, [0.125] * 25)  # 1 / sqrt(n T)
     0.1
     """
+    n_t, eta_t = _active(counts, etas)
+    total = float(eta_t.sum())
+    return math.sqrt(float((eta_t**2 / np.maximum(n_t, 1)).sum())) / total if total > 0 else math.inf
+
+
+def leading_terms(counts: ArrayLike, etas: ArrayLike, local_steps: int, constants: Constants) -> FloatArray:
+    """Return (Delta + K L s2 / 2 sum eta^2 / n) / (K sum eta) after each round, shape (n_rounds,).
+
+    These are the realised bound's terms of first order in the step sizes (half of it for K > 1), for steps as they were
+    taken. They are a forecast, not a bound, where steps are larger than `largest_step`. Infinite before the first
+    participant.
+
+    >>> leading_terms([0, 2], [0.0, 0.5], 1, Constants(smoothness=1.0, variance=4.0, gap=1.0)).tolist()
+    [inf, 2.5]
+    """
+    n_t, eta_t = _active(counts, etas)
+    K, L, s2 = whole_number("local_steps", local_steps, low=1), constants.smoothness, constants.variance
+    above = constants.gap + K * L * s2 / 2 * np.cumsum(eta_t**2 / np.maximum(n_t, 1))
+    below = K * np.cumsum(eta_t)
+    return np.divide(above, below, out=np.full(n_t.shape, math.inf), where=below > 0)
+
+
+def _active(counts: ArrayLike, etas: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return n_t and eta_t, the latter 0 in empty rounds."""
     n_t, eta_t = checked_counts(counts), np.asarray(etas, dtype=np.float64)
     if n_t.shape != eta_t.shape:
         raise InvalidValue("etas", f"one step size a round, shape {n_t.shape}", f"shape {eta_t.shape}")
-    there = n_t > 0
-    total = float(eta_t[there].sum())
-    return math.sqrt(float((eta_t[there] ** 2 / n_t[there]).sum())) / total if total > 0 else math.inf
+    return n_t, np.where(n_t > 0, eta_t, 0.0)
 
 
 def step_for(value: float, n_t: FloatArray, local_steps: int, constants: Constants) -> FloatArray:
@@ -130,10 +152,7 @@ def checked_counts(counts: ArrayLike) -> FloatArray:
 
 
 def _checked_etas(etas: ArrayLike, n_t: FloatArray, local_steps: int, smoothness: float) -> FloatArray:
-    eta_t = np.asarray(etas, dtype=np.float64)
-    if n_t.shape != eta_t.shape:
-        raise InvalidValue("etas", f"one step size a round, shape {n_t.shape}", f"shape {eta_t.shape}")
-    eta_t = np.where(n_t > 0, eta_t, 0.0)
+    _, eta_t = _active(n_t, etas)
     lowest, highest = float(eta_t.min(initial=0)), float(eta_t.max(initial=0))
     limit = largest_step(local_steps, smoothness)
     if lowest < 0 or not highest <= limit * (1 + 1e-12):
