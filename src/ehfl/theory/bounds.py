@@ -116,7 +116,8 @@ def leading_terms(counts: ArrayLike, etas: ArrayLike, local_steps: int, constant
     K, L, s2 = whole_number("local_steps", local_steps, low=1), constants.smoothness, constants.variance
     above = constants.gap + K * L * s2 / 2 * np.cumsum(eta_t**2 / np.maximum(n_t, 1))
     below = K * np.cumsum(eta_t)
-    return np.divide(above, below, out=np.full(n_t.shape, math.inf), where=below > 0)
+    terms: FloatArray = np.divide(above, below, out=np.full(n_t.shape, math.inf), where=below > 0)
+    return terms
 
 
 def _active(counts: ArrayLike, etas: ArrayLike) -> tuple[FloatArray, FloatArray]:
