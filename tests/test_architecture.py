@@ -13,6 +13,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "ehfl"
 # From the ground up: a room may import itself and what stands before it.
 ROOMS = [
     "validation",
+    "files",
     "randomness",
     "compiled",
     "energy",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import operator
+from collections.abc import Iterable
 from typing import SupportsIndex
 
 
@@ -35,3 +37,13 @@ def whole_number(name: str, value: SupportsIndex, *, low: int, high: int | None 
     if isinstance(value, bool) or number < low or (high is not None and number > high):
         raise InvalidValue(name, allowed, value)
     return number
+
+
+def closest(given: str, known: Iterable[str]) -> str:
+    """Return a hint for a word that was probably meant, or nothing.
+
+    >>> closest("mypoic", ["myopic", "greedy"])
+    ' (did you mean myopic?)'
+    """
+    found = difflib.get_close_matches(given, list(known), n=1)
+    return f" (did you mean {found[0]}?)" if found else ""

@@ -13,10 +13,9 @@ from typer import Option
 from ehfl.cli.options import AsJson, Capacity, Clients, Initial, Rate, Rounds, Seed, Target
 from ehfl.cli.output import progress
 from ehfl.cli.parsing import read_setting, whole
-from ehfl.validation import InvalidValue
 
 if TYPE_CHECKING:
-    from ehfl.learning import History, Partitioner
+    from ehfl.learning import History
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Train a task with local SGD on the participation of one scheduler.
@@ -67,11 +66,11 @@ def train(
 ) -> None:
     """Train a task with local SGD on the participation of one scheduler."""
     from ehfl import simulate
-    from ehfl.learning import load_task
+    from ehfl.learning import load_task, make_partitioner
     from ehfl.learning import train as learn
 
     setting = read_setting(clients, rate, capacity, initial, [scheduler], target)
-    dealer = _read_partition(partition)
+    dealer = make_partitioner(partition)
     played = simulate(setting.fleet, setting.policies[scheduler], rounds, seed)
     with progress(f"training {task}", rounds) as advance:
         history = learn(
@@ -100,22 +99,6 @@ def _read_step_size(text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
-
-
-def _read_partition(text: str) -> Partitioner:
-    from ehfl.learning import DirichletPartitioner, IidPartitioner, ShardPartitioner
-
-    kind, _, number = text.partition(":")
-    try:
-        if kind == "iid" and not number:
-            return IidPartitioner()
-        if kind == "dirichlet":
-            return DirichletPartitioner(alpha=float(number))
-        if kind == "shards":
-            return ShardPartitioner(num_shards_per_partition=int(number))
-    except ValueError:
-        pass
-    raise InvalidValue("partition", "iid, dirichlet:ALPHA (> 0) or shards:N (>= 1)", text)
 
 
 def _print_history(history: History) -> None:

@@ -15,7 +15,14 @@ from ehfl.learning.engine import Diverged
 from ehfl.learning.history import History, Record
 from ehfl.learning.initialisation import initialise
 from ehfl.learning.local_sgd import LocalSgd
-from ehfl.learning.partition import DirichletPartitioner, IidPartitioner, Partitioner, ShardPartitioner
+from ehfl.learning.partition import (
+    DirichletPartitioner,
+    IidPartitioner,
+    InLabelOrder,
+    Partitioner,
+    ShardPartitioner,
+    make_partitioner,
+)
 from ehfl.learning.task import Examples, Task
 from ehfl.learning.tasks import load_task
 from ehfl.learning.training import train
@@ -27,6 +34,7 @@ __all__ = [
     "Examples",
     "History",
     "IidPartitioner",
+    "InLabelOrder",
     "LocalSgd",
     "Partitioner",
     "Record",
@@ -35,5 +43,6 @@ __all__ = [
     "estimate_constants",
     "initialise",
     "load_task",
+    "make_partitioner",
     "train",
 ]

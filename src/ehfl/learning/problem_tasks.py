@@ -56,6 +56,7 @@ class ProblemTask:
     examples: int = 1000
     start: float = 1.0  # every coordinate of x_0
     metric_name: str = "gap"
+    lower_is_better: bool = True
     training: Examples = field(init=False, repr=False)
     test: Examples = field(init=False, repr=False)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 from collections.abc import Callable, Mapping
@@ -12,7 +11,7 @@ from ehfl.learning.cifar10 import Cifar10
 from ehfl.learning.digits import Digits
 from ehfl.learning.problem_tasks import quadratic, wells
 from ehfl.learning.task import Task
-from ehfl.validation import InvalidValue
+from ehfl.validation import InvalidValue, closest
 
 DataDir = str | os.PathLike[str] | None
 
@@ -37,9 +36,8 @@ def load_task(name: str, data_dir: DataDir = None) -> Task:
         return _imported(module, factory)
     key = name.strip().lower()
     if key not in TASKS:
-        close = difflib.get_close_matches(key, TASKS, n=1)
-        hint = f" (did you mean {close[0]}?)" if close else ""
-        raise InvalidValue("task", f"one of {', '.join(TASKS)} or package.module:factory", f"{name}{hint}")
+        allowed = f"one of {', '.join(TASKS)} or package.module:factory"
+        raise InvalidValue("task", allowed, f"{name}{closest(key, TASKS)}")
     return TASKS[key](data_dir)
 
 

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from ehfl.energy.harvest import IntArray
+from ehfl.files import sole_use
 from ehfl.learning.checkpoint import Checkpoint, Settings, latest_checkpoint
 from ehfl.learning.device import keep_freed_memory, pick_device, pick_threads, thread_limit
 from ehfl.learning.engine import Engine
@@ -78,7 +79,10 @@ def train(
         if run_dir is None:
             records = [_told(record, on_round) for record in run.rounds(0)]
         else:
-            records = _recorded(run, Path(run_dir), checkpoint_every, on_round)
+            folder = Path(run_dir)
+            folder.mkdir(parents=True, exist_ok=True)
+            with sole_use(folder):
+                records = _recorded(run, folder, checkpoint_every, on_round)
     return History(tuple(records), task.metric_name, model.weights.cpu().numpy().copy())
 
 
@@ -169,8 +173,7 @@ def _told(record: Record, on_round: Callable[[Record], None] | None) -> Record:
 def _recorded(
     run: _Run, folder: Path, checkpoint_every: int, on_round: Callable[[Record], None] | None
 ) -> list[Record]:
-    """Play the rounds that the folder lacks, and return all of them."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Play the rounds that the folder lacks, and return all of them; no other process may be at it."""
     start = latest_checkpoint(folder, run.settings())
     if start is None:
         start = run.checkpoint(0)

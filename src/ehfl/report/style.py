@@ -8,6 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from ehfl.files import written_whole
+
 # Okabe and Ito, "Color Universal Design", 2008. Fixed, so that a scheduler looks the same in every figure.
 _COLOURS = {
     "myopic": "#0072B2",
@@ -50,9 +52,5 @@ def tidy(axes: Axes) -> None:
 
 def save(figure: Figure, path: Path) -> None:
     """Write the figure: aside first and then renamed, so that the file is whole or absent."""
-    aside = path.with_name(f".part-{path.name}")
-    try:
+    with written_whole(path) as aside:
         figure.savefig(aside, dpi=200, metadata={"Date": None} if path.suffix == ".svg" else None)
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)

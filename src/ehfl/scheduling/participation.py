@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ehfl.energy.battery import Levels
 from ehfl.energy.harvest import IntArray
+from ehfl.files import written_whole
 from ehfl.scheduling.summary import Summary, summarise
 from ehfl.validation import UserError
 
@@ -93,13 +94,8 @@ class Participation:
         arrays = {name: getattr(self, name) for name in _ARRAYS} | {"facts": np.array(json.dumps(facts))}
         if self.energy is not None:
             arrays["energy"] = self.energy
-        aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            with aside.open("wb") as file:
-                np.savez_compressed(file, **arrays)  # no array of objects among them, so nothing is pickled
-            aside.replace(path)
-        finally:
-            aside.unlink(missing_ok=True)
+        with written_whole(path) as aside, aside.open("wb") as file:
+            np.savez_compressed(file, **arrays)  # no array of objects among them, so nothing is pickled
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Participation:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -14,7 +13,7 @@ from ehfl.scheduling.policy import Policy
 from ehfl.scheduling.round_robin import RoundRobin
 from ehfl.scheduling.uniform_random import UniformRandom
 from ehfl.scheduling.view import Auto
-from ehfl.validation import InvalidValue
+from ehfl.validation import InvalidValue, closest
 
 # How many clients a round is wanted, where a policy can be told.
 Factory = Callable[[int | Auto], Policy]
@@ -42,9 +41,8 @@ def make_policy(text: str, width: int | Auto = "auto") -> Policy:
         return _imported(name, detail)
     key = name.strip().lower().replace("_", "-")
     if key not in POLICIES:
-        close = difflib.get_close_matches(key, POLICIES, n=1)
-        hint = f" (did you mean {close[0]}?)" if close else ""
-        raise InvalidValue("scheduler", f"one of {', '.join(POLICIES)} or package.module:Factory", f"{text}{hint}")
+        allowed = f"one of {', '.join(POLICIES)} or package.module:Factory"
+        raise InvalidValue("scheduler", allowed, f"{text}{closest(key, POLICIES)}")
     if detail and key in _WITHOUT_WIDTH:
         raise InvalidValue("scheduler", f"{key} without a width: it takes none", text)
     return POLICIES[key](int(detail) if detail else width)

@@ -8,7 +8,6 @@ but their own, so they are their own twins.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -16,7 +15,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.validation import InvalidValue, closest, whole_number
 
 FloatArray = NDArray[np.float64]
 StepSize = Callable[[ArrayLike], FloatArray]
@@ -107,9 +106,7 @@ def make_step_size(name: str, **options: float) -> StepSize:
     """
     key = name.strip().lower().replace("_", "-")
     if key not in STEP_SIZES:
-        close = difflib.get_close_matches(key, STEP_SIZES, n=1)
-        hint = f" (did you mean {close[0]}?)" if close else ""
-        raise InvalidValue("step_size", f"one of {', '.join(STEP_SIZES)}", f"{name}{hint}")
+        raise InvalidValue("step_size", f"one of {', '.join(STEP_SIZES)}", f"{name}{closest(key, STEP_SIZES)}")
     rule = STEP_SIZES[key]
     return lambda counts: rule(counts, **options)
 

@@ -1,0 +1,112 @@
+"""One run, from its spec to its folder; what a worker process does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from ehfl.experiment.building import fleet_of, partitioner_of, policy_of, steps_of
+from ehfl.experiment.run_folder import RunFolder, about_here
+from ehfl.experiment.spec import Spec
+from ehfl.files import sole_use
+from ehfl.learning import Task, load_task, train
+from ehfl.learning.device import thread_limit
+from ehfl.scheduling import simulate
+from ehfl.validation import UserError
+
+_KEPT_LEVELS = 2_000_000  # battery levels (clients x rounds) that are kept for the figures
+_PATIENCE = 5.0  # for a worker whose parent was killed to notice it [s]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended."""
+
+    arm: str
+    seed: int
+    error: str | None = None  # one line; the whole story is in meta.json
+
+
+def execute(run: Spec, experiment: Path, threads: int, parent: int) -> Outcome:
+    """Play and train a single run in its folder; whatever goes wrong is told, not raised."""
+    if os.getpid() != parent:
+        _serve(os.getppid())
+    folder = RunFolder.of(run, experiment)
+    try:
+        folder.path.mkdir(parents=True, exist_ok=True)
+        with sole_use(folder.path, _PATIENCE):
+            _work(run, folder, threads)
+    except Exception as error:  # one arm's failure must not stop the others
+        _tell_failure(folder, error)
+        return Outcome(run.arm.label, run.seed, _one_line(error))
+    return Outcome(run.arm.label, run.seed)
+
+
+def _work(run: Spec, folder: RunFolder, threads: int) -> None:
+    folder.claim(run)
+    if folder.finished:
+        return
+    threads = folder.meta().get("threads", threads)  # a run that goes on keeps to the bits that it began with
+    folder.tell(**about_here(), status="running", threads=threads, error=None)
+    began = time.monotonic()
+    task, fleet = _loaded(run.learning.task, run.learning.data), fleet_of(run)
+    kept = fleet.clients * run.rounds <= _KEPT_LEVELS
+    played = simulate(fleet, policy_of(run, run.arm), run.rounds, run.seed, record_energy=kept, threads=1)
+    played.save(folder.participation)
+    with thread_limit(threads):
+        train(
+            task,
+            played,
+            local_steps=run.learning.local_steps,
+            batch_size=run.learning.batch_size,
+            step_size=steps_of(run, run.arm),
+            weighted=run.learning.weighted,
+            clip=run.learning.clip,
+            weight_decay=run.learning.weight_decay,
+            partition=partitioner_of(run),
+            seed=run.seed,
+            eval_every=run.evaluation.every,
+            device=run.learning.device,
+            run_dir=folder.path,
+        )
+    metric = {"name": task.metric_name, "lower_is_better": getattr(task, "lower_is_better", False)}
+    folder.tell(status="finished", seconds=round(time.monotonic() - began, 3), metric=metric)
+
+
+@lru_cache(maxsize=1)
+def _loaded(task: str, data: str | None) -> Task:
+    return load_task(task, data)
+
+
+def _tell_failure(folder: RunFolder, error: Exception) -> None:
+    with suppress(OSError, UserError):  # a full disk takes no explanation either; the line goes to the terminal
+        folder.tell(status="failed", error="".join(traceback.format_exception(error)))
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if isinstance(error, UserError | OSError) else f"{type(error).__name__}: {text}"
+
+
+def _serve(parent: int) -> None:
+    """Leave Ctrl-C to the parent, and end with it: a run can be killed at any instant."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if not any(thread.name == _WATCH for thread in threading.enumerate()):
+        threading.Thread(target=_end_with, args=(parent,), name=_WATCH, daemon=True).start()
+
+
+_WATCH = "ehfl-watch"
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os._exit(1)

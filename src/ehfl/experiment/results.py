@@ -1,0 +1,95 @@
+"""From run folders back to trials, and from trials to a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ehfl.experiment.building import constants_of, target_of
+from ehfl.experiment.comparison import Comparison, Goal, Metric, Trial, compare
+from ehfl.experiment.reading import read_spec
+from ehfl.experiment.run_folder import RunFolder
+from ehfl.experiment.spec import Spec
+from ehfl.learning.history import read_history
+from ehfl.scheduling import Participation
+from ehfl.validation import UserError
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Results:
+    """Finished runs side by side, with where they came from."""
+
+    comparison: Comparison
+    specs: tuple[Spec, ...]  # one an experiment
+    metas: tuple[dict[str, Any], ...]  # one a run
+    missing: tuple[str, ...]  # runs that are not finished
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A run that a spec names, in the folder where it should be."""
+
+    label: str  # of its arm in this comparison
+    run: Spec
+    folder: RunFolder
+
+
+def read_results(folders: Sequence[Path], goal: Goal | None = None) -> Results:
+    """Put the finished runs of experiment folders (or of single runs) side by side.
+
+    With several experiments, an arm is named after both: "paper: myopic". The goal is the first spec's unless given.
+    """
+    specs = [_spec_in(folder) for folder in folders]
+    sources = [source for folder, spec in zip(folders, specs, strict=True) for source in _sources(folder, spec, specs)]
+    found = [source for source in sources if source.folder.path.is_dir() and source.folder.finished]
+    if not found:
+        raise UserError(f"no finished runs in {', '.join(map(str, folders))}")
+    metas = tuple(source.folder.meta() for source in found)
+    first = specs[0]
+    compared = compare(
+        " and ".join(dict.fromkeys(spec.name for spec in specs)),
+        [_trial(source) for source in found],
+        _metric(metas),
+        target_of(first),
+        goal=first.evaluation.goal if goal is None else goal,
+        local_steps=first.learning.local_steps,
+        constants=constants_of(first),
+    )
+    missing = tuple(f"{s.label} seed {s.run.seed}" for s in sources if s not in found)
+    return Results(compared, tuple(specs), metas, missing)
+
+
+def _spec_in(folder: Path) -> Spec:
+    if not (folder / "spec.toml").is_file():
+        raise UserError(f"{folder} is not a run folder: it has no spec.toml")
+    return read_spec(folder / "spec.toml")
+
+
+def _sources(folder: Path, spec: Spec, specs: Sequence[Spec]) -> Iterator[_Source]:
+    several = len({other.name for other in specs}) > 1
+    single = (folder / "meta.json").exists()  # a run's own folder, not an experiment's
+    for run in spec.runs():
+        label = f"{spec.name}: {run.arm.label}" if several else run.arm.label
+        yield _Source(label, run, RunFolder(folder) if single else RunFolder.of(run, folder))
+
+
+def _trial(source: _Source) -> Trial:
+    folder, run = source.folder, source.run
+    folder.check_free_for(run)
+    records = read_history(folder.rounds)
+    if len(records) != run.rounds:
+        raise UserError(f"{folder.rounds} has {len(records)} rounds, its spec {run.rounds}: run it again")
+    played = Participation.load(folder.participation)
+    if played.counts.tolist() != [record.participants for record in records]:
+        raise UserError(f"{folder.participation} does not fit {folder.rounds}: delete the folder and run it again")
+    return Trial(source.label, run.seed, played, records, run.fleet.cost)
+
+
+def _metric(metas: Sequence[dict[str, Any]]) -> Metric:
+    metrics = {Metric(**meta["metric"]) for meta in metas}
+    if len(metrics) > 1:
+        names = ", ".join(sorted(metric.name for metric in metrics))
+        raise UserError(f"runs with different metrics cannot be put together: {names}")
+    return metrics.pop()

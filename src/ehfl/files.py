@@ -1,0 +1,55 @@
+"""Files that are whole or absent, and folders that one process at a time works in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ehfl.validation import UserError
+
+
+class InUse(UserError):
+    """A folder in which another process is at work."""
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """Give a path beside this one to write to, which takes its place when all went well; else nothing is left.
+
+    The new content is on the disk before the old one goes. The suffix is kept: some writers choose the format by it.
+    """
+    aside = path.with_name(f".part-{os.getpid()}-{path.name}")
+    try:
+        yield aside
+        with aside.open("rb") as file:
+            os.fsync(file.fileno())
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, whole or not at all."""
+    with written_whole(path) as aside:
+        aside.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def sole_use(folder: Path, patience: float = 0.0) -> Iterator[None]:
+    """Keep other processes out of a folder, which must exist; raise InUse if one is in it for longer than that [s].
+
+    The system lets go of the lock when its process ends, however it ends.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / ".lock", timeout=patience, is_singleton=True)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise InUse(f"{folder} is in use by another process; wait for it, or stop it") from None
+    try:
+        yield
+    finally:
+        lock.release()
