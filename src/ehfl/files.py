@@ -44,9 +44,9 @@ def sole_use(folder: Path, patience: float = 0.0) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout
 
-    lock = FileLock(folder / ".lock", timeout=patience, is_singleton=True)
+    lock = FileLock(folder.resolve() / ".lock", is_singleton=True)  # a process may enter twice
     try:
-        lock.acquire()
+        lock.acquire(timeout=patience)
     except Timeout:
         raise InUse(f"{folder} is in use by another process; wait for it, or stop it") from None
     try:

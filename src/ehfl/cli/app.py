@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import ehfl
-from ehfl.cli import bound, simulate, train
+from ehfl.cli import bound, compare, report, simulate, train
 from ehfl.validation import InvalidValue, UserError
 
 # Typer brings click along inside itself or beside it; either way this is the root of all usage errors.
@@ -16,11 +16,13 @@ _UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ 
 
 app = typer.Typer(
     name="ehfl",
-    help="Federated learning on harvested energy: simulate, schedule, bound and train.",
+    help="Federated learning on harvested energy: compare schedulers, simulate, bound and train.",
     add_completion=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command(help=compare.HELP)(compare.compare)
+app.command(help=report.HELP)(report.report)
 app.command(help=simulate.HELP)(simulate.simulate)
 app.command(help=bound.HELP)(bound.bound)
 app.command(help=train.HELP)(train.train)

@@ -15,6 +15,8 @@ from ehfl.validation import InvalidValue
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from ehfl.experiment import Comparison
+
 FIGURES = (".png", ".svg", ".pdf")
 
 
@@ -59,6 +61,23 @@ def print_table(title: str, table: Table) -> None:
         console.width = max(console.width, needed, len(title))
     console.print(title, style="bold", highlight=False)
     console.print(table)
+
+
+def print_results(compared: Comparison, page: Path, as_json: bool) -> None:
+    """Print a comparison as a table or JSON, and where its page lies."""
+    if as_json:
+        import json
+
+        from ehfl.report.writing import as_facts
+
+        typer.echo(json.dumps(as_facts(compared)))
+    else:
+        from ehfl.report.tables import comparison_table
+        from ehfl.report.words import summary
+
+        print_table(compared.name, comparison_table(compared))
+        typer.echo("\n" + "\n".join(summary(compared)))
+    typer.echo(f"report: {page}", err=as_json)
 
 
 @contextmanager

@@ -24,12 +24,20 @@ _CHUNK = 500  # examples of the full gradient at a time
 
 
 def estimate_constants(
-    task: Task, *, batch_size: int = 50, seed: int = 0, batches: int = 64, iterations: int = 20, device: str = "auto"
+    task: Task,
+    *,
+    batch_size: int = 50,
+    seed: int = 0,
+    batches: int = 64,
+    iterations: int = 20,
+    examples: int | None = None,
+    device: str = "auto",
 ) -> Constants:
     """Return estimates of smoothness, gradient variance (of a minibatch) and gap at the task's x_0.
 
     L: power iteration on the Hessian of the training loss, at x_0 and after 25 and 50 steps of SGD; Hessian times
     vector comes from a central difference of gradients, so it works for every task. sigma^2: mean of |g_batch - g|^2.
+    `examples` chosen at random stand for all where a pass over all takes too long.
 
     >>> from ehfl.learning import load_task
     >>> guess = estimate_constants(load_task("quadratic"))
@@ -37,7 +45,10 @@ def estimate_constants(
     (1.0, 5.5)
     """
     whole_number("batch_size", batch_size, low=1)
-    probe = _Probe(task, initial_model(task, seed, pick_device(device)), batch_size, seed)
+    used = (
+        len(task.training) if examples is None else min(whole_number("examples", examples, low=1), len(task.training))
+    )
+    probe = _Probe(task, initial_model(task, seed, pick_device(device)), batch_size, seed, used)
     start, gradient = probe.full(probe.model.weights)
     variance = probe.variance(gradient, batches)
     smoothness = probe.curvature(iterations)
@@ -50,10 +61,11 @@ def estimate_constants(
 class _Probe:
     """A model at a point, and what can be measured there."""
 
-    def __init__(self, task: Task, model: FlatModel, batch_size: int, seed: int) -> None:
-        self.task, self.model, self.batch_size = task, model, min(batch_size, len(task.training))
+    def __init__(self, task: Task, model: FlatModel, batch_size: int, seed: int, examples: int) -> None:
+        self.task, self.model, self.batch_size = task, model, min(batch_size, examples)
         device = model.weights.device
-        self.inputs, self.targets = task.training.inputs.to(device), task.training.targets.to(device)
+        rows = torch.from_numpy(generator(seed, Purpose.BATCHES, client=2).permutation(len(task.training))[:examples])
+        self.inputs, self.targets = task.training.inputs[rows].to(device), task.training.targets[rows].to(device)
         self.rng = generator(seed, Purpose.BATCHES, client=1)
 
     def loss_and_gradient(self, rows: Tensor) -> tuple[float, Tensor]:

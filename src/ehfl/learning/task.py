@@ -31,8 +31,8 @@ class Task(Protocol):
     """Data, model, loss and metric; implement these and `train` does the rest.
 
     Plain attributes serve for the four facts. The model's parameters are what is learned and averaged; it may keep no
-    other state, so no batch normalisation. A metric that falls as the model improves is announced by one more attribute,
-    `lower_is_better = True`.
+    other state, so no batch normalisation. A metric that falls as the model improves is announced by one more
+    attribute, `lower_is_better = True`.
     """
 
     @property

@@ -1,0 +1,91 @@
+"""`ehfl compare`: schedulers side by side on a task. The main job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Argument, Option
+
+from ehfl.cli.live import live
+from ehfl.cli.options import AsJson
+from ehfl.cli.output import print_results
+from ehfl.cli.parsing import whole
+
+if TYPE_CHECKING:
+    from ehfl.experiment import Outcome
+
+# The \b in it keeps the lines that follow as they are.
+HELP = """Train a task under several schedulers and seeds, and compare: a table, figures and a page.
+
+SPEC is a TOML file (see experiments/ and docs/experiments.md); without one, the demo: the paper's schedulers and mains
+power on the bundled digits. Every scheduler meets the same weather for the same seed. Runs lie in RUNS/<name>; stopped
+or killed, the same command goes on where it was, and runs that are finished are not run again.
+
+\b
+Examples:
+  ehfl compare
+  ehfl compare -o seeds=2 -o rounds=50 -o learning.local_steps=1 -o name=k1
+  ehfl compare experiments/paper.toml --data ~/cifar --jobs 2
+  ehfl compare experiments/heterogeneous.toml --on ray
+"""
+
+
+class Place(StrEnum):
+    """Where runs are run."""
+
+    local = "local"
+    ray = "ray"
+
+
+def compare(
+    spec: Annotated[Path | None, Argument(metavar="[SPEC]", help="A TOML file [the demo].", show_default=False)] = None,
+    override: Annotated[
+        list[str] | None,
+        Option("--override", "-o", metavar="KEY=VALUE", help="Change the spec: -o learning.local_steps=1. Repeatable."),
+    ] = None,
+    data: Annotated[
+        str | None, Option(metavar="FOLDER", help="Where the task's data lie [$EHFL_DATA, else downloaded].")
+    ] = None,
+    runs: Annotated[Path, Option(metavar="FOLDER", help="Where experiments are kept.")] = Path("runs"),
+    jobs: Annotated[
+        int | None, Option("--jobs", "-j", metavar="N", parser=whole, help="Runs at a time [one a core].")
+    ] = None,
+    on: Annotated[Place, Option(help="Where to run: this machine, or a Ray cluster (extra ray).")] = Place.local,
+    as_json: AsJson = False,
+) -> None:
+    """Train a task under several schedulers and seeds, and compare."""
+    from ehfl.experiment import read_results, read_spec, run_all
+    from ehfl.report.writing import write_report
+
+    overrides = [*(override or ()), *([f"learning.data='{data}'"] if data else ())]
+    told = read_spec(spec, overrides)
+    folder = runs / told.name
+    with live([arm.label for arm in told.schedulers], len(told.seeds), told.rounds) as show:
+        outcomes = run_all(told, folder, jobs=jobs, on=on.value, on_look=show)
+    failed = [outcome for outcome in outcomes if outcome.error]
+    if len(failed) < len(outcomes):
+        results = read_results([folder])
+        written = write_report(results, folder, [_again(spec, overrides)])
+        print_results(results.comparison, written, as_json)
+    _tell_failures(failed, len(outcomes))
+
+
+def _again(spec: Path | None, overrides: Sequence[str]) -> str:
+    """Return the command that does it all again."""
+    import shlex
+
+    words = ["ehfl", "compare", *([str(spec)] if spec else []), *(word for text in overrides for word in ("-o", text))]
+    return shlex.join(words)
+
+
+def _tell_failures(failed: Sequence[Outcome], total: int) -> None:
+    if not failed:
+        return
+    for outcome in failed:
+        typer.echo(f"ehfl: error: {outcome.arm} seed {outcome.seed} failed: {outcome.error}", err=True)
+    typer.echo(f"{len(failed)} of {total} runs failed; the same command runs them again", err=True)
+    raise typer.Exit(1)

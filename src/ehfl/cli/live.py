@@ -1,0 +1,89 @@
+"""What `ehfl compare` shows while it works: a bar for each arm, or plain lines where there is no terminal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from ehfl.experiment import State
+
+Show = Callable[[list["State"]], None]
+_QUIET = 60.0  # the longest silence of plain lines [s]
+
+
+@contextmanager
+def live(arms: Sequence[str], seeds: int, rounds: int) -> Iterator[Show]:
+    """Give a function that shows the state of all runs."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _Lines().show
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        TextColumn("{task.completed:,.0f}/{task.total:,.0f} rounds", justify="right"),
+        TextColumn("{task.fields[metric]}", justify="right"),
+        TimeRemainingColumn(compact=True),
+    )
+    with Progress(*columns, console=console, expand=True, transient=True, refresh_per_second=4) as bars:
+        tasks = {arm: bars.add_task(arm, total=seeds * rounds, metric="") for arm in arms}
+
+        def show(states: list[State]) -> None:
+            for arm, task in tasks.items():
+                mine = [state for state in states if state.arm == arm]
+                bars.update(task, completed=sum(state.rounds for state in mine), metric=_mean_metric(mine))
+
+        yield show
+
+
+def _mean_metric(states: Sequence[State]) -> str:
+    """Return the mean of the latest metrics, of the runs that have one."""
+    known = [state.metric for state in states if state.metric is not None]
+    return f"{sum(known) / len(known):.4f}" if known else "-"
+
+
+class _Lines:
+    """A line whenever a run is over, and once a minute while none is."""
+
+    def __init__(self) -> None:
+        self.began = self.spoke = time.monotonic()
+        self.over: set[tuple[str, int]] | None = None
+        self.start = 0  # rounds that were there before
+
+    def show(self, states: list[State]) -> None:
+        over = {(state.arm, state.seed) for state in states if state.rounds == state.total}
+        if self.over is None:
+            self.over, self.start = over, sum(state.rounds for state in states)
+        for state in states:
+            if (state.arm, state.seed) in over - self.over:
+                self._say(f"{state.arm} seed {state.seed}: {state.rounds} rounds, {state.metric:.4f}", states)
+        self.over = over
+        if time.monotonic() - self.spoke > _QUIET:
+            self._say("working", states)
+
+    def _say(self, what: str, states: list[State]) -> None:
+        self.spoke = time.monotonic()
+        done, total = sum(state.rounds for state in states), sum(state.total for state in states)
+        pace = (done - self.start) / (self.spoke - self.began)
+        left = f", about {_duration((total - done) / pace)} left" if 0 < done < total and pace > 0 else ""
+        typer.echo(f"{what} ({done:,} of {total:,} rounds in all{left})", err=True)
+
+
+def _duration(seconds: float) -> str:
+    """Return a time to read.
+
+    >>> _duration(42.4), _duration(600), _duration(7300)
+    ('42 s', '10 min', '2.0 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,53 @@
+"""`ehfl report`: tables, figures and page again from run folders."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from ehfl.cli.options import AsJson
+from ehfl.cli.output import check_folder, print_results
+from ehfl.validation import InvalidValue
+
+# The \b in it keeps the lines that follow as they are.
+HELP = """Build the table, the figures and the page again from run folders, several together if you like.
+
+RUN is an experiment's folder (runs/demo) or a single run's (runs/demo/myopic-s0). Nothing is trained. Runs that are not
+finished are left out and named.
+
+\b
+Examples:
+  ehfl report runs/demo
+  ehfl report runs/demo --goal 0.9
+  ehfl report runs/paper runs/paper-capacity1 --out together
+"""
+
+
+def report(
+    run: Annotated[list[Path], Argument(metavar="RUN...", help="Run folders.")],
+    out: Annotated[
+        Path | None, Option(metavar="FOLDER", help="Where to write [the only RUN, else report].", show_default=False)
+    ] = None,
+    goal: Annotated[
+        float | None, Option(metavar="VALUE", help="Count the rounds to this value of the metric [the spec's].")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Build the table, the figures and the page again from run folders."""
+    from ehfl.experiment import read_results
+    from ehfl.report.writing import write_report
+
+    for folder in run:
+        if not folder.is_dir():
+            raise InvalidValue("run", "a folder that ehfl compare wrote", folder)
+    place = out or (run[0] if len(run) == 1 else Path("report"))
+    check_folder("out", place)
+    results = read_results(run, goal)
+    if results.missing:
+        typer.echo(f"not finished, left out: {', '.join(results.missing)}", err=True)
+    command = shlex.join(["ehfl", "report", *map(str, run)])
+    print_results(results.comparison, write_report(results, place, [command]), as_json)

@@ -1,0 +1,70 @@
+"""Everything about a comparison in one folder: figures, page, and the numbers as small text."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ehfl.experiment import Comparison, Results, write_spec
+from ehfl.files import write_text
+from ehfl.report.drawings import draw_all
+from ehfl.report.page import write_page
+
+_COLUMNS = ("arm", "seed", "round", "participants", "step_size", "train_loss", "test_loss", "test_metric")
+
+
+def write_report(results: Results, folder: Path, commands: Sequence[str]) -> Path:
+    """Write report.html, figures/, rounds.csv and summary.json into the folder, and return the page's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    compared = results.comparison
+    write_text(folder / "rounds.csv", rounds_csv(compared))
+    write_text(folder / "summary.json", json.dumps(as_facts(compared), indent=2) + "\n")
+    drawings = draw_all(compared, folder / "figures")
+    page = folder / "report.html"
+    spec = "\n".join(write_spec(spec) for spec in results.specs)
+    write_page(compared, drawings, page, spec=spec, facts=_facts(results.metas), commands=commands)
+    return page
+
+
+def rounds_csv(compared: Comparison) -> str:
+    """Return every round of every run as comma-separated text, six digits; empty where there is no value."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(_COLUMNS)
+    for arm in compared.arms:
+        for trial in arm.trials:
+            for record in trial.records:
+                cells = [getattr(record, column) for column in _COLUMNS[2:]]
+                rows.writerow([arm.name, trial.seed, *(f"{x:.6g}" if isinstance(x, float) else x for x in cells)])
+    return text.getvalue()
+
+
+def as_facts(compared: Comparison) -> dict[str, Any]:
+    """Return the figures of a comparison, ready for JSON."""
+    return {
+        "name": compared.name,
+        "metric": dataclasses.asdict(compared.metric),
+        "goal": compared.goal,
+        "target": compared.target,
+        "slowdowns_relative_to": compared.best,
+        "seeds": {arm.name: list(arm.seeds) for arm in compared.arms},
+        "arms": [dataclasses.asdict(row) for row in compared.rows],
+    }
+
+
+def _facts(metas: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return what runs say about where they ran, each value once."""
+    names = ("version", "commit", "python", "numpy", "torch", "platform", "host", "threads")
+    told = {name: dict.fromkeys(str(meta[name]) for meta in metas if meta.get(name) is not None) for name in names}
+    facts = {name: ", ".join(values) for name, values in told.items() if values}
+    started = sorted(str(meta["started"]) for meta in metas)
+    return facts | {
+        "first run started": started[0],
+        "last run started": started[-1],
+        "time of all runs": f"{sum(meta.get('seconds', 0) for meta in metas):,.0f} s",
+    }
