@@ -22,6 +22,20 @@ class InvalidValue(UserError):
         self.given = given
 
 
+def one_line(error: Exception) -> str:
+    """Return what went wrong in one line; errors that are not the user's carry their kind.
+
+    >>> one_line(FileNotFoundError(2, "No such file or directory", "spec.toml"))
+    'spec.toml: No such file or directory'
+    >>> one_line(ZeroDivisionError("division by zero"))
+    'ZeroDivisionError: division by zero'
+    """
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    text = " ".join(str(error).split())
+    return text if isinstance(error, UserError) else f"{type(error).__name__}: {text}"
+
+
 def whole_number(name: str, value: SupportsIndex, *, low: int, high: int | None = None) -> int:
     """Return the value as an int in [low, high].
 

@@ -9,7 +9,7 @@ import typer
 
 import ehfl
 from ehfl.cli import bound, compare, report, simulate, train
-from ehfl.validation import InvalidValue, UserError
+from ehfl.validation import InvalidValue, UserError, one_line
 
 # Typer brings click along inside itself or beside it; either way this is the root of all usage errors.
 _UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> None:
     except InvalidValue as error:
         _stop(f"--{error.name.replace('_', '-')} must be {error.allowed}, got {error.given}")
     except (UserError, OSError) as error:
-        _stop(str(error))
+        _stop(one_line(error))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
     sys.exit(code if isinstance(code, int) else 0)

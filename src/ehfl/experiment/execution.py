@@ -19,7 +19,7 @@ from ehfl.files import sole_use
 from ehfl.learning import Task, load_task, train
 from ehfl.learning.device import thread_limit
 from ehfl.scheduling import simulate
-from ehfl.validation import UserError
+from ehfl.validation import UserError, one_line
 
 _KEPT_LEVELS = 2_000_000  # battery levels (clients x rounds) that are kept for the figures
 _PATIENCE = 5.0  # for a worker whose parent was killed to notice it [s]
@@ -45,7 +45,7 @@ def execute(run: Spec, experiment: Path, threads: int, parent: int) -> Outcome:
             _work(run, folder, threads)
     except Exception as error:  # one arm's failure must not stop the others
         _tell_failure(folder, error)
-        return Outcome(run.arm.label, run.seed, _one_line(error))
+        return Outcome(run.arm.label, run.seed, one_line(error))
     return Outcome(run.arm.label, run.seed)
 
 
@@ -88,11 +88,6 @@ def _loaded(task: str, data: str | None) -> Task:
 def _tell_failure(folder: RunFolder, error: Exception) -> None:
     with suppress(OSError, UserError):  # a full disk takes no explanation either; the line goes to the terminal
         folder.tell(status="failed", error="".join(traceback.format_exception(error)))
-
-
-def _one_line(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return text if isinstance(error, UserError | OSError) else f"{type(error).__name__}: {text}"
 
 
 def _serve(parent: int) -> None:

@@ -16,7 +16,7 @@ from ehfl.experiment.execution import Outcome, execute
 from ehfl.experiment.progress import Follower, State
 from ehfl.experiment.reading import write_spec
 from ehfl.experiment.run_folder import RunFolder
-from ehfl.experiment.spec import Spec
+from ehfl.experiment.spec import LearningSpec, Spec
 from ehfl.files import sole_use, write_text
 from ehfl.learning import load_task
 from ehfl.learning.device import pick_device
@@ -80,7 +80,8 @@ def check_learnable(spec: Spec) -> None:
         pick_device(spec.learning.device)
         deal(task, spec.fleet.clients, partitioner_of(spec), spec.seeds[0])
     except InvalidValue as error:
-        raise UserError(f"learning.{error.name} must be {error.allowed}, got {error.given}") from error
+        key = error.name if error.name in LearningSpec.model_fields else "partition"
+        raise UserError(f"learning.{key} must be {error.allowed}, got {error.given}") from error
 
 
 def _run(todo: list[Spec], experiment: Path, workers: int, threads: int, on: Place) -> list[Outcome]:
@@ -119,7 +120,9 @@ def _cores(on: Place) -> int:
         return int(joblib.cpu_count())
     ray = _ray()
     if not ray.is_initialized():
-        ray.init(log_to_driver=False)
+        # without a cluster to join, one that listens to this machine alone
+        own = {} if "RAY_ADDRESS" in os.environ else {"_node_ip_address": "127.0.0.1", "include_dashboard": False}
+        ray.init(log_to_driver=False, logging_level="ERROR", **own)
     return int(ray.cluster_resources().get("CPU", 1))
 
 

@@ -1,0 +1,132 @@
+"""`ehfl compare` as a real process: killed, interrupted, without room on the disk, on Ray."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ehfl.experiment import read_results
+from ehfl.learning.history import read_history
+
+ROUNDS = 24
+COMPARE = [sys.executable, "-m", "ehfl", "compare", "-o", f"rounds={ROUNDS}", "-o", "seeds=1", "-o", "name=x",
+           "-o", "schedulers=['myopic', 'always-on']", "--jobs", "2"]  # fmt: skip
+
+
+def start(folder: Path, **options: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen([*COMPARE, "--runs", str(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            start_new_session=True, **options)  # fmt: skip
+
+
+def finish(folder: Path) -> tuple[str, str]:
+    process = start(folder)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    return out, err
+
+
+def lines(folder: Path) -> int:
+    return sum(path.read_bytes().count(b"\n") for path in folder.glob("x/*/rounds.jsonl"))
+
+
+def wait_for(happened: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 120
+    while not happened():
+        if process.poll() is not None or time.monotonic() > deadline:
+            pytest.fail(f"it ended before it could be stopped: {process.communicate()}")
+        time.sleep(0.002)
+
+
+def numbers(folder: Path) -> dict[str, object]:
+    """All that must be the same whatever happened on the way."""
+    rounds = {path.parent.name: read_history(path) for path in folder.glob("x/*/rounds.jsonl")}
+    models = {path.parent.name: path.read_bytes() for path in folder.glob("x/*/checkpoint.safetensors")}
+    files = {name: (folder / "x" / name).read_bytes() for name in ("rounds.csv", "summary.json")}
+    return {"rounds": rounds, "models": models, "rows": read_results([folder / "x"]).comparison.rows, **files}
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("alone")
+    finish(folder)
+    return folder
+
+
+def test_killed_at_several_instants_it_finishes_with_the_same_numbers(alone: Path, tmp_path: Path) -> None:
+    instants: list[Callable[[], bool]] = [
+        lambda: (tmp_path / "x" / "spec.toml").exists(),
+        lambda: lines(tmp_path) >= 3,
+        lambda: lines(tmp_path) >= 2 * ROUNDS - 11,
+        lambda: (tmp_path / "x" / "figures").exists(),
+    ]
+    for happened in instants:
+        process = start(tmp_path)
+        wait_for(happened, process)
+        process.kill()  # the parent alone: its workers must notice
+        process.communicate()
+
+    finish(tmp_path)
+
+    assert numbers(tmp_path) == numbers(alone)
+    assert not list(tmp_path.rglob(".part-*.json"))
+
+
+def test_interrupted_it_stops_without_noise_and_goes_on(alone: Path, tmp_path: Path) -> None:
+    process = start(tmp_path)
+    wait_for(lambda: lines(tmp_path) >= 3, process)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
+    _, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+    out, _ = finish(tmp_path)
+
+    assert "report.html" in out
+    assert numbers(tmp_path) == numbers(alone)
+
+
+def test_without_room_on_the_disk_each_run_says_so_and_nothing_half_written_counts(alone: Path, tmp_path: Path) -> None:
+    small = 8_000  # bytes a file may have: less than a checkpoint
+
+    process = start(tmp_path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (small, small)))
+    _, err = process.communicate(timeout=120)
+
+    assert process.returncode == 1
+    assert "myopic seed 0 failed" in err
+    assert "File too large" in err
+    assert "Traceback" not in err
+    assert not list(tmp_path.rglob("report.html"))
+
+    finish(tmp_path)
+    assert numbers(tmp_path) == numbers(alone)
+
+
+def test_a_place_that_cannot_be_written_to_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    process = start(tmp_path / "file" / "runs")
+    _, err = process.communicate(timeout=120)
+
+    assert process.returncode == 2
+    assert err.strip().splitlines() == [f"ehfl: error: {tmp_path}/file/runs/x: Not a directory"]
+
+
+def test_on_ray_the_numbers_are_the_same(alone: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'ehfl[ray]'")
+
+    done = subprocess.run(
+        [*COMPARE, "--runs", str(tmp_path), "--on", "ray"], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert numbers(tmp_path) == numbers(alone)

@@ -1,0 +1,145 @@
+"""The runner: what it runs, what it leaves alone, what it refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ehfl import Bernoulli, Fleet, Myopic, load_task, simulate, train
+from ehfl.experiment import RunFolder, Spec, SpecError, read_results, read_spec, run_all
+from ehfl.files import InUse
+from ehfl.learning.history import read_history
+from ehfl.validation import UserError
+
+SMALL = ["learning.task=quadratic", "rounds=6", "seeds=2", "schedulers=['myopic', 'greedy']", "evaluation.every=2"]
+
+
+def small(*more: str) -> Spec:
+    return read_spec(overrides=[*SMALL, *more])
+
+
+def started(experiment: Path) -> dict[str, str]:
+    """When each run was last started, in nanoseconds of its meta.json's file time."""
+    return {path.parent.name: str(path.stat().st_mtime_ns) for path in experiment.glob("*/meta.json")}
+
+
+def test_a_run_is_what_simulate_and_train_give(tmp_path: Path) -> None:
+    run_all(small(), tmp_path, jobs=1)
+
+    played = simulate(Fleet(10, Bernoulli(0.5)), Myopic(), 6, seed=1)
+    history = train(load_task("quadratic"), played, seed=1, eval_every=2)
+    assert read_history(tmp_path / "myopic-s1" / "rounds.jsonl") == list(history.records)
+
+
+def test_every_arm_meets_the_same_weather(tmp_path: Path) -> None:
+    run_all(small(), tmp_path, jobs=1)
+
+    for first, second in zip(*(arm.trials for arm in read_results([tmp_path]).comparison.arms), strict=True):
+        assert first.seed == second.seed
+        assert first.participation.totals.harvested == second.participation.totals.harvested
+
+
+def test_two_processes_give_the_numbers_of_one(tmp_path: Path) -> None:
+    run_all(small(), tmp_path / "one", jobs=1)
+    run_all(small(), tmp_path / "two", jobs=2)
+
+    for run in small().runs():
+        one, two = (RunFolder.of(run, tmp_path / place) for place in ("one", "two"))
+        assert read_history(one.rounds) == read_history(two.rounds)
+        assert (one.path / "checkpoint.safetensors").read_bytes() == (two.path / "checkpoint.safetensors").read_bytes()
+
+
+def test_finished_runs_are_not_run_again_and_new_seeds_are_added(tmp_path: Path) -> None:
+    run_all(small(), tmp_path, jobs=1)
+    before = started(tmp_path)
+
+    run_all(small("seeds=3", "name=other", "evaluation.goal=0.5"), tmp_path, jobs=1)
+
+    after = started(tmp_path)
+    assert {name: after[name] for name in before} == before
+    assert set(after) - set(before) == {"myopic-s2", "greedy-s2"}
+
+
+def test_a_folder_of_another_spec_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    run_all(small("schedulers=['greedy']", "seeds=1"), tmp_path, jobs=1)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    with pytest.raises(SpecError, match=r"greedy-s0 belongs to another spec \(rounds is 6 there and 7 here\)"):
+        run_all(small("rounds=7"), tmp_path, jobs=1)
+
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+BROKEN = """
+class Broken:
+    def select(self, view):
+        if view.round == 3:
+            raise RuntimeError("the sun went out")
+        return []
+"""
+
+
+def test_a_failing_arm_is_told_and_the_others_finish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken_policy.py").write_text(BROKEN)
+    monkeypatch.syspath_prepend(tmp_path)
+    spec = small("schedulers=['broken_policy:Broken', 'greedy']", "seeds=1")
+
+    broken, greedy = run_all(spec, tmp_path / "runs", jobs=1)
+
+    assert broken.error == "RuntimeError: the sun went out"
+    assert greedy.error is None
+    meta = RunFolder(tmp_path / "runs" / "broken-policy-broken-s0").meta()
+    assert meta["status"] == "failed"
+    assert "broken_policy.py" in meta["error"]
+    assert read_results([tmp_path / "runs"]).missing == ("broken_policy:Broken seed 0",)
+
+
+HOLD = "import sys, time; from pathlib import Path; from ehfl.files import sole_use\n" \
+       "with sole_use(Path(sys.argv[1])): print('in', flush=True); time.sleep(60)"  # fmt: skip
+
+
+def test_a_second_process_in_a_folder_is_refused(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", HOLD, tmp_path], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        with pytest.raises(InUse, match="in use by another process"):
+            run_all(small(), tmp_path, jobs=1)
+        played = simulate(Fleet(10, Bernoulli(0.5)), Myopic(), 2)
+        with pytest.raises(InUse, match="in use by another process"):
+            train(load_task("quadratic"), played, run_dir=tmp_path)
+        holder.kill()
+
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("learning.task=digit", "learning.task must be one of .* got digit .did you mean digits"),
+        ("learning={task='digits', partition='dirichlet:0.01'}", "learning.partition must be reachable .* alpha 0.01"),
+        ("fleet.clients=2000", "learning.partition must be possible with 1000 examples, got a need for 2000"),
+    ],
+)
+def test_what_cannot_be_learned_is_refused_before_anything_is_written(
+    override: str, message: str, tmp_path: Path
+) -> None:
+    spec = small(override, *(["fleet.clients=60"] if "dirichlet" in override else []))
+
+    with pytest.raises(UserError, match=message):
+        run_all(spec, tmp_path / "runs", jobs=1)
+
+    assert not (tmp_path / "runs").exists()
+
+
+def test_states_are_told_while_the_work_goes_on(tmp_path: Path) -> None:
+    told = []
+
+    run_all(small(), tmp_path, jobs=1, on_look=told.append)
+
+    assert [(state.arm, state.seed, state.rounds, state.total) for state in told[-1]] == [
+        ("myopic", 0, 6, 6), ("greedy", 0, 6, 6), ("myopic", 1, 6, 6), ("greedy", 1, 6, 6)
+    ]  # fmt: skip
+    assert all(state.metric is not None for state in told[-1])
