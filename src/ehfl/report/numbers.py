@@ -44,7 +44,7 @@ def interval(metric: Metric, estimate: Estimate | Difference) -> str:
     if estimate.low is None or estimate.high is None:
         return ""
     half = (estimate.high - estimate.low) / 2
-    return f"± {100 * half:.1f} points" if in_percent(metric) else f"± {half:.2g}"
+    return f"± {100 * half:.1f} points" if in_percent(metric) else f"± {_significant(half, digits=2)}"
 
 
 def p_value(p: float | None) -> str:
@@ -63,7 +63,7 @@ def p_value(p: float | None) -> str:
 def amount(x: float) -> str:
     """Return a count or a ratio: whole from a hundred on, else to three significant digits.
 
-    >>> amount(1234.6), amount(99.96), amount(93.26), amount(5.0), amount(0.31416)
+    >>> amount(1234.6), amount(99.7), amount(93.26), amount(5.0), amount(0.31416)
     ('1,235', '100', '93.3', '5', '0.314')
     """
     return _significant(x) if math.isfinite(x) else DASH
@@ -74,8 +74,8 @@ def in_percent(metric: Metric) -> bool:
     return metric.name == "accuracy"
 
 
-def _significant(x: float, sign: str = "-") -> str:
-    return f"{x:{sign},.0f}" if abs(x) >= 99.95 else f"{x:{sign}.3g}"
+def _significant(x: float, sign: str = "-", digits: int = 3) -> str:
+    return f"{x:{sign},.0f}" if abs(x) >= 99.5 else f"{x:{sign}.{digits}g}"
 
 
 def _unsigned_zero(text: str) -> str:
@@ -84,4 +84,4 @@ def _unsigned_zero(text: str) -> str:
     >>> _unsigned_zero("-0.0")
     '0.0'
     """
-    return text.lstrip("+-") if float(text) == 0 else text
+    return text.lstrip("+-") if not text.strip("+-0.") else text
