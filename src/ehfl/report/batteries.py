@@ -38,11 +38,11 @@ def batteries_figure(comparison: Comparison) -> Figure | None:
     top = max(float(image.max()) for image in images.values())
     averaged = any(_is_averaged(arm) for arm in arms)
     norm, colour_map = scale(top, each=not averaged)
-    figure = style.new_figure(7.2, 0.7 + 1.35 * len(arms))
+    figure = style.new_figure(7.2, 0.7 + 1.2 * len(arms))
     panels = figure.subplots(len(arms), 1, sharex=True, squeeze=False)[:, 0]
     for axes, arm in zip(panels, arms, strict=True):
         _draw_levels(axes, arm, images[arm.name], norm, colour_map)
-        axes.set_title(style.shorten(arm.name, 60), fontsize=10, loc="left", color=colours[arm.name])
+        axes.set_title(style.shorten(arm.name, 60), fontsize=10, loc="left", color=style.ink(colours[arm.name]))
     panels[-1].set_xlabel("round", fontsize=10)
     figure.supylabel("client", fontsize=10)
     _colour_bar(figure, list(panels), norm, colour_map, top)

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
 
 from ehfl.energy.harvest import FloatArray
@@ -23,11 +24,13 @@ Curve = tuple[FloatArray, FloatArray]  # x, (n_points,), and a value for each se
 
 def rounds_figure(comparison: Comparison) -> Figure:
     """Draw the metric (left) and the loss (right) on the test set against rounds, with their intervals."""
-    figure = style.new_figure(7.2, 3.4)
+    figure = style.new_figure(7.2, 3.2)
     left, right = figure.subplots(1, 2)
-    _draw_metric(left, comparison, [(arm.evaluated.astype(np.float64), arm.metric) for arm in comparison.arms])
-    _draw_curves(right, comparison, [(arm.evaluated.astype(np.float64), _finite(arm.loss)) for arm in comparison.arms])
-    _scale_loss(right)
+    metrics = [(arm.evaluated.astype(np.float64), arm.metric) for arm in comparison.arms]
+    _draw_metric(left, comparison, metrics)
+    losses = [_finite(arm.loss) for arm in comparison.arms]
+    _draw_curves(right, comparison, [(curve[0], loss) for curve, loss in zip(metrics, losses, strict=True)])
+    _scale_loss(right, losses)
     for axes in (left, right):
         axes.set_xlabel("rounds", fontsize=10)
     right.set_ylabel("test loss", fontsize=10)
@@ -37,7 +40,7 @@ def rounds_figure(comparison: Comparison) -> Figure:
 
 def energy_figure(comparison: Comparison) -> Figure:
     """Draw the metric on the test set against the energy that training has taken."""
-    figure = style.new_figure(7.2, 3.4)
+    figure = style.new_figure(7.2, 3.2)
     axes = figure.subplots()
     _draw_metric(axes, comparison, [on_energy(arm) for arm in comparison.arms])
     axes.set_xlabel("energy spent on training [units]", fontsize=10)
@@ -76,7 +79,7 @@ def handles(comparison: Comparison) -> list[Line2D]:
     names = [arm.name for arm in comparison.arms]
     colours, lines = style.colours_of(names), style.lines_of(names)
     return [
-        Line2D([], [], color=colours[name], linestyle=lines[name], linewidth=2, label=style.shorten(name))
+        Line2D([], [], color=colours[name], linestyle=lines[name], linewidth=2, label=style.shorten(name, 36))
         for name in names
     ]
 
@@ -98,7 +101,8 @@ def _draw_metric(axes: Axes, comparison: Comparison, curves: Sequence[Curve]) ->
     metric = comparison.metric
     axes.set_ylabel(f"test {metric.name}", fontsize=10)
     if numbers.in_percent(metric):
-        axes.set_ylim(top=min(axes.get_ylim()[1], 1.0 + 0.02))
+        bottom, top = axes.get_ylim()
+        axes.set_ylim(max(bottom, 0.0), min(top, 1.01))
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None, symbol=" %"))
     _draw_goal(axes, comparison)
 
@@ -109,14 +113,22 @@ def _draw_curves(axes: Axes, comparison: Comparison, curves: Sequence[Curve]) ->
     means = []
     for name, (xs, values) in zip(names, curves, strict=True):
         mean, low, high = band(values)
-        marker = "o" if xs.size == 1 else ""
-        axes.plot(xs, mean, color=colours[name], linestyle=lines[name], linewidth=1.6, marker=marker, markersize=4)
+        axes.plot(xs, mean, color=colours[name], linestyle=lines[name], linewidth=1.6)
+        axes.plot(xs[-1:], mean[-1:], color=colours[name], marker="o", markersize=4, clip_on=False)
         if low is not None and high is not None:
-            axes.fill_between(xs, low, high, color=colours[name], alpha=0.14, linewidth=0)
+            _draw_band(axes, xs, low, high, colours[name])
         means.append(mean)
     _fit(axes, np.concatenate(means))
     axes.margins(x=0.02)
+    axes.set_xlim(left=0)
     style.tidy(axes)
+
+
+def _draw_band(axes: Axes, xs: FloatArray, low: FloatArray, high: FloatArray, colour: str) -> None:
+    """Draw the interval: pale, for bands overlap, with thin edges by which each can be told."""
+    axes.fill_between(xs, low, high, color=colour, alpha=0.09, linewidth=0)
+    for edge in (low, high):
+        axes.plot(xs, edge, color=colour, alpha=0.45, linewidth=0.5)
 
 
 def _fit(axes: Axes, means: FloatArray) -> None:
@@ -138,26 +150,38 @@ def _draw_goal(axes: Axes, comparison: Comparison) -> None:
     if within:
         axes.axhline(comparison.goal, color="black", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1.5)
         axes.set_ylim(min(bottom, comparison.goal - 0.03 * spread), max(top, comparison.goal + 0.08 * spread))
-    at = (0.01, comparison.goal) if within else (0.01, float(comparison.goal > top))
+        _note(axes, text, 0.01, comparison.goal)
+    else:  # in the corner that curves leave free
+        _note(axes, f"{text}: beyond the axis", 0.99, axes.get_ylim()[comparison.metric.lower_is_better])
+
+
+def _note(axes: Axes, text: str, x: float, y: float) -> None:
+    """Write a small text at a share of the width and a height of the data, legible over bands."""
     axes.annotate(
-        text if within else f"{text}: beyond the axis",
-        at,
-        xycoords=axes.get_yaxis_transform() if within else "axes fraction",
-        xytext=(0, 2 if within or comparison.goal < bottom else -2),
+        text,
+        (x, y),
+        xycoords=axes.get_yaxis_transform(),
+        xytext=(0, 2),
         textcoords="offset points",
+        ha="left" if x < 0.5 else "right",
+        va="bottom",
         fontsize=style.SMALL,
-        va="bottom" if within or comparison.goal < bottom else "top",
+        path_effects=[withStroke(linewidth=2.5, foreground="white")],
     )
 
 
-def _scale_loss(axes: Axes) -> None:
-    """Use a logarithmic axis where the means span more than a factor of ten."""
+def _scale_loss(axes: Axes, losses: Sequence[FloatArray]) -> None:
+    """Use a logarithmic axis where losses span more than a factor of ten; but it cannot show a band down to zero."""
     low, high = axes.get_ylim()
-    drawn = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axes.get_lines()])
-    if not np.isfinite(drawn).any() or np.nanmin(drawn) <= 0 or np.nanmax(drawn) < 10 * np.nanmin(drawn):
+    axes.set_ylim(max(low, 0.0), high)
+    bands = [band(loss) for loss in losses]
+    means = np.concatenate([mean for mean, _, _ in bands])
+    lows = np.concatenate([mean if low is None else low for mean, low, _ in bands])
+    if not np.isfinite(means).any() or not 0 < np.nanmin(means) < np.nanmax(means) / 10:
         return
-    axes.set_yscale("log")
-    axes.set_ylim(max(low, 0.8 * float(np.nanmin(drawn))), high)
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+    if np.nanmin(lows) > np.nanmin(means) / 3:
+        axes.set_yscale("log")
+        axes.set_ylim(0.9 * float(np.nanmin(lows)), high)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))

@@ -56,7 +56,7 @@ def _say_energy(comparison: Comparison) -> str:
     metric = comparison.metric.name.capitalize()
     return (
         f"{metric} on the test set against the energy that training has taken, all clients together; "
-        f"{_say_lines(comparison)}, and end where the first seed does.{source}"
+        f"{_say_lines(comparison)}.{source}"
     )
 
 
@@ -69,11 +69,7 @@ def _say_participation(comparison: Comparison) -> str:
 
 def _say_batteries(comparison: Comparison) -> str:
     drawn = on_batteries(comparison)
-    mains = [
-        arm.name
-        for arm in comparison.arms
-        if arm not in drawn and arm.trials[0].participation.totals.spent == 0
-    ]
+    mains = [arm.name for arm in comparison.arms if arm not in drawn and arm.trials[0].participation.totals.spent == 0]
     other = [arm.name for arm in comparison.arms if arm not in drawn and arm.name not in mains]
     reasons = [f"{_listed(mains)} spent nothing from batteries"] if mains else []
     reasons += [f"the levels of {_listed(other)} were not recorded"] if other else []

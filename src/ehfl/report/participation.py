@@ -17,6 +17,7 @@ from ehfl.scheduling import Participation
 
 _WINDOW = 25  # rounds of the moving mean
 _BINS = 40
+_FEW = 200  # rounds up to which the dots have room to be larger
 
 
 def draw_participation(played: Mapping[str, Participation], path: Path, *, target: int | None = None) -> None:
@@ -30,7 +31,7 @@ def participation_figure(played: Mapping[str, IntArray], *, target: int | None =
     `played` gives n_t by scheduler, (n_rounds,) each.
     """
     names = list(played)
-    figure = style.new_figure(7.2, 0.7 + 1.35 * len(names))
+    figure = style.new_figure(7.2, 0.7 + 1.2 * len(names))
     grid = figure.subplots(len(names), 2, sharey=True, sharex="col", width_ratios=(4, 1), squeeze=False)
     colours = style.colours_of(names)
     top = max(int(counts.max()) for counts in played.values())
@@ -40,7 +41,7 @@ def participation_figure(played: Mapping[str, IntArray], *, target: int | None =
         for axes in (time, bars):
             style.tidy(axes)
             if target is not None:
-                axes.axhline(target, color="black", linewidth=0.8, linestyle=(0, (4, 3)), zorder=3)
+                axes.axhline(target, color="black", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
     grid[0, 0].set_ylim(-0.03 * top - 0.5, top * 1.05 + 0.5)
     grid[0, 0].yaxis.set_major_locator(MaxNLocator(5, integer=True))
     grid[-1, 0].set_xlabel("round" + (f" (line: mean of {_WINDOW})" if _has_line(played) else ""))
@@ -60,12 +61,13 @@ def _draw_bars(axes: Axes, counts: IntArray, edges: NDArray[np.float64], colour:
 
 
 def _draw_time(axes: Axes, counts: NDArray[np.integer], colour: str, name: str) -> None:
-    axes.plot(counts, ".", markersize=2.5, color=colour, alpha=0.35, rasterized=counts.size > 10_000)
+    size, alpha = (4.5, 0.6) if counts.size <= _FEW else (2.5, 0.35)
+    axes.plot(counts, ".", markersize=size, color=colour, alpha=alpha, rasterized=counts.size > 10_000)
     if counts.size >= 2 * _WINDOW:
         mean = np.convolve(counts, np.full(_WINDOW, 1 / _WINDOW), mode="valid")
         axes.plot(np.arange(mean.size) + _WINDOW // 2, mean, color=colour, linewidth=1.4)
     label = f"{name}   mean {counts.mean():.4g}, std {counts.std():.2g}"
-    axes.set_title(label, fontsize=10, loc="left", color=colour)
+    axes.set_title(label, fontsize=10, loc="left", color=style.ink(colour))
     axes.margins(x=0.01)
 
 

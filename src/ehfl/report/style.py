@@ -10,6 +10,7 @@ from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 Line = str | tuple[float, tuple[float, ...]]  # as matplotlib writes line styles
@@ -75,12 +76,23 @@ def shorten(name: str, limit: int = 44) -> str:
     return f"{name[: (limit - 1) // 2]}…{name[-(limit // 2) :]}"
 
 
+def ink(colour: str) -> str:
+    """Return a darker shade of the colour, for letters.
+
+    >>> ink("#ff0080")
+    '#bf0060'
+    """
+    return to_hex([0.75 * part for part in to_rgb(colour)])
+
+
 def legend(figure: Figure, handles: Sequence[Artist]) -> None:
     """Put a legend above the panels, in as many columns as its longest label leaves room for."""
     longest = max(len(str(handle.get_label())) for handle in handles)
     room = int(figure.get_figwidth() * 13 / (longest + 5))
     columns = max(1, min(len(handles), room))
-    columns = -(-len(handles) // -(-len(handles) // columns))  # rows of about the same length
+    rows = -(-len(handles) // columns)
+    columns = -(-len(handles) // rows)  # rows of about the same length
+    figure.set_figheight(figure.get_figheight() + 0.2 * (rows - 1))  # the panels keep their height
     figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False, fontsize=9)
 
 
