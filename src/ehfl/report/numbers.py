@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from ehfl.experiment.comparison import Metric
-from ehfl.experiment.statistics import Difference, Estimate
+if TYPE_CHECKING:  # learning's libraries take seconds to load, and `ehfl simulate` prints tables too
+    from ehfl.experiment.comparison import Metric
+    from ehfl.experiment.statistics import Difference, Estimate
 
 DASH = "–"  # noqa: RUF001  where there is nothing to say
 
 
-def value(metric: Metric, x: float) -> str:
-    """Return a metric's value: accuracy in percent, anything else to three significant digits.
+def value(metric: Metric | None, x: float) -> str:
+    """Return a metric's value: accuracy in percent, anything else (or no metric) to three significant digits.
 
+    >>> from ehfl.experiment.comparison import Metric
     >>> value(Metric("accuracy"), 0.9391), value(Metric("loss", lower_is_better=True), 0.01234)
     ('93.9 %', '0.0123')
     """
@@ -24,6 +27,7 @@ def value(metric: Metric, x: float) -> str:
 def gap(metric: Metric, x: float) -> str:
     """Return a difference between two values with its sign: of accuracies in points of a percent.
 
+    >>> from ehfl.experiment.comparison import Metric
     >>> gap(Metric("accuracy"), 0.0134), gap(Metric("loss", lower_is_better=True), -0.0021)
     ('+1.3 points', '-0.0021')
     """
@@ -33,9 +37,11 @@ def gap(metric: Metric, x: float) -> str:
     return f"{_unsigned_zero(text)} points" if in_percent(metric) else _unsigned_zero(text)
 
 
-def interval(metric: Metric, estimate: Estimate | Difference) -> str:
+def interval(metric: Metric | None, estimate: Estimate | Difference) -> str:
     """Return the half width of an interval, empty where a single seed gives none.
 
+    >>> from ehfl.experiment.comparison import Metric
+    >>> from ehfl.experiment.statistics import Estimate
     >>> interval(Metric("accuracy"), Estimate(0.93, 0.912, 0.948, 3))
     '± 1.8 points'
     >>> interval(Metric("accuracy"), Estimate(0.93, None, None, 1))
@@ -69,9 +75,9 @@ def amount(x: float) -> str:
     return _significant(x) if math.isfinite(x) else DASH
 
 
-def in_percent(metric: Metric) -> bool:
+def in_percent(metric: Metric | None) -> bool:
     """Whether the metric is a share, which people read in percent."""
-    return metric.name == "accuracy"
+    return metric is not None and metric.name == "accuracy"
 
 
 def _significant(x: float, sign: str = "-", digits: int = 3) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from matplotlib import rc_context
 from matplotlib.artist import Artist
@@ -13,7 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
-Line = str | tuple[float, tuple[float, ...]]  # as matplotlib writes line styles
+Line = Literal["-"] | tuple[float, tuple[float, ...]]  # as matplotlib writes line styles
 
 # Okabe and Ito, "Color Universal Design", 2008. Fixed, so that a scheduler looks the same in every figure.
 _COLOURS = {
@@ -82,7 +83,8 @@ def ink(colour: str) -> str:
     >>> ink("#ff0080")
     '#bf0060'
     """
-    return to_hex([0.75 * part for part in to_rgb(colour)])
+    red, green, blue = to_rgb(colour)
+    return to_hex((0.75 * red, 0.75 * green, 0.75 * blue))
 
 
 def legend(figure: Figure, handles: Sequence[Artist]) -> None:

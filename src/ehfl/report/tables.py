@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.table import Table
 
-from ehfl.experiment.comparison import Comparison, Metric, Row
-from ehfl.experiment.statistics import Difference, Estimate
 from ehfl.report import numbers
 from ehfl.scheduling import Summary
+
+if TYPE_CHECKING:  # see `numbers`
+    from ehfl.experiment.comparison import Comparison, Metric, Row
+    from ehfl.experiment.statistics import Difference, Estimate
 
 
 def _amount(value: float) -> str:
@@ -51,7 +54,6 @@ def summary_table(summaries: Mapping[str, Summary]) -> Table:
 
 _ABREAST = 5  # arms that fit beside each other in 80 columns, in columns of so many letters:
 _WIDTH = 9
-_PLAIN = Metric("count")  # of what is not the metric, so that no percentage is made of it
 
 
 def comparison_table(comparison: Comparison) -> Table:
@@ -89,8 +91,8 @@ def _cells(comparison: Comparison) -> dict[str, list[str]]:
     if any(row.reached < row.seeds for row in rows):
         lines["seeds at the goal"] = lambda row: f"{row.reached} of {row.seeds}"
     lines |= {
-        "rounds to goal": lambda row: _stacked(_PLAIN, row.rounds_to_goal),
-        "energy to goal [units]": lambda row: _stacked(_PLAIN, row.energy_to_goal),
+        "rounds to goal": lambda row: _stacked(None, row.rounds_to_goal),
+        "energy to goal [units]": lambda row: _stacked(None, row.energy_to_goal),
         "participants, mean": lambda row: numbers.amount(row.participants),
         "  standard deviation": lambda row: numbers.amount(row.participants_std),
         "  lowest": lambda row: numbers.amount(row.participants_min),
@@ -98,7 +100,7 @@ def _cells(comparison: Comparison) -> dict[str, list[str]]:
         "clients short a round": lambda row: numbers.amount(row.shortfall),
         "harvest wasted": lambda row: f"{100 * row.waste:.1f} %",
         "fairness (Jain)": lambda row: f"{row.fairness:.3f}",
-        "slowdown, measured": lambda row: _stacked(_PLAIN, row.measured_slowdown),
+        "slowdown, measured": lambda row: _stacked(None, row.measured_slowdown),
         "  predicted": lambda row: (
             numbers.DASH if row.predicted_slowdown is None else numbers.amount(row.predicted_slowdown)
         ),
@@ -107,7 +109,7 @@ def _cells(comparison: Comparison) -> dict[str, list[str]]:
     return {label: [cell(row) for row in rows] for label, cell in lines.items()}
 
 
-def _stacked(metric: Metric, estimate: Estimate | None) -> str:
+def _stacked(metric: Metric | None, estimate: Estimate | None) -> str:
     """Return the mean, and its interval on a second line where there is one."""
     if estimate is None:
         return numbers.DASH
@@ -124,10 +126,10 @@ def _over(mean: str, interval: str) -> str:
 
 
 def _broken(name: str) -> str:
-    """Return a name in lines that fit a column, broken behind blanks and signs.
+    r"""Return a name in lines that fit a column, broken behind blanks and signs.
 
     >>> _broken("round-robin:1"), _broken("paper/myopic"), _broken("Myopic, linear steps")
-    ('round-\\nrobin:1', 'paper/\\nmyopic', 'Myopic,\\nlinear\\nsteps')
+    ('round-\nrobin:1', 'paper/\nmyopic', 'Myopic,\nlinear\nsteps')
     """
     lines = [""]
     for part in re.findall(r"[^-/:_ ]+[-/:_ ]*|[-/:_ ]+", name):
