@@ -7,47 +7,67 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from ehfl.energy.harvest import IntArray
 from ehfl.report import style
 from ehfl.scheduling import Participation
 
 _WINDOW = 25  # rounds of the moving mean
 _BINS = 40
+_FEW = 200  # rounds up to which the dots have room to be larger
 
 
 def draw_participation(played: Mapping[str, Participation], path: Path, *, target: int | None = None) -> None:
-    """Draw n_t over the rounds (left) and its histogram (right), one row a scheduler, on one scale."""
+    """Write the figure of `participation_figure` to a file."""
+    style.save(participation_figure({name: p.counts for name, p in played.items()}, target=target), path)
+
+
+def participation_figure(played: Mapping[str, IntArray], *, target: int | None = None) -> Figure:
+    """Draw n_t over the rounds (left) and its histogram (right), one row a scheduler, on one scale.
+
+    `played` gives n_t by scheduler, (n_rounds,) each.
+    """
     names = list(played)
-    figure = style.new_figure(7.2, 0.7 + 1.35 * len(names))
+    figure = style.new_figure(7.2, 0.7 + 1.2 * len(names))
     grid = figure.subplots(len(names), 2, sharey=True, sharex="col", width_ratios=(4, 1), squeeze=False)
     colours = style.colours_of(names)
-    top = max(int(p.counts.max()) for p in played.values())
-    edges = _edges(top)
-    for (time, bars), name in zip(grid, names, strict=True):
-        counts = played[name].counts
-        _draw_time(time, counts, colours[name], name)
-        share = np.histogram(counts, edges)[0] / counts.size
-        bars.barh((edges[:-1] + edges[1:]) / 2, share, np.diff(edges) * 0.85, color=colours[name])
+    top = max(int(counts.max()) for counts in played.values())
+    for (time, bars), (name, counts) in zip(grid, played.items(), strict=True):
+        _draw_time(time, counts, colours[name], style.shorten(name))
+        _draw_bars(bars, counts, _edges(top), colours[name])
         for axes in (time, bars):
             style.tidy(axes)
             if target is not None:
-                axes.axhline(target, color="black", linewidth=0.8, linestyle=(0, (4, 3)), zorder=3)
+                axes.axhline(target, color="black", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
     grid[0, 0].set_ylim(-0.03 * top - 0.5, top * 1.05 + 0.5)
-    grid[-1, 0].set_xlabel(f"round (line: mean of {_WINDOW})")
+    grid[0, 0].yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    grid[-1, 0].set_xlabel("round" + (f" (line: mean of {_WINDOW})" if _has_line(played) else ""))
     grid[-1, 1].set_xlabel("share of rounds")
     grid[-1, 1].set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     figure.supylabel("participants $n_t$" + (f" (dashed: target {target:,})" if target else ""), fontsize=10)
-    style.save(figure, path)
+    return figure
+
+
+def _has_line(played: Mapping[str, IntArray]) -> bool:
+    return any(counts.size >= 2 * _WINDOW for counts in played.values())
+
+
+def _draw_bars(axes: Axes, counts: IntArray, edges: NDArray[np.float64], colour: str) -> None:
+    share = np.histogram(counts, edges)[0] / counts.size
+    axes.barh((edges[:-1] + edges[1:]) / 2, share, np.diff(edges) * 0.85, color=colour)
 
 
 def _draw_time(axes: Axes, counts: NDArray[np.integer], colour: str, name: str) -> None:
-    axes.plot(counts, ".", markersize=2.5, color=colour, alpha=0.35, rasterized=counts.size > 10_000)
+    size, alpha = (4.5, 0.6) if counts.size <= _FEW else (2.5, 0.35)
+    axes.plot(counts, ".", markersize=size, color=colour, alpha=alpha, rasterized=counts.size > 10_000)
     if counts.size >= 2 * _WINDOW:
         mean = np.convolve(counts, np.full(_WINDOW, 1 / _WINDOW), mode="valid")
         axes.plot(np.arange(mean.size) + _WINDOW // 2, mean, color=colour, linewidth=1.4)
     label = f"{name}   mean {counts.mean():.4g}, std {counts.std():.2g}"
-    axes.set_title(label, fontsize=10, loc="left", color=colour)
+    axes.set_title(label, fontsize=10, loc="left", color=style.ink(colour))
     axes.margins(x=0.01)
 
 

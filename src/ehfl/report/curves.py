@@ -1,0 +1,187 @@
+"""Learning curves: the metric and the loss against rounds, and the metric against energy spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
+
+from ehfl.energy.harvest import FloatArray
+from ehfl.experiment.comparison import Arm, Comparison
+from ehfl.experiment.statistics import estimate
+from ehfl.report import numbers, style
+
+_GRID = 200  # points of energy between which a curve is straight
+_STRETCH = 0.25  # how far bands and the goal may widen the axis beyond the means, as a share of their range
+
+Curve = tuple[FloatArray, FloatArray]  # x, (n_points,), and a value for each seed, (n_seeds, n_points)
+
+
+def rounds_figure(comparison: Comparison) -> Figure:
+    """Draw the metric (left) and the loss (right) on the test set against rounds, with their intervals."""
+    figure = style.new_figure(7.2, 3.2)
+    left, right = figure.subplots(1, 2)
+    metrics = [(arm.evaluated.astype(np.float64), arm.metric) for arm in comparison.arms]
+    _draw_metric(left, comparison, metrics)
+    losses = [_finite(arm.loss) for arm in comparison.arms]
+    _draw_curves(right, comparison, [(curve[0], loss) for curve, loss in zip(metrics, losses, strict=True)])
+    _scale_loss(right, losses)
+    for axes in (left, right):
+        axes.set_xlabel("rounds", fontsize=10)
+    right.set_ylabel("test loss", fontsize=10)
+    style.legend(figure, handles(comparison))
+    return figure
+
+
+def energy_figure(comparison: Comparison) -> Figure:
+    """Draw the metric on the test set against the energy that training has taken."""
+    figure = style.new_figure(7.2, 3.2)
+    axes = figure.subplots()
+    _draw_metric(axes, comparison, [on_energy(arm) for arm in comparison.arms])
+    axes.set_xlabel("energy spent on training [units]", fontsize=10)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x == round(x) else f"{x:g}"))
+    style.legend(figure, handles(comparison))
+    return figure
+
+
+def on_energy(arm: Arm, points: int = _GRID) -> Curve:
+    """Return energies from where the last seed starts to where the first one ends, and each seed's metric there.
+
+    Between two evaluations the curve is taken as straight.
+    """
+    spent = arm.energy.astype(np.float64)
+    first, last = spent[:, 0].max(), spent[:, -1].min()
+    grid = np.linspace(first, max(first, last), points if last > first else 1)
+    return grid, np.array([np.interp(grid, *_last_of_each(xs, ys)) for xs, ys in zip(spent, arm.metric, strict=True)])
+
+
+def band(values: FloatArray) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
+    """Return mean, low and high over the seeds, (n_points,) each; without an interval where there is one seed.
+
+    >>> mean, low, high = band(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]]))  # 2 -+ 4.303 / sqrt(3)
+    >>> mean.tolist(), low.round(3).tolist(), high.round(3).tolist()
+    ([2.0, 5.0], [-0.484, 5.0], [4.484, 5.0])
+    """
+    found = [estimate(column) for column in values.T]
+    mean = np.array([e.mean for e in found])
+    if values.shape[0] < 2:
+        return mean, None, None
+    return mean, np.array([e.low for e in found], dtype=float), np.array([e.high for e in found], dtype=float)
+
+
+def handles(comparison: Comparison) -> list[Line2D]:
+    """Return a line for each arm, as the legend shows it."""
+    names = [arm.name for arm in comparison.arms]
+    colours, lines = style.colours_of(names), style.lines_of(names)
+    return [
+        Line2D([], [], color=colours[name], linestyle=lines[name], linewidth=2, label=style.shorten(name, 36))
+        for name in names
+    ]
+
+
+def _last_of_each(xs: FloatArray, ys: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the points without those that a later one at the same x replaces: rounds in which nobody trained."""
+    keep = np.append(np.diff(xs) > 0, True)
+    return xs[keep], ys[keep]
+
+
+def _finite(values: FloatArray) -> FloatArray:
+    """Return the values, NaN where a run diverged or was not measured."""
+    plain = values.astype(np.float64)
+    return np.where(np.isfinite(plain), plain, np.nan)
+
+
+def _draw_metric(axes: Axes, comparison: Comparison, curves: Sequence[Curve]) -> None:
+    _draw_curves(axes, comparison, curves)
+    metric = comparison.metric
+    axes.set_ylabel(f"test {metric.name}", fontsize=10)
+    if numbers.in_percent(metric):
+        bottom, top = axes.get_ylim()
+        axes.set_ylim(max(bottom, 0.0), min(top, 1.01))
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None, symbol=" %"))
+    _draw_goal(axes, comparison)
+
+
+def _draw_curves(axes: Axes, comparison: Comparison, curves: Sequence[Curve]) -> None:
+    names = [arm.name for arm in comparison.arms]
+    colours, lines = style.colours_of(names), style.lines_of(names)
+    means = []
+    for name, (xs, values) in zip(names, curves, strict=True):
+        mean, low, high = band(values)
+        axes.plot(xs, mean, color=colours[name], linestyle=lines[name], linewidth=1.6)
+        axes.plot(xs[-1:], mean[-1:], color=colours[name], marker="o", markersize=4, clip_on=False)
+        if low is not None and high is not None:
+            _draw_band(axes, xs, low, high, colours[name])
+        means.append(mean)
+    _fit(axes, np.concatenate(means))
+    axes.margins(x=0.02)
+    axes.set_xlim(left=0)
+    style.tidy(axes)
+
+
+def _draw_band(axes: Axes, xs: FloatArray, low: FloatArray, high: FloatArray, colour: str) -> None:
+    """Draw the interval: pale, for bands overlap, with thin edges by which each can be told."""
+    axes.fill_between(xs, low, high, color=colour, alpha=0.09, linewidth=0)
+    for edge in (low, high):
+        axes.plot(xs, edge, color=colour, alpha=0.45, linewidth=0.5)
+
+
+def _fit(axes: Axes, means: FloatArray) -> None:
+    """Set the y axis by the means: bands of few seeds, which can be very wide, may stretch it only so far."""
+    if not np.isfinite(means).any():
+        return
+    low, high = float(np.nanmin(means)), float(np.nanmax(means))
+    room = (high - low) or abs(high) or 1.0
+    bottom, top = axes.get_ylim()
+    axes.set_ylim(max(bottom, low - _STRETCH * room), min(top, high + _STRETCH * room))
+
+
+def _draw_goal(axes: Axes, comparison: Comparison) -> None:
+    """Draw the goal as a thin dashed line, or say that it lies beyond the axis."""
+    bottom, top = axes.get_ylim()
+    text = f"goal {numbers.value(comparison.metric, comparison.goal)}"
+    spread = top - bottom
+    within = bottom - _STRETCH * spread < comparison.goal < top + _STRETCH * spread
+    if within:
+        axes.axhline(comparison.goal, color="black", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1.5)
+        axes.set_ylim(min(bottom, comparison.goal - 0.03 * spread), max(top, comparison.goal + 0.08 * spread))
+        _note(axes, text, 0.01, comparison.goal)
+    else:  # in the corner that curves leave free
+        _note(axes, f"{text}: beyond the axis", 0.99, axes.get_ylim()[comparison.metric.lower_is_better])
+
+
+def _note(axes: Axes, text: str, x: float, y: float) -> None:
+    """Write a small text at a share of the width and a height of the data, legible over bands."""
+    axes.annotate(
+        text,
+        (x, y),
+        xycoords=axes.get_yaxis_transform(),
+        xytext=(0, 2),
+        textcoords="offset points",
+        ha="left" if x < 0.5 else "right",
+        va="bottom",
+        fontsize=style.SMALL,
+        path_effects=[withStroke(linewidth=2.5, foreground="white")],
+    )
+
+
+def _scale_loss(axes: Axes, losses: Sequence[FloatArray]) -> None:
+    """Use a logarithmic axis where losses span more than a factor of ten; but it cannot show a band down to zero."""
+    low, high = axes.get_ylim()
+    axes.set_ylim(max(low, 0.0), high)
+    bands = [band(loss) for loss in losses]
+    means = np.concatenate([mean for mean, _, _ in bands])
+    lows = np.concatenate([mean if low is None else low for mean, low, _ in bands])
+    if not np.isfinite(means).any() or not 0 < np.nanmin(means) < np.nanmax(means) / 10:
+        return
+    if np.nanmin(lows) > np.nanmin(means) / 3:
+        axes.set_yscale("log")
+        axes.set_ylim(0.9 * float(np.nanmin(lows)), high)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
