@@ -28,7 +28,8 @@ def _first(comparison: Comparison) -> str:
     row, metric = comparison.rows[0], comparison.metric
     verb = "ended at" if metric.lower_is_better else "reached"
     unit = "" if in_percent(metric) else f"{metric.name} "
-    result = with_range(unit + value(metric, row.final.mean), metric_range(metric, row.final))
+    ends = metric_range(metric, row.final)
+    result = with_range(unit + value(metric, row.final.mean), ends and f"95 % interval: {ends}")
     seeds = (
         f", the mean of {row.seeds} seeds" if row.seeds > 1 else " with a single seed: one seed says nothing of chance"
     )
@@ -89,9 +90,9 @@ def _goal(comparison: Comparison) -> Iterator[str]:
     if times:
         quickest = min(times, key=lambda arm: times[arm].mean)
         rounds = with_range(f"{amount(times[quickest].mean)} rounds", amount_range(times[quickest]))
-        who = "every run" if len(times) == len(comparison.rows) else "not every run"
-        lead = f", on average first with {spoken(quickest)}" if len(times) > 1 else f", with {spoken(quickest)}"
-        yield f"The goal of {level} was reached by {who}{lead} after {rounds}."
+        who = "Every run" if len(times) == len(comparison.rows) else "Not every run"
+        first = f"{spoken(quickest)} was there first on average," if len(times) > 1 else f"{spoken(quickest)} did so"
+        yield f"{who} came to the goal of {level}; {first} after {rounds}."
     for row in comparison.rows:
         if row.reached < row.seeds:
             yield f"{spoken(row.arm, begins=True)} {_short_of_goal(row, level)}."
@@ -140,7 +141,7 @@ def _took(row: Row) -> str:
     found = row.measured_slowdown
     if found is not None:
         return with_range(f"{amount(found.mean)} times the rounds to the goal", amount_range(found))
-    return "it missed the goal, so how much slower is not known" if row.reached < row.seeds else "nothing to measure by"
+    return "it missed the goal, so how much slower is not known" if row.reached < row.seeds else "the goal gives nothing to compare"
 
 
 def _predicted(row: Row) -> str:
