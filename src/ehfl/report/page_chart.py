@@ -24,10 +24,11 @@ def chart_data(comparison: Comparison) -> dict[str, Any]:
         "metric": {
             "label": f"test {metric.name}" + (" [%]" if in_percent(metric) else ""),
             "factor": 100 if in_percent(metric) else 1,
+            "limits": [0, 1] if in_percent(metric) else [None, None],
             "goal": _finite(comparison.goal),
             "goalText": f"goal: {value(metric, comparison.goal)}",
         },
-        "loss": {"label": "test loss", "factor": 1, "goal": None, "goalText": ""},
+        "loss": {"label": "test loss", "factor": 1, "limits": [None, None], "goal": None, "goalText": ""},
         "arms": [
             _arm(arm, metric) | {"dash": dash} for arm, dash in zip(comparison.arms, _dashes(comparison), strict=True)
         ],
@@ -50,7 +51,7 @@ def by_night(colour: str) -> str:
     """Return the colour, mixed with as much white as a dark background asks for.
 
     >>> by_night("#E69F00"), by_night("#444444")
-    ('#e69f00', '#999999')
+    ('#e69f00', '#989898')
     """
     rgb = _channels(colour)
     for white in range(0, 101, 5):

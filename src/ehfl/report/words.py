@@ -101,7 +101,9 @@ def _goal(comparison: Comparison) -> Iterator[str]:
 def _short_of_goal(row: Row, level: str) -> str:
     if row.reached == 0:
         return f"did not come to the goal of {level} with any seed"
-    return f"came to the goal of {level} with only {row.reached} of {row.seeds} seeds, so no mean of its rounds is given"
+    return (
+        f"came to the goal of {level} with only {row.reached} of {row.seeds} seeds, so no mean of its rounds is given"
+    )
 
 
 def _steadiness(rows: Sequence[Row]) -> Iterator[str]:
@@ -128,24 +130,27 @@ def _theory(comparison: Comparison) -> Iterator[str]:
     if not others:
         return
     slowest = max(others, key=_slowness)
-    name = spoken(slowest.arm, begins=True)
-    yield f"{name} was the slowest beside {spoken(comparison.best)}, the arm that theory calls best: {_took(slowest)}."
+    longest = "longest: " if len(others) > 1 else ""
+    beside = f"Beside {spoken(comparison.best)}, the arm that theory calls best,"
+    yield f"{beside} {spoken(slowest.arm)} {_took(slowest, longest)}."
     yield f"Theory predicts {_predicted(slowest)}."
 
 
-def _slowness(row: Row) -> tuple[bool, float]:
-    return row.reached < row.seeds, row.measured_slowdown.mean if row.measured_slowdown else row.noise_limit
+def _slowness(row: Row) -> tuple[float, float]:
+    missed = 1 - row.reached / row.seeds
+    return missed, row.measured_slowdown.mean if row.measured_slowdown else row.noise_limit
 
 
-def _took(row: Row) -> str:
+def _took(row: Row, longest: str) -> str:
     found = row.measured_slowdown
     if found is not None:
-        return with_range(f"{amount(found.mean)} times the rounds to the goal", amount_range(found))
-    return "it missed the goal, so how much slower is not known" if row.reached < row.seeds else "the goal gives nothing to compare"
+        return f"took {longest}" + with_range(f"{amount(found.mean)} times the rounds to the goal", amount_range(found))
+    missed = "it missed the goal" if row.reached < row.seeds else "on the same seeds the other has no time to the goal"
+    return f"cannot be timed: {missed}"
 
 
 def _predicted(row: Row) -> str:
-    limit = "any number of times" if not math.isfinite(row.noise_limit) else f"{amount(row.noise_limit)} times"
+    limit = f"{amount(row.noise_limit)} times" if math.isfinite(row.noise_limit) else "no finite number"
     alone = f"{limit} where gradient noise is all that holds learning back"
     if row.predicted_slowdown is None or not math.isfinite(row.predicted_slowdown):
         return f"{alone}; the problem's constants, which would tell more, are not known"

@@ -44,8 +44,9 @@
     if (!means.length) return [0, 1];
     const [low, high] = [Math.min(...means), Math.max(...means)];
     const room = (high - low || Math.abs(high) || 1) * 0.25;
-    const bottom = Math.max(Math.min(low, ...of("low")), low - room);
-    const top = Math.min(Math.max(high, ...of("high")), high + room);
+    const [least, most] = data[state.y].limits; // what the metric can be at all, null where it has no end
+    const bottom = Math.max(Math.min(low, ...of("low")), low - room, least ?? -Infinity);
+    const top = Math.min(Math.max(high, ...of("high")), high + room, most ?? Infinity);
     const pad = (top - bottom || room) * 0.03;
     return [bottom - pad, top + pad];
   }
