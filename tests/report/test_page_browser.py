@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from typing import Literal
 
 import pytest
 
@@ -13,7 +14,8 @@ from ehfl.report.drawing import Drawing
 from ehfl.report.page import write_page
 from report.small_comparison import small_comparison
 
-api = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install 'ehfl[dev]'")
+pytest.importorskip("playwright.sync_api", reason="no playwright: pip install 'ehfl[dev]'")
+from playwright import sync_api as api
 
 EVIL = "</script><script>document.title = 'run'</script>"
 FINALS = {"myopic": [0.90, 0.92, 0.94], "greedy": [0.40, 0.421, 0.439], EVIL: [0.70, 0.71, 0.75]}
@@ -75,7 +77,9 @@ def label(page: api.Page, axis: str) -> str:
 
 def point_at(page: api.Page, share: float) -> str:
     """Move the mouse to this share of the chart's width; return what the tooltip says."""
-    box = page.locator(".plot svg").bounding_box()
+    chart = page.locator(".plot svg")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
     assert box
     page.mouse.move(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
     return page.locator(".tip").inner_text()
@@ -162,8 +166,7 @@ def test_both_axes_can_be_changed(page: api.Page) -> None:
 
 def test_a_phone_shows_it_without_sideways_scrolling(page: api.Page) -> None:
     page.set_viewport_size({"width": 375, "height": 700})
-    point_at(page, 0.5)
-
+    assert "after 4 rounds" in point_at(page, 0.5)
     assert page.evaluate("document.documentElement.scrollWidth") == 375
     assert page.evaluate("(e => e.scrollWidth > e.clientWidth)(document.querySelector('.sideways'))")
     assert page.evaluate("document.querySelector('.plot svg').viewBox.baseVal.width") < 375  # drawn anew
@@ -180,7 +183,8 @@ def test_without_scripts_table_and_figures_remain(browser: api.Browser, address:
 
 def test_dark_pages_have_lines_of_their_own(browser: api.Browser, address: str) -> None:
     colours = []
-    for scheme in ("light", "dark"):
+    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for scheme in schemes:
         with browser.new_context(color_scheme=scheme) as context:
             opened = context.new_page()
             opened.goto(address)
