@@ -54,7 +54,7 @@ def _results(comparison: Comparison) -> list[Column]:
         p = row.difference.p_value if row.difference else None
         return Cell(p_value(p), order=_order(p))
 
-    paired = f"{metric.name} after the last round minus that of {first}, seed by seed; in bold if the 95 % interval "
+    paired = f"Final {metric.name} minus that of {first}, seed by seed; in bold if the 95 % interval "
     return [
         Column("Result", f"Final {metric.name}", f"After the last round, mean over seeds and 95 % interval; {better}",
                lambda row: final(row.final)),

@@ -137,10 +137,14 @@
     const { top, bottom } = scale.frame;
     svg.append(make("line", { class: "cursor", x1: scale.x(x), x2: scale.x(x), y1: top, y2: bottom }));
     const rows = html("table");
+    const heights = [];
     for (const { arm, i } of visible()) {
       const k = nearest(arm[state.x], x);
       const mean = arm[state.y].mean[k];
-      if (mean !== null) svg.append(make("circle", { class: `dot arm-${i}`, r: 4, cx: scale.x(arm[state.x][k]), cy: scale.y(mean) }));
+      if (mean !== null) {
+        heights.push(scale.y(mean));
+        svg.append(make("circle", { class: `dot arm-${i}`, r: 4, cx: scale.x(arm[state.x][k]), cy: scale.y(mean) }));
+      }
       rows.append(row(arm, i, k, x));
     }
     const title = state.x === "rounds" ? `after ${number(x)} rounds` : `at about ${number(Math.round(x))} units spent`;
@@ -148,7 +152,10 @@
     const left = (scale.x(x) / scale.width) * plot.clientWidth;
     const beside = left + 14 + tip.offsetWidth <= plot.clientWidth ? left + 14 : left - 14 - tip.offsetWidth;
     tip.style.left = `${Math.max(0, Math.min(beside, plot.clientWidth - tip.offsetWidth))}px`;
-    tip.style.top = `${plot.clientWidth < 520 ? scale.frame.bottom + 22 : top + 8}px`;
+    // Out of the curves' way: below a small chart, else in the half where fewer points are.
+    const high = heights.filter((y) => y < (top + bottom) / 2).length * 2 >= heights.length;
+    const free = high ? bottom - tip.offsetHeight - 8 : top + 8;
+    tip.style.top = `${plot.clientWidth < 520 ? bottom + 22 : free}px`;
   }
 
   function row(arm, i, k, x) {
@@ -156,7 +163,9 @@
     const name = html("td", "", arm.name);
     name.prepend(html("span", "swatch"));
     found.append(name, html("td", "", arm[state.y].text[k]));
-    if (arm.rounds[k] !== x) found.append(html("td", "", `round ${number(arm.rounds[k])}`)); // not where the cursor is
+    const where = `round ${number(arm.rounds[k])}`; // an arm's nearest evaluation need not be where the cursor is
+    if (state.x === "energy") found.append(html("td", "", `${where}, ${number(Math.round(arm.energy[k]))} units`));
+    else if (arm.rounds[k] !== x) found.append(html("td", "", where));
     return found;
   }
 
