@@ -1,0 +1,128 @@
+"""A comparison as one HTML file that needs nothing else: no network, no server, no other file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from ehfl.experiment.comparison import Comparison
+from ehfl.report.drawing import Drawing
+from ehfl.report.page_chart import chart_data, colours
+from ehfl.report.page_table import columns
+from ehfl.report.words import summary
+
+_LARGE = 1_000_000  # bytes of SVG, beyond which a figure goes in as PNG
+
+
+def write_page(
+    comparison: Comparison,
+    drawings: Sequence[Drawing],
+    path: Path,
+    *,
+    spec: str,
+    facts: Mapping[str, str],
+    commands: Sequence[str],
+) -> None:
+    """Write the page: aside first and then renamed, so that the file is whole or absent."""
+    page = _render(comparison, drawings, spec=spec, facts=facts, commands=commands)
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        aside.write_text(page, encoding="utf-8", newline="\n")
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _render(comparison: Comparison, drawings: Sequence[Drawing], **texts: Any) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("ehfl.report", "templates"),
+        autoescape=True,  # names, specs and facts are the user's
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    shown = columns(comparison)
+    look = Markup(_template("page.css") + _arm_colours(comparison))
+    script = Markup(_template("page.js"))
+    return environment.get_template("page.html").render(
+        comparison=comparison,
+        line=_facts_line(comparison),
+        sentences=summary(comparison),
+        columns=shown,
+        groups=[(group, len(list(found))) for group, found in groupby(shown, key=lambda column: column.group)],
+        figures=[(drawing, _data_uri(drawing)) for drawing in drawings],
+        data=_safe_json(chart_data(comparison)),
+        seeds=_seeds(comparison),
+        look=look,
+        script=script,
+        look_hash=_hash(look),
+        script_hash=_hash(script),
+        **texts,
+    )
+
+
+def _template(name: str) -> str:
+    return (files("ehfl.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _arm_colours(comparison: Comparison) -> str:
+    """Return a rule for each arm and for each scheme: `--arm` is its colour."""
+    pairs = list(enumerate(colours(comparison)))
+    day = "".join(f".arm-{i} {{ --arm: {light}; }}\n" for i, (light, _) in pairs)
+    night = "".join(f"  .arm-{i} {{ --arm: {dark}; }}\n" for i, (_, dark) in pairs)
+    return f"{day}@media screen and (prefers-color-scheme: dark) {{\n{night}}}\n"
+
+
+def _hash(text: str) -> str:
+    """Return what the content security policy knows the page's own script and style by: no other one runs."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _safe_json(data: Mapping[str, Any]) -> Markup:
+    """Return JSON in which no character can end the script element around it."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    escaped = text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
+    return Markup(escaped)
+
+
+def _data_uri(drawing: Drawing) -> str:
+    """Return the figure itself as an address: as an image of its own, so that ids of two figures do not clash."""
+    small = drawing.svg.stat().st_size <= _LARGE
+    kind, path = ("svg+xml", drawing.svg) if small else ("png", drawing.png)
+    return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
+def _facts_line(comparison: Comparison) -> str:
+    first = comparison.arms[0]
+    seeds = sorted({len(arm.seeds) for arm in comparison.arms})
+    return ", ".join(
+        [
+            _counted(len(comparison.arms), "scheduler"),
+            _counted(seeds[-1], "seed") if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds",
+            _counted(first.counts.shape[1], "round"),
+            f"{comparison.target:,} of {_counted(first.trials[0].participation.n_clients, 'client')} wanted in each",
+            f"judged by {comparison.metric.name} on test data",
+        ]
+    )
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def _seeds(comparison: Comparison) -> str:
+    """Return the seeds, by arm where they differ."""
+    by_arm = {arm.name: ", ".join(map(str, arm.seeds)) for arm in comparison.arms}
+    if len(set(by_arm.values())) == 1:
+        return next(iter(by_arm.values()))
+    return "; ".join(f"{name}: {seeds}" for name, seeds in by_arm.items())

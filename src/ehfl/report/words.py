@@ -1,0 +1,164 @@
+"""What a comparison says, in sentences that claim no more than its seeds allow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from ehfl.experiment.comparison import Comparison, Metric, Row
+from ehfl.report.numbers import amount, gap, in_percent, value
+from ehfl.report.phrases import amount_range, chance, gap_range, metric_range, spoken, with_range
+
+FEW_SEEDS = 5  # Student's t makes an interval wide with fewer: half of it is 4.3 standard errors with three
+
+
+def summary(comparison: Comparison) -> list[str]:
+    """Return a few plain sentences: results, differences, the goal, steadiness, and theory beside measurement."""
+    return [
+        _first(comparison),
+        *_differences(comparison),
+        *_cautions(comparison.rows),
+        *_goal(comparison),
+        *_steadiness(comparison.rows),
+        *_theory(comparison),
+    ]
+
+
+def _first(comparison: Comparison) -> str:
+    row, metric = comparison.rows[0], comparison.metric
+    verb = "ended at" if metric.lower_is_better else "reached"
+    unit = "" if in_percent(metric) else f"{metric.name} "
+    ends = metric_range(metric, row.final)
+    result = with_range(unit + value(metric, row.final.mean), ends and f"95 % interval: {ends}")
+    seeds = (
+        f", the mean of {row.seeds} seeds" if row.seeds > 1 else " with a single seed: one seed says nothing of chance"
+    )
+    rounds = f"{comparison.arms[0].evaluated[-1]:,} rounds"
+    return f"{spoken(row.arm, begins=True)} {verb} {result} after {rounds}{seeds}."
+
+
+def _differences(comparison: Comparison) -> Iterator[str]:
+    first, *others = comparison.rows
+    for row in others:
+        yield f"{spoken(row.arm, begins=True)} {_against(row, first, comparison.metric)}."
+
+
+def _against(row: Row, first: Row, metric: Metric) -> str:
+    """Return what became of an arm against the first one; it "beat" it only where the interval leaves zero out."""
+    found, other = row.difference, spoken(first.arm)
+    if found is None:
+        return f"came to {value(metric, row.final.mean)}, but has no seed in common with {other} to be compared on"
+    if found.n == 1:
+        return f"ended {_apart(metric, found.mean)} {other}; one seed says nothing of chance"
+    over = f" over the {found.n} seeds that both have" if found.n < max(row.seeds, first.seeds) else ""
+    if found.low == found.high == 0:
+        return f"ended exactly where {other} did{over or ' with every seed'}"
+    if not found.distinguishable:
+        inside = f"({gap_range(metric, found)}, {chance(found)})"
+        return f"is not distinguishable from {other}: {gap(metric, found.mean)} {inside}{over}"
+    sign = 1 if found.mean > 0 else -1
+    inside = f"({gap_range(metric, found, sign)}, {chance(found)})"
+    if sign == metric.sign:
+        return f"beat {other} by {_size(metric, found.mean)} {inside}{over}"
+    return f"ended {_apart(metric, found.mean)} {other} {inside}{over}{_worse(metric)}"
+
+
+def _apart(metric: Metric, x: float) -> str:
+    return f"{_size(metric, x)} {'above' if x > 0 else 'below'}" if x else "level with"
+
+
+def _size(metric: Metric, x: float) -> str:
+    return gap(metric, abs(x)).removeprefix("+")
+
+
+def _worse(metric: Metric) -> str:
+    return ", which is worse" if metric.lower_is_better else ""
+
+
+def _cautions(rows: Sequence[Row]) -> Iterator[str]:
+    tested = [row.difference for row in rows if row.difference and row.difference.p_value is not None]
+    fewest = min((found.n for found in tested), default=FEW_SEEDS)
+    if fewest < FEW_SEEDS and not all(found.distinguishable for found in tested):
+        yield f"{fewest} seeds are few: a difference that they do not show may be there all the same."
+    if len(tested) > 1:
+        yield f"These {len(tested)} p-values are not corrected for several comparisons."
+
+
+def _goal(comparison: Comparison) -> Iterator[str]:
+    level = value(comparison.metric, comparison.goal)
+    times = {row.arm: row.rounds_to_goal for row in comparison.rows if row.rounds_to_goal}
+    if times:
+        quickest = min(times, key=lambda arm: times[arm].mean)
+        rounds = with_range(f"{amount(times[quickest].mean)} rounds", amount_range(times[quickest]))
+        who = "Every run" if len(times) == len(comparison.rows) else "Not every run"
+        first = f"{spoken(quickest)} was there first on average," if len(times) > 1 else f"{spoken(quickest)} did so"
+        yield f"{who} came to the goal of {level}; {first} after {rounds}."
+    for row in comparison.rows:
+        if row.reached < row.seeds:
+            yield f"{spoken(row.arm, begins=True)} {_short_of_goal(row, level)}."
+
+
+def _short_of_goal(row: Row, level: str) -> str:
+    if row.reached == 0:
+        return f"did not come to the goal of {level} with any seed"
+    return (
+        f"came to the goal of {level} with only {row.reached} of {row.seeds} seeds, so no mean of its rounds is given"
+    )
+
+
+def _steadiness(rows: Sequence[Row]) -> Iterator[str]:
+    steadiest = min(rows, key=lambda row: row.participants_std)
+    loosest = max(rows, key=lambda row: row.participants_std)
+    if len(rows) == 1:
+        yield f"It had {_participants(steadiest)}."
+    elif math.isclose(steadiest.participants_std, loosest.participants_std, abs_tol=1e-9):
+        yield "All arms were equally steady in their number of participants."
+    else:
+        yield (
+            f"{spoken(steadiest.arm, begins=True)} was the steadiest, with {_participants(steadiest)}; "
+            f"{spoken(loosest.arm)} was the least steady, with {_participants(loosest)}."
+        )
+
+
+def _participants(row: Row) -> str:
+    return f"{amount(row.participants)} participants a round (standard deviation {amount(row.participants_std)})"
+
+
+def _theory(comparison: Comparison) -> Iterator[str]:
+    """Say of the slowest arm how many times the best arm's rounds it took, and how many theory says it should."""
+    others = [row for row in comparison.rows if row.arm != comparison.best]
+    if not others:
+        return
+    slowest = max(others, key=_slowness)
+    longest = "longest: " if len(others) > 1 else ""
+    beside = f"Beside {spoken(comparison.best)}, the arm that theory calls best,"
+    yield f"{beside} {spoken(slowest.arm)} {_took(slowest, longest)}."
+    yield f"Theory predicts {_predicted(slowest)}."
+
+
+def _slowness(row: Row) -> tuple[float, float]:
+    missed = 1 - row.reached / row.seeds
+    return missed, row.measured_slowdown.mean if row.measured_slowdown else row.noise_limit
+
+
+def _took(row: Row, longest: str) -> str:
+    found = row.measured_slowdown
+    if found is not None:
+        return f"took {longest}" + with_range(f"{amount(found.mean)} times the rounds to the goal", amount_range(found))
+    missed = "it missed the goal" if row.reached < row.seeds else "on the same seeds the other has no time to the goal"
+    return f"cannot be timed: {missed}"
+
+
+def _predicted(row: Row) -> str:
+    limit = f"{amount(row.noise_limit)} times" if math.isfinite(row.noise_limit) else "no finite number"
+    alone = f"{limit} where gradient noise is all that holds learning back"
+    if row.predicted_slowdown is None or not math.isfinite(row.predicted_slowdown):
+        return f"{alone}; the problem's constants, which would tell more, are not known"
+    return f"{amount(row.predicted_slowdown)} times{_inside(row)}, and {alone}"
+
+
+def _inside(row: Row) -> str:
+    found, predicted = row.measured_slowdown, row.predicted_slowdown
+    if found is None or found.low is None or found.high is None or predicted is None:
+        return ""
+    return " (inside that interval)" if found.low <= predicted <= found.high else " (outside that interval)"

@@ -1,0 +1,189 @@
+"""The page stands alone, shows the comparison's numbers, and takes no text for markup."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ehfl.experiment.comparison import Comparison, Metric
+from ehfl.report import style
+from ehfl.report.drawing import Drawing
+from ehfl.report.numbers import amount, gap, p_value, value
+from ehfl.report.page import write_page
+from ehfl.report.page_chart import by_night
+from ehfl.report.words import summary
+from report.small_comparison import small_comparison
+
+FINALS = {"myopic": [0.90, 0.92, 0.94], "greedy": [0.80, 0.821, 0.839], "always-on": [0.91, 0.91, 0.96]}
+EVIL = "</script><script>alert('1')</script>\"'><img src=x onerror=alert(1)>&amp;"
+
+
+class Parsed(HTMLParser):
+    """Elements with attributes, and the text of the JSON element."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.text: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: found or "" for name, found in attrs}))
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+    def count(self, tag: str) -> int:
+        return sum(found == tag for found, _ in self.elements)
+
+    @property
+    def data(self) -> Any:
+        return json.loads(next(text for text in self.text if text.startswith('{"metric":')))
+
+
+@pytest.fixture(scope="module")
+def drawing(tmp_path_factory: pytest.TempPathFactory) -> Drawing:
+    folder = tmp_path_factory.mktemp("drawing")
+    figure = style.new_figure(2, 1)
+    figure.subplots().plot([1, 2])
+    for kind in ("svg", "png"):
+        style.save(figure, folder / f"curve.{kind}")
+    return Drawing("curve", "A curve", "It rises.", folder / "curve.png", folder / "curve.svg")
+
+
+def page_of(
+    folder: Path, comparison: Comparison, *drawings: Drawing, spec: str = "rounds = 8", fact: str = "3.12"
+) -> str:
+    write_page(comparison, drawings, folder / "page.html", spec=spec, facts={"Python": fact}, commands=["ehfl run a"])
+    return (folder / "page.html").read_text(encoding="utf-8")
+
+
+def test_nothing_is_loaded_from_anywhere(tmp_path: Path, drawing: Drawing) -> None:
+    parsed = Parsed(page_of(tmp_path, small_comparison(FINALS), drawing))
+
+    addresses = [found[name] for _, found in parsed.elements for name in ("src", "href", "srcset") if name in found]
+    assert len(addresses) == 1
+    assert addresses[0].startswith("data:image/svg+xml;base64,")
+    assert not {"link", "iframe", "object", "embed", "base"} & {tag for tag, _ in parsed.elements}
+    policy = next(found["content"] for tag, found in parsed.elements if found.get("http-equiv"))
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+def test_style_and_script_name_no_address(tmp_path: Path) -> None:
+    page = page_of(tmp_path, small_comparison(FINALS))
+
+    assert set(re.findall(r"https?://[^\"'\s]+", page)) == {"http://www.w3.org/2000/svg"}  # a name, never fetched
+    assert not re.findall(r"@import|url\((?!#)", page)
+
+
+def test_names_specs_and_facts_stay_text(tmp_path: Path, drawing: Drawing) -> None:
+    hostile = Drawing(EVIL, EVIL, EVIL, drawing.png, drawing.svg)
+    comparison = small_comparison({EVIL: [0.9, 0.8], f"{EVIL}2": [0.7, 0.9]}, name=EVIL)
+    page = page_of(tmp_path, comparison, hostile, spec=EVIL, fact=EVIL)
+    parsed = Parsed(page)
+
+    plain = Parsed(page_of(tmp_path, small_comparison({"a": [0.9, 0.8], "b": [0.7, 0.9]}), drawing))
+    assert [tag for tag, _ in parsed.elements] == [tag for tag, _ in plain.elements]
+    assert parsed.count("script") == 2
+    assert [arm["name"] for arm in parsed.data["arms"]] == [EVIL, f"{EVIL}2"]
+    assert not any(name.startswith("on") for _, found in parsed.elements for name in found)
+
+
+def test_the_table_holds_the_rows_figures(tmp_path: Path) -> None:
+    comparison = small_comparison(FINALS)
+    page = page_of(tmp_path, comparison)
+    rows = re.findall(r"<tr>(.*?)</tr>", page.partition("<tbody>")[2], re.DOTALL)
+
+    assert len(rows) == len(comparison.rows)
+    for row, text in zip(comparison.rows, rows, strict=True):
+        assert row.arm in text
+        assert f'data-order="{row.final.mean}">{value(comparison.metric, row.final.mean)}' in text
+        assert row.rounds_to_goal is not None
+        assert f">{amount(row.rounds_to_goal.mean)}<" in text
+        assert f">{row.fairness:.3f}<" in text
+        if row.difference:
+            assert gap(comparison.metric, row.difference.mean) in text
+            assert f">{p_value(row.difference.p_value)}<".replace("< 0", "&lt; 0") in text
+
+
+def test_a_distinguishable_difference_is_bold_and_no_other(tmp_path: Path) -> None:
+    comparison = small_comparison(FINALS)
+    page = page_of(tmp_path, comparison)
+
+    clear = [row.difference for row in comparison.rows if row.difference and row.difference.distinguishable]
+    assert re.findall(r"<strong>(.*?)</strong>", page) == [gap(comparison.metric, found.mean) for found in clear]
+    assert len(clear) == 1
+
+
+def test_missing_figures_are_dashes_without_an_order(tmp_path: Path) -> None:
+    page = page_of(tmp_path, small_comparison(FINALS, goal=0.99))
+
+    assert re.search(r"<td[^>]*>–</td>", page)  # noqa: RUF001
+    assert not re.search(r"data-order=\"[^\"]*\">–", page)  # noqa: RUF001
+    assert "nan" not in page.lower().partition("<tbody>")[2].partition("</tbody>")[0]
+
+
+def test_the_chart_has_every_evaluation(tmp_path: Path) -> None:
+    comparison = small_comparison(FINALS)
+    data = Parsed(page_of(tmp_path, comparison)).data
+
+    for arm, drawn in zip(comparison.arms, data["arms"], strict=True):
+        assert drawn["rounds"] == arm.evaluated.tolist()
+        assert drawn["energy"] == arm.energy.mean(axis=0).tolist()
+        assert drawn["metric"]["mean"] == pytest.approx(arm.metric.mean(axis=0), rel=1e-5)
+        assert drawn["loss"]["mean"] == pytest.approx(arm.loss.mean(axis=0), rel=1e-5)
+    final = comparison.rows[0].final
+    assert data["arms"][0]["metric"]["low"][-1] == pytest.approx(final.low, rel=1e-5)
+    assert data["arms"][0]["metric"]["text"][-1] == "92.0 % (87.0 to 97.0)"
+
+
+def test_summary_spec_facts_and_commands_are_there_in_order(tmp_path: Path, drawing: Drawing) -> None:
+    comparison = small_comparison(FINALS)
+    text = " ".join(Parsed(page_of(tmp_path, comparison, drawing)).text)
+
+    parts = [comparison.name, *summary(comparison), "Final accuracy", "It rises.", "rounds = 8", "3.12", "ehfl run a"]
+    places = [text.find(part) for part in parts]
+    assert min(places) >= 0
+    assert places == sorted(places)
+
+
+def test_one_seed_and_values_without_number_make_a_page(tmp_path: Path) -> None:
+    comparison = small_comparison({"myopic": [0.9], "mine": [float("nan")]}, metric=Metric("loss"), goal=0.5)
+    arms = Parsed(page_of(tmp_path, comparison)).data["arms"]
+
+    assert arms[0]["metric"]["low"] == [None] * 4
+    assert arms[1]["metric"]["mean"] == [None] * 4
+
+
+def test_a_page_that_fails_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    comparison = small_comparison(FINALS)
+    before = page_of(tmp_path, comparison)
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        page_of(tmp_path, comparison, spec="another")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == before
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_a_huge_figure_goes_in_as_pixels(tmp_path: Path, drawing: Drawing) -> None:
+    large = tmp_path / "large.svg"
+    large.write_text(drawing.svg.read_text(encoding="utf-8") + " " * 1_000_001, encoding="utf-8")
+    page = page_of(tmp_path, small_comparison(FINALS), Drawing("a", "A", "B", drawing.png, large))
+
+    assert "data:image/png;base64," in page
+
+
+@pytest.mark.parametrize("colour", ["#0072B2", "#444444", "#009E73", "#000000"])
+def test_colours_are_legible_by_night(colour: str) -> None:
+    assert max(int(by_night(colour)[i : i + 2], 16) for i in (1, 3, 5)) > 0x90

@@ -1,0 +1,194 @@
+"""The page in a real browser: nothing fails, nothing is fetched, and what can be clicked does what it says."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from typing import Literal
+
+import pytest
+
+from ehfl.report import style
+from ehfl.report.drawing import Drawing
+from ehfl.report.page import write_page
+from report.small_comparison import small_comparison
+
+pytest.importorskip("playwright.sync_api", reason="no playwright: pip install 'ehfl[dev]'")
+from playwright import sync_api as api
+
+EVIL = "</script><script>document.title = 'run'</script>"
+FINALS = {"myopic": [0.90, 0.92, 0.94], "greedy": [0.40, 0.421, 0.439], EVIL: [0.70, 0.71, 0.75]}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[api.Browser]:
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None:
+        pytest.skip("no chromium: apt-get install chromium")
+    with api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("page")
+    figure = style.new_figure(3, 2)
+    figure.subplots().plot([1, 2])
+    for kind in ("svg", "png"):
+        style.save(figure, folder / f"curve.{kind}")
+    drawing = Drawing("curve", "A curve", "It rises.", folder / "curve.png", folder / "curve.svg")
+    comparison = small_comparison(FINALS, counts={"greedy": [1] * 8}, goal=0.6)
+    wide = "x" * 300  # a line that must not widen the page
+    write_page(comparison, [drawing], folder / "page.html", spec=wide, facts={"host": wide}, commands=[wide])
+    return (folder / "page.html").as_uri()
+
+
+@pytest.fixture
+def page(browser: api.Browser, address: str) -> Iterator[api.Page]:
+    """The page at desktop width; whatever it did in the test, it neither failed nor fetched."""
+    context = browser.new_context(viewport={"width": 1200, "height": 800})
+    opened = context.new_page()
+    wrong: list[str] = []
+    opened.on("console", lambda message: wrong.append(message.text))
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    asked: list[str] = []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.goto(address)
+    yield opened
+    context.close()
+    assert wrong == []
+    assert [url for url in asked if not url.startswith("data:")] == [address]
+
+
+def names(page: api.Page) -> list[str]:
+    return [text.strip() for text in page.locator(".sideways tbody th").all_inner_texts()]
+
+
+def tick_labels(page: api.Page) -> list[float]:
+    return [float(text) for text in page.locator(".tick-y").all_text_contents()]
+
+
+def label(page: api.Page, axis: str) -> str:
+    return page.locator(f".label-{axis}").text_content() or ""
+
+
+def point_at(page: api.Page, share: float) -> str:
+    """Move the mouse to this share of the chart's width; return what the tooltip says."""
+    chart = page.locator(".plot svg")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
+    return page.locator(".tip").inner_text()
+
+
+def test_every_arm_is_drawn_and_no_name_is_run(page: api.Page) -> None:
+    assert page.title() == "small"
+    assert page.locator("path.line").count() == page.locator("path.band").count() == 3
+    assert page.locator(".legend button").all_inner_texts() == list(FINALS)
+    assert page.evaluate("document.querySelector('figure img').naturalWidth") > 0
+
+
+def test_a_heading_sorts_by_number_up_and_then_down(page: api.Page) -> None:
+    heading = page.locator(".headings th", has_text="Final accuracy")
+    assert names(page) == list(FINALS)
+
+    heading.locator("button").click()
+    assert names(page) == ["greedy", EVIL, "myopic"]
+    assert heading.get_attribute("aria-sort") == "ascending"
+    heading.locator("button").press("Enter")
+    assert names(page) == ["myopic", EVIL, "greedy"]
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert page.locator("[aria-sort]").count() == 1
+
+
+def test_missing_values_stay_last_whichever_way(page: api.Page) -> None:
+    button = page.locator(".headings th", has_text="Rounds").locator("button")  # greedy does not come to the goal
+
+    button.click()
+    assert names(page) == ["myopic", EVIL, "greedy"]
+    button.click()
+    assert names(page) == [EVIL, "myopic", "greedy"]
+
+
+def test_the_legend_hides_an_arm_and_the_axis_follows(page: api.Page) -> None:
+    before = tick_labels(page)
+    for name in ("myopic", EVIL):
+        page.locator(".legend button").nth(list(FINALS).index(name)).click()
+
+    assert page.locator("path.line").count() == page.locator("path.band").count() == 1
+    assert page.locator("path.line").get_attribute("data-arm") == "1"
+    assert page.locator(".legend button").first.get_attribute("aria-pressed") == "false"
+    assert max(tick_labels(page)) < max(before)
+    page.locator(".legend button").nth(1).click()  # none is left: nothing to draw, nothing fails
+    assert point_at(page, 0.5) == ""
+    for button in page.locator(".legend button").all():
+        button.click()
+    assert tick_labels(page) == before
+
+
+def test_pointing_shows_the_round_and_each_value(page: api.Page) -> None:
+    shown = point_at(page, 0.99)
+
+    assert "after 8 rounds" in shown
+    assert re.search(r"myopic\s+92\.0 % \(87\.0 to 97\.0\)", shown)
+    assert re.search(r"greedy\s+42\.0 % \(", shown)
+    assert "after 4 rounds" in point_at(page, 0.52)
+    assert re.search(r"myopic\s+46\.0 %", point_at(page, 0.52))
+    page.mouse.move(5, 5)
+    assert page.locator(".tip").is_hidden()
+
+
+def test_the_arrow_keys_go_from_evaluation_to_evaluation(page: api.Page) -> None:
+    chart = page.locator(".plot svg")
+    for key, expected in (("Home", 2), ("ArrowRight", 4), ("End", 8), ("ArrowRight", 8), ("ArrowLeft", 6)):
+        chart.press(key)
+        assert f"after {expected} rounds" in page.locator(".tip").inner_text()
+    chart.press("Escape")
+    assert page.locator(".tip").is_hidden()
+
+
+def test_both_axes_can_be_changed(page: api.Page) -> None:
+    assert (label(page, "y"), label(page, "x")) == ("test accuracy [%]", "rounds")
+
+    page.get_by_role("button", name="loss").click()
+    page.get_by_role("button", name="energy spent").click()
+    assert (label(page, "y"), label(page, "x")) == ("test loss", "energy spent [units]")
+    assert page.get_by_role("button", name="loss").get_attribute("aria-pressed") == "true"
+    shown = point_at(page, 0.99)
+    assert "24 units" in shown
+    assert re.search(r"myopic\s+1\.08 \(", shown)  # 2 - 0.92
+    assert "round 8, 24 units" in shown
+    assert re.search(r"greedy\s+1\.58 \(.*round 8, 8 units", shown)  # has long ended, and says where
+
+
+def test_a_phone_shows_it_without_sideways_scrolling(page: api.Page) -> None:
+    page.set_viewport_size({"width": 375, "height": 700})
+    assert "after 4 rounds" in point_at(page, 0.5)
+    assert page.evaluate("document.documentElement.scrollWidth") == 375
+    assert page.evaluate("(e => e.scrollWidth > e.clientWidth)(document.querySelector('.sideways'))")
+    assert page.evaluate("document.querySelector('.plot svg').viewBox.baseVal.width") < 375  # drawn anew
+
+
+def test_without_scripts_table_and_figures_remain(browser: api.Browser, address: str) -> None:
+    with browser.new_context(java_script_enabled=False) as context:
+        opened = context.new_page()
+        opened.goto(address)
+        assert opened.locator("noscript p").is_visible()
+        assert opened.locator("#chart").is_hidden()
+        assert names(opened) == list(FINALS)
+
+
+def test_dark_pages_have_lines_of_their_own(browser: api.Browser, address: str) -> None:
+    colours = []
+    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for scheme in schemes:
+        with browser.new_context(color_scheme=scheme) as context:
+            opened = context.new_page()
+            opened.goto(address)
+            colours.append(opened.evaluate("getComputedStyle(document.querySelector('path.line')).stroke"))
+    assert colours[0] == "rgb(0, 114, 178)"
+    assert colours[1] != colours[0]
