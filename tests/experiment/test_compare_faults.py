@@ -23,8 +23,9 @@ COMPARE = [sys.executable, "-m", "ehfl", "compare", "-o", f"rounds={ROUNDS}", "-
 
 
 def start(folder: Path, **options: Any) -> subprocess.Popen[str]:
-    return subprocess.Popen([*COMPARE, "--runs", str(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            start_new_session=True, **options)  # fmt: skip
+    pipe = subprocess.PIPE
+    command = [*COMPARE, "--runs", str(folder)]
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True, **options)
 
 
 def finish(folder: Path) -> tuple[str, str]:
@@ -63,10 +64,10 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_killed_at_several_instants_it_finishes_with_the_same_numbers(alone: Path, tmp_path: Path) -> None:
     instants: list[Callable[[], bool]] = [
-        lambda: (tmp_path / "x" / "spec.toml").exists(),
+        (tmp_path / "x" / "spec.toml").exists,
         lambda: lines(tmp_path) >= 3,
         lambda: lines(tmp_path) >= 2 * ROUNDS - 11,
-        lambda: (tmp_path / "x" / "figures").exists(),
+        (tmp_path / "x" / "figures").exists,
     ]
     for happened in instants:
         process = start(tmp_path)
