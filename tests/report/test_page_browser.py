@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -168,9 +169,23 @@ def test_both_axes_can_be_changed(page: api.Page) -> None:
 def test_a_phone_shows_it_without_sideways_scrolling(page: api.Page) -> None:
     page.set_viewport_size({"width": 375, "height": 700})
     assert "after 4 rounds" in point_at(page, 0.5)
+    page.get_by_role("button", name="energy spent").click()
+    assert "units" in point_at(page, 0.5)
     assert page.evaluate("document.documentElement.scrollWidth") == 375
     assert page.evaluate("(e => e.scrollWidth > e.clientWidth)(document.querySelector('.sideways'))")
     assert page.evaluate("document.querySelector('.plot svg').viewBox.baseVal.width") < 375  # drawn anew
+
+
+def test_a_single_evaluation_is_a_dot(browser: api.Browser, tmp_path: Path) -> None:
+    comparison = small_comparison({"myopic": [0.9], "greedy": [0.8]}, counts={"myopic": [3, 3], "greedy": [3, 3]})
+    write_page(comparison, [], tmp_path / "one.html", spec="", facts={}, commands=[])
+    with browser.new_context() as context:
+        opened = context.new_page()
+        opened.goto((tmp_path / "one.html").as_uri())
+        drawn = [line.get_attribute("d") or "" for line in opened.locator("path.line").all()]
+        assert len(drawn) == 2
+        assert all(re.fullmatch(r"M[\d.]+,[\d.]+h0", path) for path in drawn)
+        assert "after 2 rounds" in point_at(opened, 0.5)
 
 
 def test_without_scripts_table_and_figures_remain(browser: api.Browser, address: str) -> None:

@@ -111,6 +111,7 @@
     arm[state.y].mean.forEach((v, k) => {
       if (v === null) { pen = "M"; return; }
       path += `${pen}${scale.x(arm[state.x][k]).toFixed(1)},${scale.y(v).toFixed(1)}`;
+      if (pen === "M") path += "h0"; // a dot, should no other point follow
       pen = "L";
     });
     return make("path", { class: `line arm-${i}`, "data-arm": i, d: path, "stroke-dasharray": DASHES[arm.dash % DASHES.length] });
