@@ -140,3 +140,11 @@ def test_a_single_arm_is_described_alone() -> None:
 
     assert len(sentences) == 3
     assert sentences[2] == "It had 3 participants a round (standard deviation 0)."
+
+
+def test_the_same_gap_with_every_seed_is_no_test_of_chance() -> None:
+    sentence = said(small_comparison({"myopic": [0.8, 0.7], "greedy": [0.9, 0.8]}), "Greedy")
+
+    assert sentence == (
+        "Greedy ended 10.0 points above myopic, with every seed alike, so that chance cannot be judged."
+    )

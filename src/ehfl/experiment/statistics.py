@@ -35,8 +35,8 @@ class Difference:
 
     @property
     def distinguishable(self) -> bool:
-        """Whether the interval leaves zero out."""
-        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+        """Whether the interval leaves zero out; not where the seeds show no spread that chance could be judged by."""
+        return self.p_value is not None and self.p_value < 1 - CONFIDENCE
 
 
 def estimate(values: ArrayLike) -> Estimate:
@@ -69,8 +69,9 @@ def _p_value(gaps: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float | None
     if gaps.size < 2:
         return None
     error = _standard_error(gaps)
-    if error == 0:  # the same difference with every seed: certain, one way or the other
-        return 1.0 if gaps[0] == 0 else 0.0
+    # The same difference with every seed, as a coarse metric and few seeds bring about, is no test of chance.
+    if error <= 1e-9 * float(np.abs(gaps).max()):
+        return 1.0 if gaps[0] == 0 else None
     return float(2 * stats.t.sf(abs(float(gaps.mean())) / error, gaps.size - 1))
 
 

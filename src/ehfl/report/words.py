@@ -51,6 +51,9 @@ def _against(row: Row, first: Row, metric: Metric) -> str:
     if found.n == 1:
         return f"ended {_apart(metric, found.mean)} {other}; one seed says nothing of chance"
     over = f" over the {found.n} seeds that both have" if found.n < max(row.seeds, first.seeds) else ""
+    if found.p_value is None:
+        alike = "with every seed alike, so that chance cannot be judged"
+        return f"ended {_apart(metric, found.mean)} {other}{over}, {alike}"
     if found.low == found.high == 0:
         return f"ended exactly where {other} did{over or ' with every seed'}"
     if not found.distinguishable:
