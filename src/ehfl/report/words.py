@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from ehfl.experiment.comparison import Comparison, Metric, Row
+from ehfl.experiment.statistics import Difference
 from ehfl.report.numbers import amount, gap, in_percent, value
 from ehfl.report.phrases import amount_range, chance, gap_range, metric_range, spoken, with_range
 
@@ -44,7 +45,7 @@ def _differences(comparison: Comparison) -> Iterator[str]:
 
 
 def _against(row: Row, first: Row, metric: Metric) -> str:
-    """Return what became of an arm against the first one; it "beat" it only where the interval leaves zero out."""
+    """Return what became of an arm against the first one."""
     found, other = row.difference, spoken(first.arm)
     if found is None:
         return f"came to {value(metric, row.final.mean)}, but has no seed in common with {other} to be compared on"
@@ -56,14 +57,18 @@ def _against(row: Row, first: Row, metric: Metric) -> str:
         return f"ended {_apart(metric, found.mean)} {other}{over}, {alike}"
     if found.low == found.high == 0:
         return f"ended exactly where {other} did{over or ' with every seed'}"
-    if not found.distinguishable:
-        inside = f"({gap_range(metric, found)}, {chance(found)})"
-        return f"is not distinguishable from {other}: {gap(metric, found.mean)} {inside}{over}"
-    sign = 1 if found.mean > 0 else -1
+    return _judged(found, other, metric) + over
+
+
+def _judged(found: Difference, other: str, metric: Metric) -> str:
+    """Return what a test says; an arm "beat" the other only where the interval leaves zero out."""
+    sign = 1 if found.mean > 0 or not found.distinguishable else -1
     inside = f"({gap_range(metric, found, sign)}, {chance(found)})"
+    if not found.distinguishable:
+        return f"is not distinguishable from {other}: {gap(metric, found.mean)} {inside}"
     if sign == metric.sign:
-        return f"beat {other} by {_size(metric, found.mean)} {inside}{over}"
-    return f"ended {_apart(metric, found.mean)} {other} {inside}{over}{_worse(metric)}"
+        return f"beat {other} by {_size(metric, found.mean)} {inside}"
+    return f"ended {_apart(metric, found.mean)} {other} {inside}{_worse(metric)}"
 
 
 def _apart(metric: Metric, x: float) -> str:
