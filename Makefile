@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test check bench format clean clean-kernels
+.PHONY: help demo paper test check bench format clean clean-kernels
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -24,8 +24,8 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.runtime
 
-demo: $(VENV)/.runtime  ## the paper's fleet under its three schedulers: table and figure
-	$(BIN)/ehfl simulate --scheduler myopic --scheduler round-robin --scheduler greedy --figure demo.png
+demo: $(VENV)/.runtime  ## the paper's schedulers and mains power on digits, five seeds: table, figures, page
+	$(BIN)/ehfl compare
 
 test: $(VENV)/.dev  ## the tests, doctests and document examples included
 	$(BIN)/pytest -q -n 2
@@ -35,6 +35,11 @@ check: $(VENV)/.dev  ## ruff, mypy and the tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	@$(MAKE) --no-print-directory test
+
+paper: $(VENV)/.runtime  ## the paper's experiment on CIFAR-10, into results/paper; DATA=folder of the data (hours; resumes)
+	$(BIN)/ehfl compare experiments/paper.toml $(if $(DATA),--data $(DATA))
+	@mkdir -p results
+	$(BIN)/ehfl report runs/paper --out results/paper
 
 bench: $(VENV)/.dev  ## ratios against plain NumPy and plain torch, each measured in one run
 	$(BIN)/python -m benchmarks.fleet
@@ -48,5 +53,5 @@ clean-kernels:  ## forget compiled kernels (after a change that kernels in other
 	find src -name '*.nb[ic]' -delete
 
 clean: clean-kernels  ## remove the environment and everything built
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo.png
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

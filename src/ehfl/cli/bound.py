@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Option
+from typer import Argument, Option
 
 from ehfl.cli.options import AsJson, Capacity, Clients, Initial, Rate, Rounds, Scheduler, Seed, Target
 from ehfl.cli.output import FIGURES, check_writable, print_table, progress, say_if_compiling
-from ehfl.cli.parsing import read_setting, whole
+from ehfl.cli.parsing import read_setting, spec_setting, whole
 from ehfl.validation import InvalidValue, whole_number
 
 if TYPE_CHECKING:
@@ -38,12 +38,16 @@ Examples:
   ehfl bound --local-steps 5 --smoothness 2 --variance 10 --gap 2.3
   ehfl bound -s myopic -s round-robin:1 --capacity 1 --rounds 2000 --json
   ehfl bound --task digits
+  ehfl bound experiments/demo.toml
   ehfl bound --verify --figure bound.png
 """
 
 
 def bound(
     context: typer.Context,
+    spec: Annotated[
+        Path | None, Argument(metavar="[SPEC]", help="Fleet, schedulers, rounds and K from here.", show_default=False)
+    ] = None,
     clients: Clients = None,
     rate: Rate = "0.5",
     capacity: Capacity = "inf",
@@ -72,14 +76,21 @@ def bound(
     figure: Annotated[Path | None, Option(metavar="FILE", help="Draw the result here: .png, .svg or .pdf.")] = None,
 ) -> None:
     """Bound the gradient norm for the participation that really happens."""
+    from ehfl.experiment.building import constants_of
+    from ehfl.experiment.reading import read_spec
     from ehfl.theory import Constants
 
-    _check_combination(context, verify)
+    _check_combination(context, spec, verify)
     constants = Constants(smoothness, variance, gap)
     origin = ""
+    if spec is not None:
+        told = read_spec(spec)
+        setting, rounds, seed, local_steps = spec_setting(told), told.rounds, told.seeds[0], told.learning.local_steps
+        constants = constants_of(told) or constants
+    else:
+        setting = read_setting(clients, rate, capacity, initial, scheduler, target)
     if task is not None:
         constants, origin = _estimated(task), f" (estimates for {task})"
-    setting = read_setting(clients, rate, capacity, initial, scheduler, target)
     whole_number("local_steps", local_steps, low=1)
     whole_number("seeds", seeds, low=2)
     if figure is not None:
@@ -92,14 +103,19 @@ def bound(
         _promise(counts, local_steps, constants, origin, eta, as_json, figure)
 
 
-def _check_combination(context: typer.Context, verify: bool) -> None:
+def _check_combination(context: typer.Context, spec: Path | None, verify: bool) -> None:
     """Refuse options that the chosen kind of work would ignore."""
-    ignored = ("local_steps", "smoothness", "variance", "gap", "eta", "task") if verify else ("seeds",)
-    for name in ignored:
+    ignored = dict.fromkeys(("seeds",), "without --verify")
+    if verify:
+        of_its_own = ("local_steps", "smoothness", "variance", "gap", "eta", "task")
+        ignored = dict.fromkeys(of_its_own, "with --verify, which has problems of its own")
+    if spec is not None:
+        told = ("clients", "rate", "capacity", "initial", "scheduler", "target", "rounds", "seed", "local_steps")
+        ignored |= dict.fromkeys(told, "with a spec, which says it")
+    for name, why in ignored.items():
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            other = "with --verify, which has problems of its own" if verify else "without --verify"
-            raise InvalidValue(name, f"left out {other}", "it")
+            raise InvalidValue(name, f"left out {why}", "it")
 
 
 def _estimated(task: str) -> Constants:

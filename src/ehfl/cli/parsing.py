@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ehfl import Fleet, Policy
+    from ehfl.experiment import Spec
 
 SCHEDULERS = ["myopic", "round-robin", "greedy"]  # the paper's
 
@@ -44,6 +45,13 @@ def read_setting(
         _check_width(name, n_clients)
     policies = {name: make_policy(name, width) for name in names}
     return Setting(fleet, policies, fleet.sustainable if width == "auto" else width)
+
+
+def spec_setting(spec: Spec) -> Setting:
+    """Return the fleet and policies that a spec describes, by the labels of its arms."""
+    from ehfl.experiment.building import fleet_of, policy_of, target_of
+
+    return Setting(fleet_of(spec), {arm.label: policy_of(spec, arm) for arm in spec.schedulers}, target_of(spec))
 
 
 def whole(text: str | int) -> int:
