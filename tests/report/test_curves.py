@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from small_comparison import small_comparison, trial
 
 from ehfl.experiment.comparison import Metric, compare
 from ehfl.report.curves import band, energy_figure, on_energy, rounds_figure
+from small_comparison import small_comparison, trial
 
 
 def test_band_is_the_mean_and_students_interval_of_each_column() -> None:

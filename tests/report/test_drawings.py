@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_comparison import small_comparison, trial
 
 from ehfl.experiment.comparison import Metric, compare
 from ehfl.report import style
 from ehfl.report.batteries import batteries_figure, levels, scale
 from ehfl.report.drawings import draw_all
 from ehfl.report.slowdown import heights, slowdown_figure, ticks
+from small_comparison import small_comparison, trial
 
 
 def test_all_figures_are_written_in_both_formats_and_nothing_else(tmp_path: Path) -> None:

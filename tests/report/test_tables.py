@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from rich.console import Console
 from rich.table import Table
-from small_comparison import small_comparison, trial
 
 from ehfl.experiment.comparison import Metric, compare
 from ehfl.report import numbers
 from ehfl.report.tables import comparison_table
+from small_comparison import small_comparison, trial
 
 
 def text_of(table: Table) -> list[str]:
