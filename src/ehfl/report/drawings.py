@@ -75,7 +75,8 @@ def _say_batteries(comparison: Comparison) -> str:
     reasons += [f"the levels of {_listed(other)} were not recorded"] if other else []
     left_out = f" Not shown: {'; '.join(reasons)}." if reasons else ""
     clients, rounds = cell(drawn[0])
-    means = f" Each cell is a mean over {clients} clients and {rounds} rounds." if clients * rounds > 1 else ""
+    sizes = [f"{n:,} {of}" for n, of in ((clients, "clients"), (rounds, "rounds")) if n > 1]
+    means = f" Each cell is a mean over {_listed(sizes)}." if sizes else ""
     return (
         "The level of every client's battery at the start of every round and after the last, "
         f"with {_first_seed(comparison)}: dark is empty.{means}{left_out}"
