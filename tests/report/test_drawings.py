@@ -10,9 +10,16 @@ import pytest
 from ehfl.experiment.comparison import Metric, compare
 from ehfl.report import style
 from ehfl.report.batteries import batteries_figure, levels, scale
+from ehfl.report.curves import energy_figure
 from ehfl.report.drawings import draw_all
 from ehfl.report.slowdown import heights, slowdown_figure, ticks
 from small_comparison import small_comparison, trial
+
+
+@pytest.fixture
+def unwritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the writing, which takes most of the time, where captions are all that is asked for."""
+    monkeypatch.setattr(style, "save", lambda figure, path: None)
 
 
 def test_all_figures_are_written_in_both_formats_and_nothing_else(tmp_path: Path) -> None:
@@ -25,13 +32,17 @@ def test_all_figures_are_written_in_both_formats_and_nothing_else(tmp_path: Path
     assert all(d.png.read_bytes().startswith(b"\x89PNG") and "<svg" in d.svg.read_text() for d in drawings)
 
 
-def test_the_same_figure_is_the_same_file(tmp_path: Path) -> None:
-    first, second = (draw_all(small_comparison(), tmp_path / name)[0] for name in "ab")
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_the_same_figure_is_the_same_file(tmp_path: Path, suffix: str) -> None:
+    first, second = (tmp_path / f"{name}{suffix}" for name in "ab")
 
-    assert first.svg.read_bytes() == second.svg.read_bytes()
-    assert first.png.read_bytes() == second.png.read_bytes()
+    for path in (first, second):
+        style.save(energy_figure(small_comparison()), path)
+
+    assert first.read_bytes() == second.read_bytes()
 
 
+@pytest.mark.usefixtures("unwritten")
 def test_without_energy_and_goal_their_figures_are_left_out(tmp_path: Path) -> None:
     drawings = draw_all(small_comparison(goal=2.0, recorded=False), tmp_path)
 
@@ -39,6 +50,7 @@ def test_without_energy_and_goal_their_figures_are_left_out(tmp_path: Path) -> N
     assert "No run came to the goal of 200.0 %." in drawings[0].caption
 
 
+@pytest.mark.usefixtures("unwritten")
 def test_mains_power_has_no_battery_panel_and_captions_say_so(tmp_path: Path) -> None:
     trials = [trial("greedy", 0, [1, 2], [0.1, 0.2]), trial("always-on", 0, [2, 2], [0.1, 0.2], mains=True)]
     comparison = compare("mains", trials, Metric("accuracy"), 2)
@@ -52,6 +64,7 @@ def test_mains_power_has_no_battery_panel_and_captions_say_so(tmp_path: Path) ->
     assert captions["energy"].endswith("The energy of always-on comes from the mains, not from batteries.")
 
 
+@pytest.mark.usefixtures("unwritten")
 def test_captions_do_not_speak_of_intervals_where_there_is_one_seed(tmp_path: Path) -> None:
     drawings = draw_all(small_comparison(seeds=1), tmp_path)
 
@@ -125,3 +138,11 @@ def test_arms_differ_in_colour_or_line() -> None:
     assert len(set(colours.values())) == 8
     assert len({(colours[name], lines[name]) for name in names}) == 20
     assert {lines[name] for name in names[:8]} == {"-"}
+
+
+def test_colours_repeat_as_the_schedulers_own() -> None:
+    names = [*"abcdef", "greedy", "myopic", "myopic, again"]  # eight colours and one more
+    colours, lines = style.colours_of(names), style.lines_of(names)
+
+    assert colours["myopic, again"] == colours["myopic"]
+    assert lines["myopic, again"] != lines["myopic"]

@@ -14,7 +14,7 @@ from ehfl.energy.harvest import FloatArray
 from ehfl.experiment.comparison import Arm, Comparison
 from ehfl.report import style
 
-_ROWS, _COLUMNS = 500, 1500  # cells that a panel can show; more clients or rounds are averaged
+_ROWS, _COLUMNS = 200, 1000  # cells that a panel can show; more clients or rounds are averaged
 _FEW = 8  # levels up to which each has a colour of its own
 _TICKS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
 
@@ -36,8 +36,7 @@ def batteries_figure(comparison: Comparison) -> Figure | None:
     colours = style.colours_of([arm.name for arm in comparison.arms])
     images = {arm.name: levels(arm) for arm in arms}
     top = max(float(image.max()) for image in images.values())
-    averaged = any(_is_averaged(arm) for arm in arms)
-    norm, colour_map = scale(top, each=not averaged)
+    norm, colour_map = scale(top, each=all(cell(arm) == (1, 1) for arm in arms))
     figure = style.new_figure(7.2, 0.7 + 1.2 * len(arms))
     panels = figure.subplots(len(arms), 1, sharex=True, squeeze=False)[:, 0]
     for axes, arm in zip(panels, arms, strict=True):
@@ -80,9 +79,10 @@ def scale(top: float, *, each: bool) -> tuple[Normalize, Colormap]:
     return Normalize(0, highest), colour_map
 
 
-def _is_averaged(arm: Arm) -> bool:
+def cell(arm: Arm) -> tuple[int, int]:
+    """Return over how many clients and rounds each of the image's cells is a mean."""
     played = arm.trials[0].participation
-    return played.n_clients > _ROWS or played.rounds + 1 > _COLUMNS
+    return -(-played.n_clients // _ROWS), -(-(played.rounds + 1) // _COLUMNS)
 
 
 def _draw_levels(axes: Axes, arm: Arm, image: FloatArray, norm: Normalize, colour_map: Colormap) -> None:

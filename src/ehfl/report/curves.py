@@ -42,7 +42,10 @@ def energy_figure(comparison: Comparison) -> Figure:
     """Draw the metric on the test set against the energy that training has taken."""
     figure = style.new_figure(7.2, 3.2)
     axes = figure.subplots()
-    _draw_metric(axes, comparison, [on_energy(arm) for arm in comparison.arms])
+    curves = [on_energy(arm) for arm in comparison.arms]
+    _draw_metric(axes, comparison, curves)
+    for handle, (grid, values) in zip(handles(comparison), curves, strict=True):  # arms end at different energies
+        axes.plot(grid[-1], values[:, -1].mean(), color=handle.get_color(), marker="o", markersize=4, clip_on=False)
     axes.set_xlabel("energy spent on training [units]", fontsize=10)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x == round(x) else f"{x:g}"))
     style.legend(figure, handles(comparison))
@@ -104,7 +107,9 @@ def _draw_metric(axes: Axes, comparison: Comparison, curves: Sequence[Curve]) ->
         bottom, top = axes.get_ylim()
         axes.set_ylim(max(bottom, 0.0), min(top, 1.01))
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None, symbol=" %"))
-    _draw_goal(axes, comparison)
+    starts, ends = (np.array([values[:, at].mean() for _, values in curves]) for at in (0, -1))
+    crowded = np.abs(starts - comparison.goal).min() < np.abs(ends - comparison.goal).min()
+    _draw_goal(axes, comparison, side=0.99 if crowded else 0.01)
 
 
 def _draw_curves(axes: Axes, comparison: Comparison, curves: Sequence[Curve]) -> None:
@@ -113,8 +118,8 @@ def _draw_curves(axes: Axes, comparison: Comparison, curves: Sequence[Curve]) ->
     means = []
     for name, (xs, values) in zip(names, curves, strict=True):
         mean, low, high = band(values)
-        axes.plot(xs, mean, color=colours[name], linestyle=lines[name], linewidth=1.6)
-        axes.plot(xs[-1:], mean[-1:], color=colours[name], marker="o", markersize=4, clip_on=False)
+        marker = "o" if xs.size == 1 else ""
+        axes.plot(xs, mean, color=colours[name], linestyle=lines[name], linewidth=1.6, marker=marker, markersize=4)
         if low is not None and high is not None:
             _draw_band(axes, xs, low, high, colours[name])
         means.append(mean)
@@ -141,8 +146,8 @@ def _fit(axes: Axes, means: FloatArray) -> None:
     axes.set_ylim(max(bottom, low - _STRETCH * room), min(top, high + _STRETCH * room))
 
 
-def _draw_goal(axes: Axes, comparison: Comparison) -> None:
-    """Draw the goal as a thin dashed line, or say that it lies beyond the axis."""
+def _draw_goal(axes: Axes, comparison: Comparison, side: float) -> None:
+    """Draw the goal as a thin dashed line, named on the side where curves are farther, or say that it lies outside."""
     bottom, top = axes.get_ylim()
     text = f"goal {numbers.value(comparison.metric, comparison.goal)}"
     spread = top - bottom
@@ -150,7 +155,7 @@ def _draw_goal(axes: Axes, comparison: Comparison) -> None:
     if within:
         axes.axhline(comparison.goal, color="black", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1.5)
         axes.set_ylim(min(bottom, comparison.goal - 0.03 * spread), max(top, comparison.goal + 0.08 * spread))
-        _note(axes, text, 0.01, comparison.goal)
+        _note(axes, text, side, comparison.goal)
     else:  # in the corner that curves leave free
         _note(axes, f"{text}: beyond the axis", 0.99, axes.get_ylim()[comparison.metric.lower_is_better])
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ehfl.experiment.comparison import Comparison
 from ehfl.report import numbers, style
-from ehfl.report.batteries import batteries_figure, on_batteries
+from ehfl.report.batteries import batteries_figure, cell, on_batteries
 from ehfl.report.curves import energy_figure, rounds_figure
 from ehfl.report.drawing import Drawing
 from ehfl.report.participation import participation_figure
@@ -74,9 +74,12 @@ def _say_batteries(comparison: Comparison) -> str:
     reasons = [f"{_listed(mains)} spent nothing from batteries"] if mains else []
     reasons += [f"the levels of {_listed(other)} were not recorded"] if other else []
     left_out = f" Not shown: {'; '.join(reasons)}." if reasons else ""
+    clients, rounds = cell(drawn[0])
+    sizes = [f"{n:,} {of}" for n, of in ((clients, "clients"), (rounds, "rounds")) if n > 1]
+    means = f" Each cell is a mean over {_listed(sizes)}." if sizes else ""
     return (
         "The level of every client's battery at the start of every round and after the last, "
-        f"with {_first_seed(comparison)}: dark is empty.{left_out}"
+        f"with {_first_seed(comparison)}: dark is empty.{means}{left_out}"
     )
 
 

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from ehfl.energy.harvest import IntArray
-from ehfl.report import style
+from ehfl.report import numbers, style
 from ehfl.scheduling import Participation
 
 _WINDOW = 25  # rounds of the moving mean
@@ -44,6 +44,7 @@ def participation_figure(played: Mapping[str, IntArray], *, target: int | None =
                 axes.axhline(target, color="black", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
     grid[0, 0].set_ylim(-0.03 * top - 0.5, top * 1.05 + 0.5)
     grid[0, 0].yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    grid[0, 0].yaxis.set_major_formatter("{x:,.0f}")
     grid[-1, 0].set_xlabel("round" + (f" (line: mean of {_WINDOW})" if _has_line(played) else ""))
     grid[-1, 1].set_xlabel("share of rounds")
     grid[-1, 1].set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
@@ -66,7 +67,7 @@ def _draw_time(axes: Axes, counts: NDArray[np.integer], colour: str, name: str) 
     if counts.size >= 2 * _WINDOW:
         mean = np.convolve(counts, np.full(_WINDOW, 1 / _WINDOW), mode="valid")
         axes.plot(np.arange(mean.size) + _WINDOW // 2, mean, color=colour, linewidth=1.4)
-    label = f"{name}   mean {counts.mean():.4g}, std {counts.std():.2g}"
+    label = f"{name}   mean {numbers.amount(counts.mean())}, std {numbers.amount(counts.std())}"
     axes.set_title(label, fontsize=10, loc="left", color=style.ink(colour))
     axes.margins(x=0.01)
 

@@ -48,8 +48,11 @@ def colours_of(names: Sequence[str]) -> dict[str, str]:
         if known and known not in chosen.values():
             chosen[name] = known
     free = [colour for colour in (*_OTHERS, *_COLOURS.values()) if colour not in chosen.values()]
-    spare = itertools.cycle([*free, *chosen.values()])
-    return {name: chosen.get(name) or next(spare) for name in names}
+    spare, others = iter(free), itertools.cycle((*_OTHERS, *_COLOURS.values()))
+    for name in names:
+        if name not in chosen:  # when none is left, colours repeat: the scheduler's own if there is one
+            chosen[name] = next(spare, None) or _COLOURS.get(_scheduler_in(name)) or next(others)
+    return {name: chosen[name] for name in names}
 
 
 def lines_of(names: Sequence[str]) -> dict[str, Line]:
