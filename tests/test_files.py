@@ -28,7 +28,9 @@ except InUse as error:
 
 
 def holder(folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", HOLDER, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # fmt: skip
+    return subprocess.Popen(
+        [sys.executable, "-c", HOLDER, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
 
 
 def first_word(process: subprocess.Popen[str]) -> str:

@@ -1,4 +1,4 @@
-"""From folders back to figures: a small experiment that really ran, and what is said when its files are not in order."""
+"""From folders back to figures: a small experiment that really ran, and what is said of files out of order."""
 
 from __future__ import annotations
 
@@ -240,22 +240,48 @@ def change_participants(run: Path) -> None:
 
 
 DAMAGE: dict[str, tuple[str, Callable[[Path], object], str]] = {
-    "participation cut": ("participation.npz", lambda run: cut(run / "participation.npz", 100), "is not a participation file"),
-    "participation empty": ("participation.npz", lambda run: cut(run / "participation.npz", 0), "is not a participation file"),
-    "participation of another run": (
-        "participation.npz", lambda run: shutil.copy(run.with_name("myopic-s4") / "participation.npz", run), "does not fit"
+    "participation cut": (
+        "participation.npz",
+        lambda run: cut(run / "participation.npz", 100),
+        "is not a participation file",
     ),
-    "a line torn": ("rounds.jsonl", lambda run: cut(run / "rounds.jsonl", (run / "rounds.jsonl").stat().st_size - 9), "has 5 rounds, its spec 6"),
+    "participation empty": (
+        "participation.npz",
+        lambda run: cut(run / "participation.npz", 0),
+        "is not a participation file",
+    ),
+    "participation of another run": (
+        "participation.npz",
+        lambda run: shutil.copy(run.with_name("myopic-s4") / "participation.npz", run),
+        "does not fit",
+    ),
+    "a line torn": (
+        "rounds.jsonl",
+        lambda run: cut(run / "rounds.jsonl", (run / "rounds.jsonl").stat().st_size - 9),
+        "has 5 rounds, its spec 6",
+    ),
     "a line lost": ("rounds.jsonl", drop_last_round, "has 5 rounds, its spec 6: run it again"),
     "rounds lost": ("rounds.jsonl", lambda run: (run / "rounds.jsonl").unlink(), "has 0 rounds, its spec 6"),
-    "no JSON lines": ("rounds.jsonl", lambda run: (run / "rounds.jsonl").write_bytes(b"\xff\n" * 6), "is damaged at byte 0"),
-    "lines of another kind": ("rounds.jsonl", lambda run: (run / "rounds.jsonl").write_bytes(b'{"loss": 3}\n' * 6), "is damaged at byte 0"),
+    "no JSON lines": (
+        "rounds.jsonl",
+        lambda run: (run / "rounds.jsonl").write_bytes(b"\xff\n" * 6),
+        "is damaged at byte 0",
+    ),
+    "lines of another kind": (
+        "rounds.jsonl",
+        lambda run: (run / "rounds.jsonl").write_bytes(b'{"loss": 3}\n' * 6),
+        "is damaged at byte 0",
+    ),
     "other participants": ("rounds.jsonl", change_participants, "does not fit"),
     "meta, no JSON": ("meta.json", lambda run: cut(run / "meta.json", 20), "is damaged"),
-    "meta, a list": ("meta.json", lambda run: (run / "meta.json").write_text("[1]"), "is damaged: it holds no facts by name"),
+    "meta, a list": (
+        "meta.json",
+        lambda run: (run / "meta.json").write_text("[1]"),
+        "is damaged: it holds no facts by name",
+    ),
     "meta, not text": ("meta.json", lambda run: (run / "meta.json").write_bytes(b"\xff\xfe"), "is damaged"),
     "spec, no TOML": ("spec.toml", lambda run: cut(run / "spec.toml", 8), "is not TOML"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("name", "harm", "reason"), DAMAGE.values(), ids=DAMAGE)
@@ -271,7 +297,9 @@ def test_a_damaged_file_is_named(folder: Path, name: str, harm: Callable[[Path],
 def test_a_run_of_another_spec_in_the_folder_is_refused(folder: Path) -> None:
     rename(folder, learning=FACTS["learning"] | {"local_steps": 1})
 
-    assert "belongs to another spec (learning.local_steps is 2 there and 1 here)" in told(lambda: read_results([folder]))
+    assert "belongs to another spec (learning.local_steps is 2 there and 1 here)" in told(
+        lambda: read_results([folder])
+    )
 
 
 def test_different_metrics_are_refused(folder: Path, other: Path) -> None:

@@ -269,7 +269,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"learning": {"step_size": {"rule": "constant", "value": "a"}}},
         "learning.step_size must have numbers as options (value is 'a'), got {'rule': 'constant', 'value': 'a'}",
     ),
-    "options without a rule": ({"learning": {"step_size": {"value": 1}}}, f"learning.step_size {STEP}, got {{'value': 1}}"),
+    "options without a rule": (
+        {"learning": {"step_size": {"value": 1}}},
+        f"learning.step_size {STEP}, got {{'value': 1}}",
+    ),
     "step of 0": (
         {"learning": {"step_size": 0}},
         "learning.step_size must have value a finite number > 0 (not 0), got 0",
@@ -299,7 +302,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "name must be letters, digits, dots, dashes and underscores, a letter or digit first, got '../up'",
     ),
     "key of two lines": ({"a\nb": 3}, f"a b is not a key {TOP}"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("facts", "told"), BAD.values(), ids=BAD)
@@ -419,29 +422,43 @@ def test_an_override_inside_what_is_no_section_is_refused(tmp_path: Path) -> Non
 
 rates = st.floats(0, 1)
 steps = st.one_of(
-    st.floats(1e-6, 10), st.sampled_from(sorted(STEP_SIZES)),
-    st.fixed_dictionaries({"rule": st.just("nominal")}, optional={"initial": st.floats(1e-3, 1), "every": st.integers(1, 9)}),
-)  # fmt: skip
+    st.floats(1e-6, 10),
+    st.sampled_from(sorted(STEP_SIZES)),
+    st.fixed_dictionaries(
+        {"rule": st.just("nominal")}, optional={"initial": st.floats(1e-3, 1), "every": st.integers(1, 9)}
+    ),
+)
 labels = st.text(min_size=1, max_size=8).map(lambda text: f"{text}x")
 
 
 @st.composite
 def told_facts(draw: st.DrawFn) -> dict[str, Any]:
     clients = draw(st.integers(1, 6))
-    rate = draw(st.one_of(rates, st.lists(rates, min_size=clients, max_size=clients),
-                          st.fixed_dictionaries({"low": rates, "high": rates})))  # fmt: skip
+    rate = draw(
+        st.one_of(
+            rates,
+            st.lists(rates, min_size=clients, max_size=clients),
+            st.fixed_dictionaries({"low": rates, "high": rates}),
+        )
+    )
     names = draw(st.lists(st.sampled_from(["myopic", "greedy", "round-robin:1"]), min_size=1, unique=True))
-    arms = [{"policy": name} | ({"label": f"{i} {draw(labels)}", "step_size": draw(steps)} if draw(st.booleans()) else {})
-            for i, name in enumerate(names)]  # fmt: skip
+    arms = [
+        {"policy": name} | ({"label": f"{i} {draw(labels)}", "step_size": draw(steps)} if draw(st.booleans()) else {})
+        for i, name in enumerate(names)
+    ]
     return {
         "seeds": draw(st.one_of(st.integers(1, 4), st.lists(st.integers(0, 2**64 - 1), min_size=1, unique=True))),
         "schedulers": arms,
         "target": draw(st.one_of(st.just("auto"), st.integers(1, clients))),
         "fleet": {"clients": clients, "rate": rate, "capacity": draw(st.sampled_from([1, 7, math.inf]))},
-        "learning": {"step_size": draw(steps), "clip": draw(st.none() | st.floats(0.1, 9)), "data": draw(st.none() | labels)},
+        "learning": {
+            "step_size": draw(steps),
+            "clip": draw(st.none() | st.floats(0.1, 9)),
+            "data": draw(st.none() | labels),
+        },
         "evaluation": {"goal": draw(st.just("auto") | st.floats(-9, 9) | st.integers(0, 9))},
         "theory": draw(st.none() | st.just({"smoothness": 2.0, "variance": 0, "gap": 1e-3})),
-    }  # fmt: skip
+    }
 
 
 @settings(max_examples=100)
@@ -463,7 +480,12 @@ def test_a_written_spec_spells_everything_out() -> None:
     assert facts["learning"]["step_size"] == {"rule": "constant", "value": 0.1}
     assert facts["fleet"] == {"clients": 10, "rate": 0.5, "capacity": math.inf, "initial": 0, "cost": 1}
     unset = {"learning": {"data", "clip"}, "": {"theory"}}  # TOML has no None
-    for section, model in (("", Spec), ("fleet", FleetSpec), ("learning", LearningSpec), ("evaluation", EvaluationSpec)):
+    for section, model in (
+        ("", Spec),
+        ("fleet", FleetSpec),
+        ("learning", LearningSpec),
+        ("evaluation", EvaluationSpec),
+    ):
         there = facts[section] if section else facts
         assert set(there) == set(model.model_fields) - unset.get(section, set())
 
@@ -471,27 +493,55 @@ def test_a_written_spec_spells_everything_out() -> None:
 # what makes two runs the same
 
 ANOTHER: dict[type[BaseModel], dict[str, Any]] = {
-    Spec: {"name": "other", "rounds": 3, "target": 4, "seeds": (7,), "schedulers": (ArmSpec(policy="greedy", label="greedy"),),
-           "fleet": FleetSpec(cost=2), "learning": LearningSpec(local_steps=1), "evaluation": EvaluationSpec(every=1),
-           "theory": TheorySpec(smoothness=1.0, variance=1.0, gap=1.0)},
+    Spec: {
+        "name": "other",
+        "rounds": 3,
+        "target": 4,
+        "seeds": (7,),
+        "schedulers": (ArmSpec(policy="greedy", label="greedy"),),
+        "fleet": FleetSpec(cost=2),
+        "learning": LearningSpec(local_steps=1),
+        "evaluation": EvaluationSpec(every=1),
+        "theory": TheorySpec(smoothness=1.0, variance=1.0, gap=1.0),
+    },
     FleetSpec: {"clients": 9, "rate": 0.4, "capacity": 3.0, "initial": 1, "cost": 2},
-    LearningSpec: {"task": "quadratic", "data": "elsewhere", "local_steps": 1, "batch_size": 7,
-                   "step_size": {"rule": "theorem", "eta": 1.0}, "partition": "shards:2", "order": "by-label",
-                   "weighted": True, "clip": 1.0, "weight_decay": 0.1, "device": "cpu"},
+    LearningSpec: {
+        "task": "quadratic",
+        "data": "elsewhere",
+        "local_steps": 1,
+        "batch_size": 7,
+        "step_size": {"rule": "theorem", "eta": 1.0},
+        "partition": "shards:2",
+        "order": "by-label",
+        "weighted": True,
+        "clip": 1.0,
+        "weight_decay": 0.1,
+        "device": "cpu",
+    },
     EvaluationSpec: {"every": 1, "goal": 0.5},
     ArmSpec: {"policy": "greedy", "label": "another", "step_size": {"rule": "constant", "value": 0.1}},
     TheorySpec: {"smoothness": 2.0, "variance": 2.0, "gap": 2.0},
-}  # fmt: skip
-NO_MATTER = {(Spec, "name"), (Spec, "theory"), (LearningSpec, "data"), (EvaluationSpec, "goal"), (ArmSpec, "label"),
-             *((TheorySpec, name) for name in TheorySpec.model_fields)}  # fmt: skip
+}
+NO_MATTER = {
+    (Spec, "name"),
+    (Spec, "theory"),
+    (LearningSpec, "data"),
+    (EvaluationSpec, "goal"),
+    (ArmSpec, "label"),
+    *((TheorySpec, name) for name in TheorySpec.model_fields),
+}
 PLACES: dict[type[BaseModel], str] = {
-    FleetSpec: "fleet", LearningSpec: "learning", EvaluationSpec: "evaluation", TheorySpec: "theory", ArmSpec: "schedulers"
-}  # fmt: skip
+    FleetSpec: "fleet",
+    LearningSpec: "learning",
+    EvaluationSpec: "evaluation",
+    TheorySpec: "theory",
+    ArmSpec: "schedulers",
+}
 
 
 def changed(spec: Spec, section: type[BaseModel], field: str) -> Spec:
     """Return the spec with this field's other value, which must differ from the one it has."""
-    old = spec if section is Spec else getattr(spec, PLACES[section])
+    old: Any = spec if section is Spec else getattr(spec, PLACES[section])
     old = old[0] if section is ArmSpec else old
     value = ANOTHER[section][field]  # a KeyError here: a new field; say above what another value of it is
     assert getattr(old, field) != value
@@ -531,8 +581,13 @@ def test_runs_are_every_arm_under_every_seed_seed_by_seed() -> None:
     runs = spec.runs()
 
     assert [(run.seed, run.arm.label) for run in runs] == [
-        (5, "greedy"), (5, "myopic"), (5, "round-robin:1"), (2, "greedy"), (2, "myopic"), (2, "round-robin:1"),
-    ]  # fmt: skip
+        (5, "greedy"),
+        (5, "myopic"),
+        (5, "round-robin:1"),
+        (2, "greedy"),
+        (2, "myopic"),
+        (2, "round-robin:1"),
+    ]
     assert all(len(run.schedulers) == len(run.seeds) == 1 for run in runs)
     assert all(run.model_copy(update={"seeds": spec.seeds, "schedulers": spec.schedulers}) == spec for run in runs)
 

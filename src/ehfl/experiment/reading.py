@@ -49,7 +49,9 @@ def make_spec(facts: dict[str, Any], source: str = "") -> Spec:
     try:
         return Spec.model_validate(facts)
     except ValidationError as error:
-        wrong = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # a typo, not what it leaves out
+        wrong = sorted(
+            error.errors(), key=lambda one: one["type"] != "extra_forbidden"
+        )  # a typo, not what it leaves out
         raise SpecError(f"{source}{_told(wrong[0])}") from None
 
 

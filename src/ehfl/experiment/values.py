@@ -46,11 +46,11 @@ def read_step_size(value: Any) -> dict[str, Any]:
     if rule not in STEP_SIZES:
         raise ValueError(f"must be a number or one of {', '.join(STEP_SIZES)}{closest(rule, STEP_SIZES)}")
     known = {name: p.default for name, p in inspect.signature(STEP_SIZES[rule]).parameters.items() if name != "counts"}
-    for name in options:
+    for name, option in options.items():
         if name not in known:
             raise ValueError(f"must have options of the rule {rule} ({', '.join(known)}){closest(name, known)}")
-        if not _is_number(options[name]):
-            raise ValueError(f"must have numbers as options ({name} is {options[name]!r})")
+        if not _is_number(option):
+            raise ValueError(f"must have numbers as options ({name} is {option!r})")
     resolved = known | options
     _checked(make_step_size(rule, **resolved), [1])
     return {"rule": rule, **resolved}
