@@ -35,3 +35,31 @@ def test_digits_has_estimates_of_a_plausible_size() -> None:
 
     assert found.gap == pytest.approx(math.log(10), rel=0.05)  # ten classes, no knowledge
     assert 0.1 < found.smoothness < 100 and 0 < found.variance < 1
+
+
+def test_some_examples_stand_for_all() -> None:
+    found = estimate_constants(load_task("quadratic"), batch_size=40, batches=200, examples=500)
+
+    assert 0.9 < found.smoothness <= 1.001  # the noise has no curvature
+    # f(x_0) = 5.5 plus the mean of <z, x_0> over the 500, with x_0 = 1 in 20 dimensions and |z|^2 of mean 1: the sum of
+    # z's coordinates has variance 1, and 500 of 1,000 without replacement leave sqrt(500 / 999 / 500)
+    assert found.gap == pytest.approx(5.5, abs=5 * math.sqrt(1 / 999))
+    assert found.gap != pytest.approx(5.5, rel=1e-6)  # they are not all
+    # about the mean of the 500 (within five relative standard errors of the variance, theirs and the batches')
+    tolerance = 5 * (math.sqrt(2 / 20 / 200) + math.sqrt(2 / 20 / 500))
+    assert found.variance == pytest.approx(460 / 499 / 40, rel=tolerance)
+
+
+def test_as_many_examples_as_there_are_is_all_of_them() -> None:
+    task = load_task("quadratic")
+    every, more = (estimate_constants(task, iterations=3, examples=n) for n in (1000, 5000))
+
+    assert every == more == estimate_constants(task, iterations=3)
+
+
+def test_batches_are_no_larger_than_the_examples() -> None:
+    found = estimate_constants(load_task("quadratic"), batch_size=50, batches=4, iterations=1, examples=20)
+
+    assert found.variance == pytest.approx(0, abs=1e-10)  # each batch is all 20 of them
+    with pytest.raises(ValueError, match="examples must be a whole number >= 1, got 0"):
+        estimate_constants(load_task("quadratic"), examples=0)

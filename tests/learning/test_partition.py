@@ -5,12 +5,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ehfl.learning import DirichletPartitioner, IidPartitioner, Partitioner, ShardPartitioner
+from ehfl.learning import (
+    DirichletPartitioner,
+    IidPartitioner,
+    InLabelOrder,
+    Partitioner,
+    ShardPartitioner,
+    make_partitioner,
+)
 
 PARTITIONERS: list[Partitioner] = [
     IidPartitioner(),
     DirichletPartitioner(0.5, min_partition_size=1),
     ShardPartitioner(),
+    InLabelOrder(DirichletPartitioner(0.5, min_partition_size=1)),
 ]
 LABELS = np.arange(1000) % 10
 
@@ -96,3 +104,41 @@ def test_dirichlet_says_when_enough_is_out_of_reach() -> None:
 def test_alpha_out_of_range_is_refused(alpha: float) -> None:
     with pytest.raises(ValueError, match="alpha must be a finite number > 0"):
         DirichletPartitioner(alpha)
+
+
+@settings(max_examples=30)
+@given(labels=st.lists(st.integers(0, 4), min_size=40, max_size=90), clients=st.integers(1, 5), seed=st.integers(0, 99))
+def test_in_label_order_the_same_shares_go_by_their_mean_label(labels: list[int], clients: int, seed: int) -> None:
+    dealer, told = DirichletPartitioner(0.3, min_partition_size=1), np.array(labels)
+    shares, ordered = (p.partition(told, clients, seed) for p in (dealer, InLabelOrder(dealer)))
+    means = [float(told[share].mean()) for share in ordered]
+
+    assert means == sorted(means)
+    assert sorted(share.tolist() for share in ordered) == sorted(share.tolist() for share in shares)
+
+
+def test_label_order_by_hand() -> None:
+    class Dealer:
+        def partition(self, labels: np.ndarray, n_clients: int, seed: int) -> list[np.ndarray]:
+            return [np.array([0, 4]), np.array([1]), np.array([2, 3])]  # mean labels 4.5, 0 and 2
+
+    parts = InLabelOrder(Dealer()).partition(np.array([9, 0, 1, 3, 0]), 3, seed=0)
+
+    assert [part.tolist() for part in parts] == [[1], [2, 3], [0, 4]]
+
+
+def test_partitioners_by_name() -> None:
+    assert make_partitioner("iid") == IidPartitioner()
+    assert make_partitioner("dirichlet:0.3") == DirichletPartitioner(alpha=0.3)
+    assert make_partitioner("shards:3") == ShardPartitioner(num_shards_per_partition=3)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "idd", "iid:2", "dirichlet", "dirichlet:", "dirichlet:x", "dirichlet:0", "dirichlet:inf", "shards",
+             "shards:0", "shards:1.5", "shards:-1"],
+)  # fmt: skip
+def test_a_partitioner_of_another_name_is_refused(text: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        make_partitioner(text)
+
+    assert str(caught.value) == f"partition must be iid, dirichlet:ALPHA (> 0) or shards:N (>= 1), got {text}"

@@ -21,6 +21,8 @@ from ehfl.theory import (
     bound,
     largest_eta,
     largest_step,
+    leading_order,
+    leading_terms,
     promise,
     slowdown,
     theorem1,
@@ -289,3 +291,82 @@ def test_slowdown_needs_steady_mains() -> None:
 
     with pytest.raises(ValueError, match="mains must be the same in every round"):
         slowdown(kept, [1, 9], 1, UNIT)
+
+
+# to leading order
+
+
+def test_leading_order_by_hand() -> None:
+    assert leading_order([2, 0, 1], [0.4, 0.9, 0.2]) == pytest.approx(math.sqrt(0.08 + 0.04) / 0.6)
+    assert leading_order([0, 0], [0.1, 0.1]) == math.inf
+
+
+@pytest.mark.parametrize("rule", ["constant", "sqrt", "linear"])
+def test_leading_order_is_what_the_best_bounds_of_many_rounds_differ_by(rule: str) -> None:
+    even, uneven = np.full(500_000, 5), np.tile([0, 9, 1, 8], 125_000)
+    etas = [best_along(rule, n_t, 1, UNIT) for n_t in (even, uneven)]
+
+    # the best bound exceeds its leading order by a share of L sum eta^2 / (2 sum eta) at either end
+    tolerance = sum(float((eta**2).sum() / eta.sum()) for eta in etas)
+    assert tolerance < 0.02
+    ratio = realised(uneven, etas[1]) / realised(even, etas[0])
+    assert leading_order(uneven, etas[1]) / leading_order(even, etas[0]) == pytest.approx(ratio, rel=tolerance)
+
+
+rounds_of = st.lists(st.tuples(st.integers(0, 20), st.floats(1e-3, 1.0)), min_size=1, max_size=12)
+
+
+@given(rounds=rounds_of, scale=st.floats(1e-3, 1e3))
+def test_leading_order_does_not_know_the_scale_of_the_steps(rounds: list[tuple[int, float]], scale: float) -> None:
+    n_t, eta_t = (np.array(column) for column in zip(*rounds, strict=True))
+
+    assert leading_order(n_t, scale * eta_t) == pytest.approx(leading_order(n_t, eta_t))
+    assert leading_order(4 * n_t, eta_t) == pytest.approx(leading_order(n_t, eta_t) / 2)
+    assert leading_order(np.tile(n_t, 9), np.tile(eta_t, 9)) == pytest.approx(leading_order(n_t, eta_t) / 3)
+
+
+@given(rounds=rounds_of)
+def test_no_steps_do_better_to_leading_order_than_those_that_go_as_the_participants(
+    rounds: list[tuple[int, float]],
+) -> None:
+    n_t, eta_t = (np.array(column) for column in zip(*rounds, strict=True))
+    linear = leading_order(n_t, n_t.astype(float))
+
+    assert leading_order(n_t, eta_t) >= linear * (1 - 1e-12)
+    assert linear == pytest.approx(1 / math.sqrt(n_t.sum()) if n_t.any() else math.inf)
+
+
+@given(rounds=rounds_of, share=st.floats(1e-6, 1.0))
+def test_leading_terms_are_the_realised_bound_but_for_the_weights_second_order(
+    rounds: list[tuple[int, float]], share: float
+) -> None:
+    n_t, eta_t = (np.array(column) for column in zip(*rounds, strict=True))
+    constants = Constants(smoothness=2.0, variance=3.0, gap=0.7)
+    eta_t = share * eta_t / 2  # within 1/L
+    terms = leading_terms(n_t, eta_t, 1, constants)
+
+    assert terms.shape == n_t.shape
+    for t in range(n_t.size):
+        there = np.where(n_t[: t + 1] > 0, eta_t[: t + 1], 0.0)
+        if not there.any():
+            assert terms[t] == realised(n_t[: t + 1], eta_t[: t + 1], 1, constants) == math.inf
+            continue
+        second_order = float((there**2).sum() / there.sum())  # L / 2 sum eta^2 / sum eta, with L = 2
+        expected = realised(n_t[: t + 1], eta_t[: t + 1], 1, constants) * (1 - second_order)
+        assert terms[t] == pytest.approx(expected, rel=1e-9)
+
+
+def test_leading_terms_are_half_the_realised_bound_for_several_local_steps() -> None:
+    n_t, eta_t = np.tile([4, 0, 2], 100), np.full(300, 1e-5)
+    (*_, last) = leading_terms(n_t, eta_t, 5, UNIT)
+
+    # what is left is of the order of K^2 L eta times the terms
+    assert realised(n_t, eta_t, 5) == pytest.approx(2 * last, rel=10 * 25e-5)
+
+
+def test_leading_terms_want_one_step_size_a_round_and_whole_local_steps() -> None:
+    for wrong in (lambda: leading_terms([1, 2], [0.1], 1, UNIT), lambda: leading_order([1, 2], [0.1])):
+        with pytest.raises(ValueError, match=r"etas must be one step size a round, shape \(2,\), got shape \(1,\)"):
+            wrong()
+    with pytest.raises(ValueError, match="local_steps must be a whole number >= 1, got 0"):
+        leading_terms([1], [0.1], 0, UNIT)

@@ -61,6 +61,7 @@ def check_buildable(spec: Spec) -> None:
     """Refuse what each value alone does not show: rates that do not fit the clients, schedulers that do not exist."""
     clients = spec.fleet.clients
     _named("fleet", partial(fleet_of, spec))
+    _named("theory", partial(constants_of, spec))
     if spec.fleet.capacity < spec.fleet.cost:
         given = f"{spec.fleet.capacity:g} with a cost of {spec.fleet.cost}"
         raise ValueError(f"fleet.capacity must be at least fleet.cost, or nobody could ever pay, got {given}")
@@ -68,7 +69,7 @@ def check_buildable(spec: Spec) -> None:
         raise ValueError(f"target must be auto or in [1, {clients}] (the clients), got {spec.target}")
     for arm in spec.schedulers:
         width = arm.policy.partition(":")[2]
-        if width.isdigit() and not 1 <= int(width) <= clients:
+        if width.isdecimal() and not 1 <= int(width) <= clients:
             raise ValueError(f"schedulers must have widths in [1, {clients}] (the clients), got {arm.policy}")
         _named("", partial(policy_of, spec, arm))
 

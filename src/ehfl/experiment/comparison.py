@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -183,6 +184,9 @@ def _crossing(rounds: IntArray, curve: FloatArray, level: float) -> float:
 
 def _arm(label: str, trials: Sequence[Trial]) -> Arm:
     mine = sorted((trial for trial in trials if trial.arm == label), key=lambda trial: trial.seed)
+    for one, next_one in pairwise(mine):
+        if one.seed == next_one.seed:
+            raise UserError(f"{label} has seed {one.seed} twice: a run counts once")
     points = [[record.round for record in trial.evaluations] for trial in mine]
     if any(other != points[0] for other in points):
         raise UserError(f"runs of {label} were evaluated after different rounds and cannot be put together")
@@ -207,6 +211,8 @@ def _forecast(arms: Sequence[Arm], best: Arm, local_steps: int, constants: Const
         for arm in arms
     }
     level = max(float(curve.min()) for mine in curves.values() for curve in mine)
+    if not np.isfinite(level):  # a run in which nobody ever took part
+        return {}
     rounds = {
         name: float(np.mean([_crossing(np.arange(1, curve.size + 1), -curve, -level) for curve in mine]))
         for name, mine in curves.items()

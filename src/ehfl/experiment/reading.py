@@ -20,7 +20,10 @@ _SECTIONS: dict[str, type[BaseModel]] = {
 
 
 class SpecError(UserError):
-    """A spec that cannot be run as it is."""
+    """A spec that cannot be run as it is, told in one line whatever keys and values hold."""
+
+    def __init__(self, told: str) -> None:
+        super().__init__(" ".join(told.splitlines()))
 
 
 def read_spec(path: Path | None = None, overrides: Sequence[str] = ()) -> Spec:
@@ -46,7 +49,10 @@ def make_spec(facts: dict[str, Any], source: str = "") -> Spec:
     try:
         return Spec.model_validate(facts)
     except ValidationError as error:
-        raise SpecError(f"{source}{_told(error.errors()[0])}") from None
+        wrong = sorted(
+            error.errors(), key=lambda one: one["type"] != "extra_forbidden"
+        )  # a typo, not what it leaves out
+        raise SpecError(f"{source}{_told(wrong[0])}") from None
 
 
 def write_spec(spec: Spec) -> str:
@@ -88,6 +94,8 @@ def _told(error: Any) -> str:
         return _unknown(key, str(place[0]) if len(place) > 1 else "")
     if error["type"] == "missing":
         return f"{key} must be given"
+    if error["type"] == "model_type":
+        return f"{key} must be a table of keys, got {_shown(error['input'])}"
     allowed = error["msg"].removeprefix("Value error, ").replace("Input should", "must")
     if not key:  # a rule about several values names them itself
         return str(allowed)

@@ -67,7 +67,10 @@ class RunFolder:
         """Return the facts about the run, none before it started."""
         path = self.path / "meta.json"
         try:
-            return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+            facts = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+            if not isinstance(facts, dict):
+                raise ValueError("it holds no facts by name")
+            return facts
         except ValueError as error:
             raise UserError(f"{path} is damaged: {error}") from error
 

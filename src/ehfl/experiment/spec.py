@@ -16,13 +16,15 @@ from ehfl.experiment.values import (
     folder_name,
     listed_seeds,
     named_arm,
+    own_step_size,
     read_rate,
     read_step_size,
     some_arms,
     whole_or_infinite,
 )
 
-Positive = Annotated[float, Field(gt=0)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Whole = Annotated[int, Field(ge=1)]
 Step = Annotated[dict[str, Any], PlainValidator(read_step_size)]
 
@@ -55,7 +57,7 @@ class LearningSpec(Section):
     order: Annotated[str, BeforeValidator(check_order)] = "random"  # by-label: low labels to the first clients
     weighted: bool = False  # the mean of models weighted by the clients' data
     clip: Positive | None = None
-    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    weight_decay: NotNegative = 0.0
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
 
 
@@ -64,7 +66,7 @@ class ArmSpec(Section):
 
     policy: str  # "myopic", "round-robin:1" or "package.module:Class"
     label: str
-    step_size: Annotated[dict[str, Any] | None, PlainValidator(lambda value: value and read_step_size(value))] = None
+    step_size: Annotated[dict[str, Any] | None, PlainValidator(own_step_size)] = None
 
     @property
     def slug(self) -> str:
@@ -85,7 +87,7 @@ class TheorySpec(Section):
     """The problem's constants (`ehfl bound --task TASK` estimates them), for theory's forecast."""
 
     smoothness: Positive
-    variance: Annotated[float, Field(ge=0)]
+    variance: NotNegative
     gap: Positive
 
 

@@ -46,12 +46,19 @@ def read_step_size(value: Any) -> dict[str, Any]:
     if rule not in STEP_SIZES:
         raise ValueError(f"must be a number or one of {', '.join(STEP_SIZES)}{closest(rule, STEP_SIZES)}")
     known = {name: p.default for name, p in inspect.signature(STEP_SIZES[rule]).parameters.items() if name != "counts"}
-    for name in options:
+    for name, option in options.items():
         if name not in known:
             raise ValueError(f"must have options of the rule {rule} ({', '.join(known)}){closest(name, known)}")
+        if not _is_number(option):
+            raise ValueError(f"must have numbers as options ({name} is {option!r})")
     resolved = known | options
     _checked(make_step_size(rule, **resolved), [1])
     return {"rule": rule, **resolved}
+
+
+def own_step_size(value: Any) -> dict[str, Any] | None:
+    """Return an arm's own rule, None if it has none."""
+    return None if value is None else read_step_size(value)
 
 
 def check_partition(value: Any) -> str:
@@ -63,7 +70,7 @@ def check_partition(value: Any) -> str:
     kind, _, number = value.partition(":") if isinstance(value, str) else ("", "", "")
     if kind == "iid" and not number:
         return kind
-    if (kind == "dirichlet" and _is_positive(number)) or (kind == "shards" and number.isdigit() and int(number) > 0):
+    if (kind == "dirichlet" and _is_positive(number)) or (kind == "shards" and number.isdecimal() and int(number) > 0):
         return str(value)
     raise ValueError("must be iid, dirichlet:ALPHA (> 0) or shards:N (>= 1)")
 
@@ -109,11 +116,11 @@ def listed_seeds(value: Any) -> tuple[int, ...]:
     """
     if _is_whole(value) and value > 0:
         return tuple(range(value))
-    if isinstance(value, list | tuple) and value and all(_is_whole(seed) for seed in value):
+    if isinstance(value, list | tuple) and value and all(_is_whole(seed) and seed < 2**64 for seed in value):
         different = len(set(value)) == len(value)
         if different:
             return tuple(value)
-    raise ValueError("must be how many (>= 1) or a list of different whole numbers >= 0")
+    raise ValueError("must be how many (>= 1) or a list of different whole numbers in [0, 2^64 - 1]")
 
 
 def some_arms(value: Any) -> Any:
@@ -139,8 +146,6 @@ def _checked(call: Any, *given: Any) -> None:
         call(*given)
     except InvalidValue as error:
         raise ValueError(f"must have {error.name} {error.allowed} (not {error.given})") from error
-    except TypeError as error:
-        raise ValueError(f"must have numbers as options ({error})") from error
 
 
 def _is_number(value: Any) -> bool:

@@ -37,7 +37,7 @@ def make_policy(text: str, width: int | Auto = "auto") -> Policy:
     (Myopic(target=5), RoundRobin(per_round=1), Greedy())
     """
     name, _, detail = text.partition(":")
-    if detail and not detail.isdigit():
+    if detail and not detail.isdecimal():
         return _imported(name, detail)
     key = name.strip().lower().replace("_", "-")
     if key not in POLICIES:

@@ -1,0 +1,339 @@
+"""Arms side by side: every figure worked by hand from trials that nobody trained."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ehfl.experiment import Arm, Comparison, Metric, Row, Trial, compare, rounds_to
+from ehfl.theory import Constants, best_along
+from ehfl.validation import UserError
+from experiment.made_trials import made_trial
+
+ACCURACY = Metric("accuracy")
+GAP = Metric("gap", lower_is_better=True)
+UNIT = Constants(smoothness=1.0, variance=1.0, gap=1.0)
+
+
+def crossing(evaluations: dict[int, float], level: float, metric: Metric = ACCURACY) -> float:
+    trial = made_trial("a", 0, evaluations, counts=[1] * max(evaluations))
+    (found,) = rounds_to(level, Arm("a", (trial,)), metric)
+    return float(found)
+
+
+def row(compared: Comparison, arm: str) -> Row:
+    (found,) = [row for row in compared.rows if row.arm == arm]
+    return found
+
+
+# curves
+
+
+def test_an_arm_is_its_trials_side_by_side() -> None:
+    (arm,) = compare("x", [
+        made_trial("a", 1, {2: 0.5, 4: 0.75}, counts=[1, 0, 2, 3], cost=2),
+        made_trial("a", 0, {2: 0.25, 4: 0.5}, counts=[1, 1, 1, 1]),
+    ], ACCURACY, 1).arms  # fmt: skip
+
+    assert arm.seeds == (0, 1)
+    assert arm.evaluated.tolist() == [2, 4]
+    assert arm.metric.tolist() == [[0.25, 0.5], [0.5, 0.75]]
+    assert arm.loss.tolist() == [[0.75, 0.5], [0.5, 0.25]]
+    assert arm.counts.tolist() == [[1, 1, 1, 1], [1, 0, 2, 3]]
+    assert arm.energy.tolist() == [[2, 4], [2, 12]]
+
+
+def test_steps_and_energy_of_a_trial() -> None:
+    trial = made_trial("a", 0, {3: 0.5}, counts=[2, 0, 1], steps=[0.3, 0.2, 0.1], cost=3)
+
+    assert trial.steps.tolist() == [0.3, 0.0, 0.1]
+    assert trial.spent.tolist() == [6, 6, 9]
+    assert [record.round for record in trial.evaluations] == [2]
+
+
+# rounds to a level
+
+
+@pytest.mark.parametrize(
+    ("level", "rounds"),
+    [
+        (0.1, 5),  # before the first evaluation nothing is known
+        (0.2, 5),
+        (0.3, 7.5),  # half way from 0.2 to 0.4
+        (0.4, 10),
+        (0.7, 17.5),  # half way from 0.6 to 0.8
+        (0.8, 20),
+        (0.81, math.nan),
+    ],
+)
+def test_the_first_crossing_by_hand(level: float, rounds: float) -> None:
+    assert crossing({5: 0.2, 10: 0.4, 15: 0.6, 20: 0.8}, level) == pytest.approx(rounds, nan_ok=True)
+
+
+def test_a_curve_that_falls_back_is_counted_to_its_first_crossing() -> None:
+    assert crossing({5: 0.2, 10: 0.6, 15: 0.1, 20: 0.9}, 0.5) == pytest.approx(5 + 5 * 0.75)
+
+
+def test_where_lower_is_better_the_crossing_is_from_above() -> None:
+    curve = {1: 8.0, 3: 4.0, 4: 5.0}
+
+    found = [crossing(curve, level, GAP) for level in (9.0, 6.0, 4.0, 3.9)]
+    assert found == pytest.approx([1, 2, 3, math.nan], nan_ok=True)
+
+
+def test_each_seed_has_its_own_crossing() -> None:
+    arm = Arm("a", (made_trial("a", 0, {2: 0.0, 4: 1.0}), made_trial("a", 1, {2: 0.5, 4: 0.5})))
+
+    assert rounds_to(0.75, arm, ACCURACY) == pytest.approx([3.5, math.nan], nan_ok=True)
+
+
+@given(
+    curve=st.lists(st.integers(0, 100), min_size=1, max_size=8), low=st.integers(0, 100), more=st.integers(0, 100),
+    sign=st.sampled_from([1, -1]),
+)  # fmt: skip
+def test_a_harder_level_is_never_reached_sooner(curve: list[int], low: int, more: int, sign: int) -> None:
+    metric = ACCURACY if sign == 1 else GAP
+    evaluations = {3 * (i + 1): sign * height / 100 for i, height in enumerate(curve)}
+    sooner, later = (crossing(evaluations, sign * level / 100, metric) for level in (low, low + more))
+
+    assert math.isnan(later) or sooner <= later
+    assert math.isnan(sooner) == (max(curve) < low)
+
+
+# rows
+
+
+def two_arms() -> list[Trial]:
+    """Seeds 0 and 1 of "steady" (2 clients a round), 1 and 2 of "bursty" (4 every other round)."""
+    steady, bursty = [2, 2, 2, 2], [0, 4, 0, 4]
+    return [
+        made_trial("steady", 0, {2: 0.2, 4: 0.6}, steady),
+        made_trial("steady", 1, {2: 0.4, 4: 0.8}, steady),
+        made_trial("bursty", 2, {2: 0.1, 4: 0.9}, bursty, cost=3),
+        made_trial("bursty", 1, {2: 0.2, 4: 0.6}, bursty, cost=3),
+    ]
+
+
+def test_arms_stand_in_the_order_in_which_they_first_appear() -> None:
+    trials = two_arms()
+
+    assert [arm.name for arm in compare("x", trials, ACCURACY, 2).arms] == ["steady", "bursty"]
+    assert [row.arm for row in compare("x", trials[::-1], ACCURACY, 2).rows] == ["bursty", "steady"]
+    assert [row.difference is None for row in compare("x", trials[::-1], ACCURACY, 2).rows] == [True, False]
+
+
+def test_figures_by_hand() -> None:
+    found = compare("x", two_arms(), ACCURACY, 2, goal=0.5)
+    steady, bursty = found.rows
+
+    assert (found.goal, found.target) == (0.5, 2)
+    assert (steady.final.mean, bursty.final.mean) == pytest.approx((0.7, 0.75))
+    assert (steady.seeds, bursty.seeds) == (2, 2)
+    assert (steady.participants, steady.participants_std, steady.participants_min) == (2, 0, 2)
+    assert (bursty.participants, bursty.participants_std, bursty.participants_min) == (2, 2, 0)
+    assert (steady.empty_rounds, bursty.empty_rounds) == (0, 2)
+    assert (steady.shortfall, bursty.shortfall) == (0, 1)
+    assert (steady.waste, bursty.waste) == (0.5, 0.5)
+    assert (steady.fairness, bursty.fairness) == pytest.approx((0.2, 0.4))  # 2 and 4 clients of 10 share all turns
+
+
+def test_rounds_and_energy_to_the_goal_by_hand() -> None:
+    steady, bursty = compare("x", two_arms(), ACCURACY, 2, goal=0.5).rows
+
+    # steady: 2 + 2 * 3/4 = 3.5 and 2 + 2 * 1/4 = 2.5 rounds of 2 units each
+    assert (steady.reached, bursty.reached) == (2, 2)
+    assert steady.rounds_to_goal is not None and steady.energy_to_goal is not None
+    assert steady.rounds_to_goal.mean == pytest.approx(3.0)
+    assert steady.energy_to_goal.mean == pytest.approx((7.0 + 5.0) / 2)
+    # bursty: 3.5 and 3 rounds; 12 units after round 3, 24 after round 4, straight between
+    assert bursty.rounds_to_goal is not None and bursty.energy_to_goal is not None
+    assert bursty.rounds_to_goal.mean == pytest.approx(3.25)
+    assert bursty.energy_to_goal.mean == pytest.approx((12.0 + 18.0) / 2)
+
+
+def test_the_area_by_hand() -> None:
+    trial = made_trial("a", 0, {1: 0.0, 2: 0.5, 4: 1.0})  # (1 * 0.25 + 2 * 0.75) / 3
+
+    assert compare("x", [trial], ACCURACY, 1).rows[0].area.mean == pytest.approx(1.75 / 3)
+    assert compare("x", [made_trial("a", 0, {4: 0.3})], ACCURACY, 1).rows[0].area.mean == 0.3
+
+
+def test_a_difference_is_over_the_seeds_that_both_have() -> None:
+    # seed 1 alone: 0.6 - 0.8
+    against = row(compare("x", two_arms(), ACCURACY, 2), "bursty").difference
+
+    assert against is not None
+    assert against.mean == pytest.approx(-0.2)
+    assert (against.n, against.p_value) == (1, None)
+
+
+def test_without_a_common_seed_there_is_no_difference_and_no_slowdown() -> None:
+    trials = [made_trial("a", 0, {4: 0.5}), made_trial("b", 1, {4: 0.7})]
+    found = row(compare("x", trials, ACCURACY, 1), "b")
+
+    assert found.difference is None
+    assert found.measured_slowdown is None
+
+
+def test_pairs_go_by_seed_and_not_by_order() -> None:
+    finals = {0: 0.1, 1: 0.5, 2: 0.9}
+    first = [made_trial("a", seed, {4: final}) for seed, final in finals.items()]
+    second = [made_trial("b", seed, {4: finals[seed] + 0.01 * (seed + 1)}) for seed in (2, 0, 1)]
+    against = row(compare("x", first + second, ACCURACY, 1), "b").difference
+
+    assert against is not None
+    assert against.mean == pytest.approx(0.02)
+    assert against.n == 3
+    assert against.low is not None and against.low > -0.01  # gaps 0.01, 0.02, 0.03, whatever the finals
+
+
+@given(
+    curves=st.lists(st.lists(st.integers(0, 50), min_size=3, max_size=3), min_size=2, max_size=6),
+    lower=st.booleans(),
+)  # fmt: skip
+def test_every_run_comes_to_the_goal_that_is_chosen_and_one_barely(curves: list[list[int]], lower: bool) -> None:
+    metric = GAP if lower else ACCURACY
+    trials = [
+        made_trial("ab"[i % 2], i, dict(zip((1, 2, 4), (height / 7 for height in curve), strict=True)))
+        for i, curve in enumerate(curves)
+    ]
+    found = compare("x", trials, metric, 1)
+
+    assert all(row.reached == row.seeds and row.rounds_to_goal is not None for row in found.rows)
+    harder = np.nextafter(found.goal, -math.inf if lower else math.inf)
+    assert sum(row.reached for row in compare("x", trials, metric, 1, goal=float(harder)).rows) < len(trials)
+
+
+def test_a_goal_that_some_seed_misses_has_no_estimate() -> None:
+    steady, bursty = compare("x", two_arms(), ACCURACY, 2, goal=0.7).rows
+
+    assert (steady.reached, bursty.reached) == (1, 1)
+    for missed in (steady, bursty):
+        assert missed.rounds_to_goal is missed.energy_to_goal is missed.measured_slowdown is None
+    assert steady.final.mean == pytest.approx(0.7)  # the rest is there
+
+
+def test_what_does_not_fit_together_is_refused() -> None:
+    with pytest.raises(UserError, match=r"^x has no finished runs$"):
+        compare("x", [], ACCURACY, 1)
+    with pytest.raises(UserError, match="runs of a were evaluated after different rounds and cannot be put together"):
+        compare("x", [made_trial("a", 0, {2: 0.1, 4: 0.2}), made_trial("a", 1, {1: 0.1, 4: 0.2})], ACCURACY, 1)
+    with pytest.raises(UserError, match="a has seed 3 twice"):  # one run would count for two
+        compare("x", [made_trial("a", 3, {4: 0.2}), made_trial("a", 3, {4: 0.2})], ACCURACY, 1)
+
+
+def test_arms_may_be_evaluated_after_different_rounds() -> None:
+    trials = [made_trial("a", 0, {2: 0.1, 4: 0.5}), made_trial("b", 0, {1: 0.1, 3: 0.3, 4: 0.5})]
+
+    assert [arm.evaluated.tolist() for arm in compare("x", trials, ACCURACY, 1).arms] == [[2, 4], [1, 3, 4]]
+
+
+def test_a_target_beyond_a_smaller_fleet_is_that_fleets_all() -> None:
+    assert compare("x", [made_trial("a", 0, {4: 0.2})], ACCURACY, 50).rows[0].shortfall == 9  # of 10 clients
+
+
+# slowdowns
+
+
+def test_slowdowns_are_ratios_seed_by_seed() -> None:
+    # rounds to 0.5: "a" 2 and 4, "b" 4 and 4; "a" has more participants and is best
+    trials = [
+        made_trial("b", 0, {2: 0.0, 4: 0.5}, [1] * 4), made_trial("b", 1, {2: 0.0, 4: 0.5}, [1] * 4),
+        made_trial("a", 0, {2: 0.5, 4: 0.6}, [2] * 4), made_trial("a", 1, {2: 0.4, 4: 0.5}, [2] * 4),
+    ]  # fmt: skip
+    found = compare("x", trials, ACCURACY, 1, goal=0.5)
+
+    assert found.best == "a"
+    measured = row(found, "b").measured_slowdown
+    assert measured is not None and (measured.mean, measured.n) == (1.5, 2)  # of 4 / 2 and 4 / 4, not 8 / 6
+    same = row(found, "a").measured_slowdown
+    assert same is not None and (same.mean, same.low, same.high) == (1, 1, 1)
+
+
+def test_with_half_the_participants_noise_takes_twice_the_rounds() -> None:
+    trials = [made_trial("all", 0, {4: 0.5}, [8] * 4), made_trial("half", 0, {4: 0.5}, [4] * 4)]
+    found = compare("x", trials, ACCURACY, 1)
+
+    assert [row.noise_limit for row in found.rows] == pytest.approx([1, 2])
+    assert [row.predicted_slowdown for row in found.rows] == [None, None]  # needs the problem's constants
+
+
+def forecast(one: Trial, other: Trial, constants: Constants) -> float:
+    """Return what theory forecasts for the other, the first being best."""
+    found = compare("x", [one, other], ACCURACY, 1, constants=constants)
+    assert found.best == one.arm
+    assert found.rows[0].predicted_slowdown == 1
+    slowdown = found.rows[1].predicted_slowdown
+    assert slowdown is not None
+    return slowdown
+
+
+def test_without_noise_rounds_with_any_participants_count_alike() -> None:
+    still = Constants(smoothness=1.0, variance=0.0, gap=1.0)
+    one, other = made_trial("all", 0, {40: 0.5}, [8] * 40), made_trial("half", 0, {40: 0.5}, [4] * 40)
+
+    assert forecast(one, other, still) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("pattern", "expected"), [([0, 8], 2.0), ([8, 0], 2 - 2 / 40)])
+def test_without_noise_every_other_round_empty_takes_twice_the_rounds(pattern: list[int], expected: float) -> None:
+    still = Constants(smoothness=1.0, variance=0.0, gap=1.0)
+    one, other = made_trial("all", 0, {40: 0.5}, [8] * 40), made_trial("gaps", 0, {40: 0.5}, pattern * 20)
+
+    assert forecast(one, other, still) == pytest.approx(expected)  # the last empty round is not waited for
+
+
+@pytest.mark.parametrize("fewer", [96, 50])
+def test_with_the_best_steps_the_forecast_is_known(fewer: int) -> None:
+    # With eta best for T rounds the terms are (1/t + 1/T) Delta / eta, and eta goes as sqrt(n): the better arm comes to
+    # the other's end, 2 Delta / (T eta'), after T / (2 sqrt(n / n') - 1) rounds. Near n / n', the noise limit, where n
+    # and n' are near.
+    T, noisy = 2000, Constants(smoothness=1.0, variance=1e6, gap=1.0)
+    counts = {"all": [100] * T, "fewer": [fewer] * T}
+    one, other = (
+        made_trial(arm, 0, {T: 0.5}, n_t, best_along("sqrt", n_t, 1, noisy).tolist(), clients=100)
+        for arm, n_t in counts.items()
+    )
+    slowdown = forecast(one, other, noisy)
+
+    assert slowdown == pytest.approx(2 * math.sqrt(100 / fewer) - 1, rel=2 / T)
+    limit = compare("x", [one, other], ACCURACY, 1).rows[1].noise_limit
+    assert limit == pytest.approx(100 / fewer)
+    if fewer == 96:
+        assert slowdown == pytest.approx(limit, rel=1e-3)
+
+
+def test_where_steps_shrink_as_the_root_of_time_the_forecast_tends_to_the_noise_limit() -> None:
+    # eta_t = c sqrt(n_t / t): the terms are (Delta + s log t) / (2 c sqrt(n t)), equal where n t are, but for the log
+    T, constants = 4000, Constants(smoothness=1.0, variance=1.0, gap=1.0)
+    time = np.arange(1, T + 1)
+    one, other = (
+        made_trial(arm, 0, {T: 0.5}, [n] * T, (0.1 * np.sqrt(n / time)).tolist())
+        for arm, n in (("all", 8), ("half", 4))
+    )
+
+    # s = c^2 L s2 / 2 = 0.005: log 2 more of it is 0.3 % of the terms, and rounds go as their square
+    assert forecast(one, other, constants) == pytest.approx(2, rel=0.02)
+
+
+def test_the_forecast_is_a_mean_over_seeds() -> None:
+    still = Constants(smoothness=1.0, variance=0.0, gap=1.0)
+    trials = [made_trial("all", seed, {40: 0.5}, [8] * 40) for seed in (0, 1)]
+    trials += [made_trial("gaps", 0, {40: 0.5}, [0, 8] * 20), made_trial("gaps", 1, {40: 0.5}, [8] * 40)]
+    found = compare("x", trials, ACCURACY, 1, constants=still)
+
+    # to the end of the seed with gaps: 20 rounds for the others, 40 for it
+    assert found.rows[1].predicted_slowdown == pytest.approx((40 + 20) / 2 / 20)
+
+
+def test_a_run_that_nobody_took_part_in_has_no_forecast() -> None:
+    trials = [made_trial("all", 0, {4: 0.5}, [8] * 4), made_trial("none", 0, {4: 0.5}, [0] * 4)]
+    found = compare("x", trials, ACCURACY, 1, constants=UNIT)
+
+    assert found.best == "all"
+    assert [row.predicted_slowdown for row in found.rows] == [None, None]
+    assert [row.noise_limit for row in found.rows] == [1, math.inf]
