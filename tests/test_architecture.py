@@ -19,6 +19,7 @@ ROOMS = [
     "energy",
     "scheduling",
     "theory",
+    "history",
     "learning",
     "experiment",
     "report",
@@ -70,6 +71,7 @@ def test_every_room_is_known() -> None:
     [
         ("import ehfl", ["numpy", "numba", "torch", "matplotlib"]),
         ("from ehfl.cli import app", ["numpy", "numba", "torch", "matplotlib"]),
+        ("import ehfl.experiment, ehfl.report.writing", ["torch", "numba"]),
         (
             "import ehfl; f = ehfl.Fleet(10, ehfl.Bernoulli(0.5)); ehfl.simulate(f, ehfl.Myopic(), 10)",
             ["numba", "torch"],

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ehfl.experiment import Trial
-from ehfl.learning.history import Record
+from ehfl.history import Record
 from ehfl.scheduling import Participation
 from ehfl.scheduling.participation import EnergyTotals
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ehfl.experiment import read_results
-from ehfl.learning.history import read_history
+from ehfl.history import read_history
 
 ROUNDS = 24
 COMPARE = [sys.executable, "-m", "ehfl", "compare", "-o", f"rounds={ROUNDS}", "-o", "seeds=1", "-o", "name=x",

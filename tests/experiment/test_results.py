@@ -14,8 +14,8 @@ import pytest
 from ehfl.experiment import Outcome, Results, RunFolder, Spec, read_results, rounds_to, run_all, write_spec
 from ehfl.experiment.building import fleet_of, policy_of
 from ehfl.experiment.reading import make_spec
+from ehfl.history import read_history
 from ehfl.learning import load_task, train
-from ehfl.learning.history import read_history
 from ehfl.scheduling import simulate
 from ehfl.validation import UserError
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from ehfl import Bernoulli, Fleet, Myopic, load_task, simulate, train
-from ehfl.experiment import RunFolder, Spec, SpecError, read_results, read_spec, run_all
+from ehfl.experiment import RunFolder, Spec, SpecError, State, read_results, read_spec, run_all
 from ehfl.files import InUse
-from ehfl.learning.history import read_history
+from ehfl.history import read_history
 from ehfl.validation import UserError
 
 SMALL = ["learning.task=quadratic", "rounds=6", "seeds=2", "schedulers=['myopic', 'greedy']", "evaluation.every=2"]
@@ -135,7 +135,7 @@ def test_what_cannot_be_learned_is_refused_before_anything_is_written(
 
 
 def test_states_are_told_while_the_work_goes_on(tmp_path: Path) -> None:
-    told = []
+    told: list[list[State]] = []
 
     run_all(small(), tmp_path, jobs=1, on_look=told.append)
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
+from ehfl.history import HistoryFile, read_history
 from ehfl.learning import History, load_task, train
-from ehfl.learning.history import HistoryFile, read_history
 
 
 def run(folder: Path, rounds: int = 7, task: str = "quadratic") -> History:

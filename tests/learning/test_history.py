@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ehfl.history import HistoryFile, read_history, rewind
 from ehfl.learning import History, Record
-from ehfl.learning.history import HistoryFile, read_history, rewind
 
 RECORDS = [
     Record(0, 2, 0.1, 2.5, seconds=1.0),

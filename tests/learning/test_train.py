@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from ehfl import AlwaysOn, Bernoulli, Fleet, Greedy, Participation, simulate
+from ehfl.history import read_history
 from ehfl.learning import CheckpointError, Diverged, Record, ShardPartitioner, Task, load_task, train
 from ehfl.learning.checkpoint import NAME, read_checkpoint
-from ehfl.learning.history import read_history
 from ehfl.theory import STEP_SIZES, make_step_size
 
 QUICK: dict[str, Any] = {"local_steps": 2, "batch_size": 8, "eval_every": 3, "checkpoint_every": 2}

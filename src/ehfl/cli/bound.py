@@ -76,8 +76,7 @@ def bound(
     figure: Annotated[Path | None, Option(metavar="FILE", help="Draw the result here: .png, .svg or .pdf.")] = None,
 ) -> None:
     """Bound the gradient norm for the participation that really happens."""
-    from ehfl.experiment.building import constants_of
-    from ehfl.experiment.reading import read_spec
+    from ehfl.experiment import constants_of, read_spec
     from ehfl.theory import Constants
 
     _check_combination(context, spec, verify)

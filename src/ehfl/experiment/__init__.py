@@ -2,11 +2,12 @@
 
 `read_spec` reads a comparison from TOML, `run_all` runs every arm under every seed in parallel, each in a folder of its
 own that survives kills, `read_results` reads the folders back and `compare` puts trials side by side with intervals,
-paired differences and what theory forecast. Nothing here prints or draws.
+paired differences and what theory forecast. Nothing here prints or draws; torch is imported when a run is run.
 
 May enter: pydantic, joblib, SciPy; `energy`, `scheduling`, `theory`, `learning`, `files`. Leaves: the names below.
 """
 
+from ehfl.experiment.building import constants_of
 from ehfl.experiment.comparison import Arm, Comparison, Metric, Row, Trial, compare, rounds_to
 from ehfl.experiment.execution import Outcome
 from ehfl.experiment.progress import State
@@ -32,6 +33,7 @@ __all__ = [
     "State",
     "Trial",
     "compare",
+    "constants_of",
     "difference",
     "estimate",
     "read_results",

@@ -13,7 +13,7 @@ from scipy.integrate import trapezoid
 
 from ehfl.energy.harvest import FloatArray, IntArray
 from ehfl.experiment.statistics import Difference, Estimate, difference, estimate
-from ehfl.learning.history import Record
+from ehfl.history import Record
 from ehfl.scheduling import Participation
 from ehfl.theory import Constants, leading_order, leading_terms
 from ehfl.validation import UserError

@@ -11,15 +11,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ehfl.experiment.building import fleet_of, partitioner_of, policy_of, steps_of
 from ehfl.experiment.run_folder import RunFolder, about_here
 from ehfl.experiment.spec import Spec
 from ehfl.files import sole_use
-from ehfl.learning import Task, load_task, train
-from ehfl.learning.device import thread_limit
 from ehfl.scheduling import simulate
 from ehfl.validation import UserError, one_line
+
+if TYPE_CHECKING:
+    from ehfl.learning import Task
 
 _KEPT_LEVELS = 2_000_000  # battery levels (clients x rounds) that are kept for the figures
 _PATIENCE = 5.0  # for a worker whose parent was killed to notice it [s]
@@ -50,6 +52,9 @@ def execute(run: Spec, experiment: Path, threads: int, parent: int) -> Outcome:
 
 
 def _work(run: Spec, folder: RunFolder, threads: int) -> None:
+    from ehfl.learning import train
+    from ehfl.learning.device import thread_limit
+
     folder.claim(run)
     if folder.finished:
         return
@@ -82,6 +87,8 @@ def _work(run: Spec, folder: RunFolder, threads: int) -> None:
 
 @lru_cache(maxsize=1)
 def _loaded(task: str, data: str | None) -> Task:
+    from ehfl.learning import load_task
+
     return load_task(task, data)
 
 

@@ -12,7 +12,7 @@ from ehfl.experiment.comparison import Comparison, Goal, Metric, Trial, compare
 from ehfl.experiment.reading import read_spec
 from ehfl.experiment.run_folder import RunFolder
 from ehfl.experiment.spec import Spec
-from ehfl.learning.history import read_history
+from ehfl.history import read_history
 from ehfl.scheduling import Participation
 from ehfl.validation import UserError
 

@@ -12,15 +12,13 @@ from typing import Any, Literal
 
 import joblib
 
+from ehfl.experiment.building import partitioner_of
 from ehfl.experiment.execution import Outcome, execute
 from ehfl.experiment.progress import Follower, State
 from ehfl.experiment.reading import write_spec
 from ehfl.experiment.run_folder import RunFolder
 from ehfl.experiment.spec import LearningSpec, Spec
 from ehfl.files import sole_use, write_text
-from ehfl.learning import load_task
-from ehfl.learning.device import pick_device
-from ehfl.learning.training import deal
 from ehfl.validation import InvalidValue, UserError, whole_number
 
 Place = Literal["local", "ray"]
@@ -73,7 +71,9 @@ def share_cores(runs: int, jobs: int | None, cores: int) -> tuple[int, int]:
 
 def check_learnable(spec: Spec) -> None:
     """Refuse, before anything is written, a task that is not there or data that cannot be dealt out so."""
-    from ehfl.experiment.building import partitioner_of
+    from ehfl.learning import load_task
+    from ehfl.learning.device import pick_device
+    from ehfl.learning.training import deal
 
     try:
         task = load_task(spec.learning.task, spec.learning.data)

@@ -9,10 +9,10 @@ May enter: torch (here and in flower/ alone), NumPy, scikit-learn, safetensors, 
 `theory`. Leaves: the names below.
 """
 
+from ehfl.history import History, Record
 from ehfl.learning.checkpoint import CheckpointError
 from ehfl.learning.constants import estimate_constants
 from ehfl.learning.engine import Diverged
-from ehfl.learning.history import History, Record
 from ehfl.learning.initialisation import initialise
 from ehfl.learning.local_sgd import LocalSgd
 from ehfl.learning.partition import (

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from ehfl.energy.harvest import IntArray
 from ehfl.files import sole_use
+from ehfl.history import History, HistoryFile, Record, rewind
 from ehfl.learning.checkpoint import Checkpoint, Settings, latest_checkpoint
 from ehfl.learning.device import keep_freed_memory, pick_device, pick_threads, thread_limit
 from ehfl.learning.engine import Engine
 from ehfl.learning.evaluation import evaluate
 from ehfl.learning.flat import FlatModel
-from ehfl.learning.history import History, HistoryFile, Record, rewind
 from ehfl.learning.initialisation import check_model
 from ehfl.learning.local_sgd import LocalSgd
 from ehfl.learning.partition import IidPartitioner, Partitioner
