@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ehfl.experiment.comparison import Comparison, Metric, Trial, compare
+from ehfl.experiment import Comparison, Metric, Trial, compare
 from ehfl.history import Record
 from ehfl.scheduling import Participation
 from ehfl.scheduling.participation import EnergyTotals

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ehfl.experiment.comparison import Comparison, Goal, Metric, Trial, compare
+from ehfl.experiment import Comparison, Goal, Metric, Trial, compare
 from ehfl.history import Record
 from ehfl.scheduling.participation import EnergyTotals, Participation
 from ehfl.theory import Constants

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ehfl.experiment.comparison import Metric, compare
+from ehfl.experiment import Metric, compare
 from ehfl.report.curves import band, energy_figure, on_energy, rounds_figure
 from small_comparison import small_comparison, trial
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ehfl.experiment.comparison import Metric, compare
+from ehfl.experiment import Metric, compare
 from ehfl.report import style
 from ehfl.report.batteries import batteries_figure, levels, scale
 from ehfl.report.curves import energy_figure

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ehfl.experiment.comparison import Comparison, Metric
+from ehfl.experiment import Comparison, Metric
 from ehfl.report import style
 from ehfl.report.drawing import Drawing
 from ehfl.report.numbers import amount, gap, p_value, value

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from ehfl.experiment.comparison import Metric, compare
+from ehfl.experiment import Metric, compare
 from ehfl.report import numbers
 from ehfl.report.tables import comparison_table
 from small_comparison import small_comparison, trial

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ehfl.experiment.comparison import Comparison, Metric
+from ehfl.experiment import Comparison, Metric
 from ehfl.report.words import summary
 from ehfl.theory import Constants
 from report.small_comparison import small_comparison

@@ -8,7 +8,7 @@ May enter: pydantic, joblib, SciPy; `energy`, `scheduling`, `theory`, `learning`
 """
 
 from ehfl.experiment.building import constants_of
-from ehfl.experiment.comparison import Arm, Comparison, Metric, Row, Trial, compare, rounds_to
+from ehfl.experiment.comparison import Comparison, Goal, Row, compare
 from ehfl.experiment.execution import Outcome
 from ehfl.experiment.progress import State
 from ehfl.experiment.reading import SpecError, read_spec, write_spec
@@ -17,12 +17,15 @@ from ehfl.experiment.run_folder import RunFolder
 from ehfl.experiment.runner import run_all
 from ehfl.experiment.spec import Spec
 from ehfl.experiment.statistics import Difference, Estimate, difference, estimate
+from ehfl.experiment.timing import rounds_to
+from ehfl.experiment.trials import Arm, Metric, Trial
 
 __all__ = [
     "Arm",
     "Comparison",
     "Difference",
     "Estimate",
+    "Goal",
     "Metric",
     "Outcome",
     "Results",

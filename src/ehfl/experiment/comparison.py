@@ -5,98 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.integrate import trapezoid
 
-from ehfl.energy.harvest import FloatArray, IntArray
+from ehfl.energy.harvest import FloatArray
 from ehfl.experiment.statistics import Difference, Estimate, difference, estimate
-from ehfl.history import Record
-from ehfl.scheduling import Participation
-from ehfl.theory import Constants, leading_order, leading_terms
+from ehfl.experiment.timing import common_goal, energy_at, forecast_slowdown, noise_limit, rounds_to, slowdown
+from ehfl.experiment.trials import Arm, Metric, Trial
+from ehfl.theory import Constants
 from ehfl.validation import UserError
 
 Goal = float | Literal["auto"]
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """What the model is judged by."""
-
-    name: str  # such as "accuracy"
-    lower_is_better: bool = False
-
-    @property
-    def sign(self) -> int:
-        """1 where more is better, else -1."""
-        return -1 if self.lower_is_better else 1
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Trial:
-    """One finished run: an arm under one seed."""
-
-    arm: str
-    seed: int
-    participation: Participation
-    records: Sequence[Record]
-    cost: int = 1  # of taking part in a round [units]
-
-    @property
-    def evaluations(self) -> list[Record]:
-        """The rounds after which the model was evaluated."""
-        return [record for record in self.records if record.test_metric is not None]
-
-    @property
-    def steps(self) -> FloatArray:
-        """Step sizes eta_t, (n_rounds,)."""
-        return np.array([record.step_size for record in self.records])
-
-    @property
-    def spent(self) -> IntArray:
-        """Energy that training has taken up to each round's end, from batteries or the mains, (n_rounds,) [units]."""
-        total: IntArray = np.cumsum(self.participation.counts, dtype=np.int64) * self.cost
-        return total
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Arm:
-    """A scheduler's runs, one a seed, evaluated after the same rounds."""
-
-    name: str
-    trials: tuple[Trial, ...]
-
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        """The seeds, ascending."""
-        return tuple(trial.seed for trial in self.trials)
-
-    @property
-    def evaluated(self) -> IntArray:
-        """How many rounds had been played at each evaluation, (n_evaluations,)."""
-        return np.array([record.round + 1 for record in self.trials[0].evaluations])
-
-    @property
-    def metric(self) -> FloatArray:
-        """The test metric, (n_seeds, n_evaluations)."""
-        return np.array([[record.test_metric for record in trial.evaluations] for trial in self.trials])
-
-    @property
-    def loss(self) -> FloatArray:
-        """The test loss, (n_seeds, n_evaluations)."""
-        return np.array([[record.test_loss for record in trial.evaluations] for trial in self.trials])
-
-    @property
-    def energy(self) -> IntArray:
-        """Energy spent up to each evaluation, (n_seeds, n_evaluations) [units]."""
-        return np.array([trial.spent[self.evaluated - 1] for trial in self.trials])
-
-    @property
-    def counts(self) -> IntArray:
-        """Participants n_t, (n_seeds, n_rounds)."""
-        return np.array([trial.participation.counts for trial in self.trials])
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,32 +75,11 @@ def compare(
     arms = tuple(_arm(label, trials) for label in dict.fromkeys(trial.arm for trial in trials))
     if not arms:
         raise UserError(f"{name} has no finished runs")
-    level = _common_goal(arms, metric) if goal == "auto" else goal
-    best = min(arms, key=_noise_limit)
-    forecast = _forecast(arms, best, local_steps, constants)
+    level = common_goal(arms, metric) if goal == "auto" else goal
+    best = min(arms, key=noise_limit)
+    forecast = forecast_slowdown(arms, best, local_steps, constants)
     rows = tuple(_row(arm, arms[0], best, metric, level, target, forecast.get(arm.name)) for arm in arms)
     return Comparison(name, metric, arms, level, target, best.name, rows)
-
-
-def rounds_to(level: float, arm: Arm, metric: Metric) -> FloatArray:
-    """Return after how many rounds each seed's metric first came to the level, (n_seeds,); NaN where it never did.
-
-    Between two evaluations the curve is taken as straight.
-    """
-    return np.array([_crossing(arm.evaluated, metric.sign * curve, metric.sign * level) for curve in arm.metric])
-
-
-def _crossing(rounds: IntArray, curve: FloatArray, level: float) -> float:
-    above = np.flatnonzero(curve >= level)
-    if not above.size:
-        return float("nan")
-    at = int(above[0])
-    if at == 0:
-        return float(rounds[0])
-    if not np.isfinite(curve[at - 1]):
-        return float(rounds[at])
-    share = (level - curve[at - 1]) / (curve[at] - curve[at - 1])
-    return float(rounds[at - 1] + share * (rounds[at] - rounds[at - 1]))
 
 
 def _arm(label: str, trials: Sequence[Trial]) -> Arm:
@@ -191,33 +91,6 @@ def _arm(label: str, trials: Sequence[Trial]) -> Arm:
     if any(other != points[0] for other in points):
         raise UserError(f"runs of {label} were evaluated after different rounds and cannot be put together")
     return Arm(label, tuple(mine))
-
-
-def _common_goal(arms: Sequence[Arm], metric: Metric) -> float:
-    return metric.sign * min(float((metric.sign * arm.metric).max(axis=1).min()) for arm in arms)
-
-
-def _noise_limit(arm: Arm) -> float:
-    """Return the leading order of the realised bound, mean over seeds."""
-    return float(np.mean([leading_order(trial.participation.counts, trial.steps) for trial in arm.trials]))
-
-
-def _forecast(arms: Sequence[Arm], best: Arm, local_steps: int, constants: Constants | None) -> dict[str, float]:
-    """Return by arm how many times the best arm's rounds it takes to the level at which the worst run's bound ends."""
-    if constants is None:
-        return {}
-    curves = {
-        arm.name: [leading_terms(t.participation.counts, t.steps, local_steps, constants) for t in arm.trials]
-        for arm in arms
-    }
-    level = max(float(curve.min()) for mine in curves.values() for curve in mine)
-    if not np.isfinite(level):  # a run in which nobody ever took part
-        return {}
-    rounds = {
-        name: float(np.mean([_crossing(np.arange(1, curve.size + 1), -curve, -level) for curve in mine]))
-        for name, mine in curves.items()
-    }
-    return {name: needed / rounds[best.name] for name, needed in rounds.items()}
 
 
 def _row(arm: Arm, first: Arm, best: Arm, metric: Metric, goal: float, target: int, forecast: float | None) -> Row:
@@ -236,7 +109,7 @@ def _row(arm: Arm, first: Arm, best: Arm, metric: Metric, goal: float, target: i
         area=estimate(_area(arm)),
         reached=int(np.isfinite(reached).sum()),
         rounds_to_goal=estimate(reached) if everyone else None,
-        energy_to_goal=estimate(_energy_at(arm, reached)) if everyone else None,
+        energy_to_goal=estimate(energy_at(arm, reached)) if everyone else None,
         participants=mean("mean"),
         participants_std=mean("std"),
         participants_min=mean("min"),
@@ -244,9 +117,9 @@ def _row(arm: Arm, first: Arm, best: Arm, metric: Metric, goal: float, target: i
         shortfall=mean("shortfall"),
         waste=mean("waste"),
         fairness=mean("fairness"),
-        measured_slowdown=_slowdown(arm, best, metric, goal),
+        measured_slowdown=slowdown(arm, best, metric, goal),
         predicted_slowdown=forecast,
-        noise_limit=(_noise_limit(arm) / _noise_limit(best)) ** 2,  # bounds fall as 1 / sqrt(rounds)
+        noise_limit=(noise_limit(arm) / noise_limit(best)) ** 2,  # bounds fall as 1 / sqrt(rounds)
     )
 
 
@@ -265,23 +138,3 @@ def _area(arm: Arm) -> FloatArray:
         return arm.metric[:, 0]
     area: FloatArray = trapezoid(arm.metric, arm.evaluated, axis=1) / np.ptp(arm.evaluated)
     return area
-
-
-def _energy_at(arm: Arm, rounds: NDArray[np.floating[Any]]) -> FloatArray:
-    """Return what each seed had spent after a number of rounds of its own, (n_seeds,) [units]."""
-    return np.array(
-        [
-            np.interp(after, np.arange(1, trial.spent.size + 1), trial.spent)
-            for trial, after in zip(arm.trials, rounds, strict=True)
-        ]
-    )
-
-
-def _slowdown(arm: Arm, best: Arm, metric: Metric, goal: float) -> Estimate | None:
-    """Return rounds to the goal over the best arm's, seed by seed where both have it."""
-    seeds = [seed for seed in arm.seeds if seed in best.seeds]
-    if not seeds:
-        return None
-    mine, theirs = rounds_to(goal, arm, metric), rounds_to(goal, best, metric)
-    ratios = np.array([mine[arm.seeds.index(seed)] / theirs[best.seeds.index(seed)] for seed in seeds])
-    return estimate(ratios) if np.isfinite(ratios).all() else None

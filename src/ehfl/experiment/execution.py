@@ -36,10 +36,8 @@ class Outcome:
     error: str | None = None  # one line; the whole story is in meta.json
 
 
-def execute(run: Spec, experiment: Path, threads: int, parent: int) -> Outcome:
+def execute(run: Spec, experiment: Path, threads: int) -> Outcome:
     """Play and train a single run in its folder; whatever goes wrong is told, not raised."""
-    if os.getpid() != parent:
-        _serve(os.getppid())
     folder = RunFolder.of(run, experiment)
     try:
         folder.path.mkdir(parents=True, exist_ok=True)
@@ -97,15 +95,10 @@ def _tell_failure(folder: RunFolder, error: Exception) -> None:
         folder.tell(status="failed", error="".join(traceback.format_exception(error)))
 
 
-def _serve(parent: int) -> None:
-    """Leave Ctrl-C to the parent, and end with it: a run can be killed at any instant."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if not any(thread.name == _WATCH for thread in threading.enumerate()):
-        threading.Thread(target=_end_with, args=(parent,), name=_WATCH, daemon=True).start()
-
-
-_WATCH = "ehfl-watch"
+def serve() -> None:
+    """Begin a worker process: leave Ctrl-C to the parent, and end with it; a run can be killed at any instant."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
 
 
 def _end_with(parent: int) -> None:

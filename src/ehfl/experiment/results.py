@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from ehfl.experiment.building import constants_of, target_of
-from ehfl.experiment.comparison import Comparison, Goal, Metric, Trial, compare
+from ehfl.experiment.comparison import Comparison, Goal, compare
 from ehfl.experiment.reading import read_spec
 from ehfl.experiment.run_folder import RunFolder
 from ehfl.experiment.spec import Spec
+from ehfl.experiment.trials import Metric, Trial
 from ehfl.history import read_history
 from ehfl.scheduling import Participation
 from ehfl.validation import UserError

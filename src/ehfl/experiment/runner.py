@@ -13,7 +13,7 @@ from typing import Any, Literal
 import joblib
 
 from ehfl.experiment.building import partitioner_of
-from ehfl.experiment.execution import Outcome, execute
+from ehfl.experiment.execution import Outcome, execute, serve
 from ehfl.experiment.progress import Follower, State
 from ehfl.experiment.reading import write_spec
 from ehfl.experiment.run_folder import RunFolder
@@ -87,7 +87,7 @@ def check_learnable(spec: Spec) -> None:
 def _run(todo: list[Spec], experiment: Path, workers: int, threads: int, on: Place) -> list[Outcome]:
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-    work = [joblib.delayed(execute)(run, experiment.absolute(), threads, os.getpid()) for run in todo]
+    work = [joblib.delayed(execute)(run, experiment.absolute(), threads) for run in todo]
     try:
         with _backend(on):
             return list(joblib.Parallel(n_jobs=workers, batch_size=1)(work))
@@ -98,7 +98,7 @@ def _run(todo: list[Spec], experiment: Path, workers: int, threads: int, on: Pla
 @contextmanager
 def _backend(on: Place) -> Iterator[None]:
     if on == "local":
-        with joblib.parallel_config(backend="loky"):
+        with joblib.parallel_config(backend="loky", initializer=serve):
             yield
         return
     _ray()

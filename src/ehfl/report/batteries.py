@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ehfl.energy.harvest import FloatArray
-from ehfl.experiment.comparison import Arm, Comparison
+from ehfl.experiment import Arm, Comparison
 from ehfl.report import style
 
 _ROWS, _COLUMNS = 200, 1000  # cells that a panel can show; more clients or rounds are averaged

@@ -12,8 +12,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
 
 from ehfl.energy.harvest import FloatArray
-from ehfl.experiment.comparison import Arm, Comparison
-from ehfl.experiment.statistics import estimate
+from ehfl.experiment import Arm, Comparison, estimate
 from ehfl.report import numbers, style
 
 _GRID = 200  # points of energy between which a curve is straight

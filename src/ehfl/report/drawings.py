@@ -7,7 +7,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from ehfl.experiment.comparison import Comparison
+from ehfl.experiment import Comparison
 from ehfl.report import numbers, style
 from ehfl.report.batteries import batteries_figure, cell, on_batteries
 from ehfl.report.curves import energy_figure, rounds_figure

@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # learning's libraries take seconds to load, and `ehfl simulate` prints tables too
-    from ehfl.experiment.comparison import Metric
-    from ehfl.experiment.statistics import Difference, Estimate
+    from ehfl.experiment import Difference, Estimate, Metric
 
 DASH = "–"  # noqa: RUF001  where there is nothing to say
 
@@ -15,7 +14,7 @@ DASH = "–"  # noqa: RUF001  where there is nothing to say
 def value(metric: Metric | None, x: float) -> str:
     """Return a metric's value: accuracy in percent, anything else (or no metric) to three significant digits.
 
-    >>> from ehfl.experiment.comparison import Metric
+    >>> from ehfl.experiment import Metric
     >>> value(Metric("accuracy"), 0.9391), value(Metric("loss", lower_is_better=True), 0.01234)
     ('93.9 %', '0.0123')
     """
@@ -27,7 +26,7 @@ def value(metric: Metric | None, x: float) -> str:
 def gap(metric: Metric, x: float) -> str:
     """Return a difference between two values with its sign: of accuracies in points of a percent.
 
-    >>> from ehfl.experiment.comparison import Metric
+    >>> from ehfl.experiment import Metric
     >>> gap(Metric("accuracy"), 0.0134), gap(Metric("loss", lower_is_better=True), -0.0021)
     ('+1.3 points', '-0.0021')
     """
@@ -40,8 +39,8 @@ def gap(metric: Metric, x: float) -> str:
 def interval(metric: Metric | None, estimate: Estimate | Difference) -> str:
     """Return the half width of an interval, empty where a single seed gives none.
 
-    >>> from ehfl.experiment.comparison import Metric
-    >>> from ehfl.experiment.statistics import Estimate
+    >>> from ehfl.experiment import Metric
+    >>> from ehfl.experiment import Estimate
     >>> interval(Metric("accuracy"), Estimate(0.93, 0.912, 0.948, 3))
     '± 1.8 points'
     >>> interval(Metric("accuracy"), Estimate(0.93, None, None, 1))

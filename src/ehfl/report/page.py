@@ -15,7 +15,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from ehfl.experiment.comparison import Comparison
+from ehfl.experiment import Comparison
 from ehfl.report.drawing import Drawing
 from ehfl.report.page_chart import chart_data, colours
 from ehfl.report.page_table import columns

@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from ehfl.energy.harvest import FloatArray
-from ehfl.experiment.comparison import Arm, Comparison, Metric
-from ehfl.experiment.statistics import Estimate, estimate
+from ehfl.experiment import Arm, Comparison, Estimate, Metric, estimate
 from ehfl.report import style
 from ehfl.report.numbers import in_percent, value
 from ehfl.report.phrases import metric_range, with_range

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ehfl.experiment.comparison import Comparison, Row
-from ehfl.experiment.statistics import Estimate
+from ehfl.experiment import Comparison, Estimate, Row
 from ehfl.report.numbers import DASH, amount, gap, p_value, value
 from ehfl.report.phrases import amount_range, gap_range, metric_range
 

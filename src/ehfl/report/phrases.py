@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ehfl.experiment.comparison import Metric
-from ehfl.experiment.statistics import Difference, Estimate
+from ehfl.experiment import Difference, Estimate, Metric
 from ehfl.report.numbers import amount, gap, p_value, value
 
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from ehfl.experiment.comparison import Comparison, Row
+from ehfl.experiment import Comparison, Row
 from ehfl.report import style
 
 _MARGIN = 1.12  # room around the points, as a factor

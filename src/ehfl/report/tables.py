@@ -13,8 +13,7 @@ from ehfl.report import numbers
 from ehfl.scheduling import Summary
 
 if TYPE_CHECKING:  # see `numbers`
-    from ehfl.experiment.comparison import Comparison, Metric, Row
-    from ehfl.experiment.statistics import Difference, Estimate
+    from ehfl.experiment import Comparison, Difference, Estimate, Metric, Row
 
 
 def _amount(value: float) -> str:

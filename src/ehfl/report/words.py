@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from ehfl.experiment.comparison import Comparison, Metric, Row
-from ehfl.experiment.statistics import Difference
+from ehfl.experiment import Comparison, Difference, Metric, Row
 from ehfl.report.numbers import amount, gap, in_percent, value
 from ehfl.report.phrases import amount_range, chance, gap_range, metric_range, spoken, with_range
 
