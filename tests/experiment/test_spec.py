@@ -362,6 +362,7 @@ def test_a_file_that_is_not_there_and_a_folder_are_named(tmp_path: Path) -> None
         ("fleet.rate={ low = 0.1, high = 0.9 }", ("fleet", "rate"), {"low": 0.1, "high": 0.9}),
         ("learning.weighted=true", ("learning", "weighted"), True),
         ("learning.task=quadratic", ("learning", "task"), "quadratic"),
+        ("learning.task = quadratic ", ("learning", "task"), "quadratic"),
         ("learning.task='quadratic'", ("learning", "task"), "quadratic"),
         ("learning.data=/some/where", ("learning", "data"), "/some/where"),
         ("learning.partition=dirichlet:0.3", ("learning", "partition"), "dirichlet:0.3"),

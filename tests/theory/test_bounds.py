@@ -356,6 +356,13 @@ def test_leading_terms_are_the_realised_bound_but_for_the_weights_second_order(
         assert terms[t] == pytest.approx(expected, rel=1e-9)
 
 
+def test_leading_terms_by_hand() -> None:
+    # K L s2 / 2 = 6; sum eta^2 / n is 0.01, 0.01, 0.015 and K sum eta 0.4, 0.4, 0.6
+    terms = leading_terms([4, 0, 2], [0.2, 0.9, 0.1], 2, Constants(smoothness=2.0, variance=3.0, gap=1.0))
+
+    assert terms == pytest.approx([1.06 / 0.4, 1.06 / 0.4, 1.09 / 0.6])
+
+
 def test_leading_terms_are_half_the_realised_bound_for_several_local_steps() -> None:
     n_t, eta_t = np.tile([4, 0, 2], 100), np.full(300, 1e-5)
     (*_, last) = leading_terms(n_t, eta_t, 5, UNIT)
