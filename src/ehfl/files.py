@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ehfl.validation import UserError
 
@@ -34,6 +37,23 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file, whole or not at all."""
     with written_whole(path) as aside:
         aside.write_text(text, encoding="utf-8")
+
+
+def json_text(facts: Any, indent: int | None = None) -> str:
+    """Return facts as JSON, which knows neither infinity nor NaN: they become null.
+
+    >>> json_text({"slowdown": [1.5, float("inf")]})
+    '{"slowdown": [1.5, null]}'
+    """
+    return json.dumps(_finite(facts), indent=indent, allow_nan=False)
+
+
+def _finite(facts: Any) -> Any:
+    if isinstance(facts, dict):
+        return {name: _finite(value) for name, value in facts.items()}
+    if isinstance(facts, list | tuple):
+        return [_finite(value) for value in facts]
+    return None if isinstance(facts, float) and not math.isfinite(facts) else facts
 
 
 @contextmanager

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
@@ -14,6 +13,7 @@ from typer import Argument, Option
 from ehfl.cli.options import AsJson, Capacity, Clients, Initial, Rate, Rounds, Scheduler, Seed, Target
 from ehfl.cli.output import FIGURES, check_writable, print_table, progress, say_if_compiling
 from ehfl.cli.parsing import read_setting, spec_setting, whole
+from ehfl.files import json_text
 from ehfl.validation import InvalidValue, whole_number
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _promise(
     if as_json:
         facts = {name: dataclasses.asdict(kept) | {"slowdown": slow[name]} for name, kept in promises.items()}
         told = {"constants": dataclasses.asdict(constants), "origin": origin.strip(), "schedulers": facts}
-        typer.echo(json.dumps(_plain(told)))
+        typer.echo(json_text(told))
     else:
         from ehfl.report.bounds import promise_table
 
@@ -183,11 +183,3 @@ def _verify(counts: Counts, seeds: int, seed: int, as_json: bool, figure: Path |
 
         draw_verified(results, figure)
         typer.echo(f"figure: {figure}", err=True)
-
-
-def _plain(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts with infinity as null, which JSON knows."""
-    return {
-        name: _plain(value) if isinstance(value, dict) else None if value == math.inf else value
-        for name, value in facts.items()
-    }

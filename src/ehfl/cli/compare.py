@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -61,7 +62,7 @@ def compare(
     from ehfl.experiment import read_results, read_spec, run_all
     from ehfl.report.writing import write_report
 
-    overrides = [*(override or ()), *([f"learning.data='{data}'"] if data else ())]
+    overrides = [*(override or ()), *([f"learning.data={json.dumps(data)}"] if data else ())]
     told = read_spec(spec, overrides)
     folder = runs / told.name
     with live([arm.label for arm in told.schedulers], len(told.seeds), told.rounds) as show:

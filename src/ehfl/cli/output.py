@@ -66,11 +66,10 @@ def print_table(title: str, table: Table) -> None:
 def print_results(compared: Comparison, page: Path, as_json: bool) -> None:
     """Print a comparison as a table or JSON, and where its page lies."""
     if as_json:
-        import json
-
+        from ehfl.files import json_text
         from ehfl.report.writing import as_facts
 
-        typer.echo(json.dumps(as_facts(compared)))
+        typer.echo(json_text(as_facts(compared)))
     else:
         from ehfl.report.tables import comparison_table
         from ehfl.report.words import summary

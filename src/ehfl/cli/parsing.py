@@ -108,12 +108,12 @@ def _read_capacity(text: str) -> float:
 def _read_target(text: str, n_clients: int) -> int | Literal["auto"]:
     if text == "auto":
         return "auto"
-    if not text.isdigit() or not 1 <= int(text) <= n_clients:
+    if not text.isdecimal() or not 1 <= int(text) <= n_clients:
         raise InvalidValue("target", f"auto or a whole number in [1, {n_clients}] (the clients)", text)
     return int(text)
 
 
 def _check_width(name: str, n_clients: int) -> None:
     width = name.partition(":")[2]
-    if width.isdigit() and not 1 <= int(width) <= n_clients:
+    if width.isdecimal() and not 1 <= int(width) <= n_clients:
         raise InvalidValue("scheduler", f"given a width in [1, {n_clients}] (the clients)", name)

@@ -89,7 +89,10 @@ def _trial(source: _Source) -> Trial:
 
 
 def _metric(metas: Sequence[dict[str, Any]]) -> Metric:
-    metrics = {Metric(**meta["metric"]) for meta in metas}
+    try:
+        metrics = {Metric(**meta["metric"]) for meta in metas}
+    except (KeyError, TypeError):
+        raise UserError("a finished run's meta.json does not say what its metric is: delete it and run again") from None
     if len(metrics) > 1:
         names = ", ".join(sorted(metric.name for metric in metrics))
         raise UserError(f"runs with different metrics cannot be put together: {names}")

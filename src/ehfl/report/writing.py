@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ehfl.experiment import Comparison, Results, write_spec
-from ehfl.files import write_text
+from ehfl.files import json_text, write_text
 from ehfl.report.drawings import draw_all
 from ehfl.report.page import write_page
 
@@ -23,11 +22,11 @@ def write_report(results: Results, folder: Path, commands: Sequence[str]) -> Pat
     folder.mkdir(parents=True, exist_ok=True)
     compared = results.comparison
     write_text(folder / "rounds.csv", rounds_csv(compared))
-    write_text(folder / "summary.json", json.dumps(as_facts(compared), indent=2) + "\n")
+    write_text(folder / "summary.json", json_text(as_facts(compared), indent=2) + "\n")
     drawings = draw_all(compared, folder / "figures")
     page = folder / "report.html"
     spec = "\n".join(write_spec(spec) for spec in results.specs)
-    write_page(compared, drawings, page, spec=spec, facts=_facts(results.metas), commands=commands)
+    write_page(compared, drawings, page, spec=spec, facts=_facts(results), commands=commands)
     return page
 
 
@@ -57,8 +56,9 @@ def as_facts(compared: Comparison) -> dict[str, Any]:
     }
 
 
-def _facts(metas: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _facts(results: Results) -> dict[str, str]:
     """Return what runs say about where they ran, each value once."""
+    metas = results.metas
     names = ("version", "commit", "python", "numpy", "torch", "platform", "host", "threads")
     told = {name: dict.fromkeys(str(meta[name]) for meta in metas if meta.get(name) is not None) for name in names}
     facts = {name: ", ".join(values) for name, values in told.items() if values}
@@ -66,5 +66,11 @@ def _facts(metas: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     return facts | {
         "first run started": started[0],
         "last run started": started[-1],
-        "time of all runs": f"{sum(meta.get('seconds', 0) for meta in metas):,.0f} s",
+        "time of all runs": f"{_seconds(results.comparison):,.0f} s",
     }
+
+
+def _seconds(compared: Comparison) -> float:
+    """Return how long training and evaluation took in all runs together, interruptions not counted [s]."""
+    records = [record for arm in compared.arms for trial in arm.trials for record in trial.records]
+    return sum(record.seconds + record.eval_seconds for record in records)
