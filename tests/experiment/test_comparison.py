@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ehfl.experiment import Arm, Comparison, Metric, Row, Trial, compare, rounds_to
 from ehfl.theory import Constants, best_along
 from ehfl.validation import UserError
-from experiment.made_trials import made_trial
+from made_trials import made_trial
 
 ACCURACY = Metric("accuracy")
 GAP = Metric("gap", lower_is_better=True)

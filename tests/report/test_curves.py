@@ -5,7 +5,7 @@ import pytest
 
 from ehfl.experiment import Metric, compare
 from ehfl.report.curves import band, energy_figure, on_energy, rounds_figure
-from small_comparison import small_comparison, trial
+from made_trials import made_trial, two_arms
 
 
 def test_band_is_the_mean_and_students_interval_of_each_column() -> None:
@@ -20,11 +20,11 @@ def test_band_is_the_mean_and_students_interval_of_each_column() -> None:
 
 def test_a_single_seed_has_no_band() -> None:
     assert band(np.array([[0.8, 0.9]]))[1:] == (None, None)
-    assert not rounds_figure(small_comparison(seeds=1)).axes[0].collections
+    assert not rounds_figure(two_arms(seeds=1)).axes[0].collections
 
 
 def test_metric_over_energy_is_interpolated_as_far_as_every_seed_goes() -> None:
-    greedy = small_comparison().arms[0]  # seed 0: energy 1, 4, 5; seed 1: energy 0, 4, 6
+    greedy = two_arms().arms[0]  # seed 0: energy 1, 4, 5; seed 1: energy 0, 4, 6
 
     grid, metric = on_energy(greedy, points=5)
 
@@ -34,7 +34,7 @@ def test_metric_over_energy_is_interpolated_as_far_as_every_seed_goes() -> None:
 
 
 def test_rounds_in_which_nobody_trained_leave_one_point_of_energy() -> None:
-    arm = compare("idle", [trial("a", 0, [2, 0, 2], [0.1, 0.3, 0.5])], Metric("accuracy"), 2).arms[0]
+    arm = compare("idle", [made_trial("a", 0, [0.1, 0.3, 0.5], [2, 0, 2])], Metric("accuracy"), 2).arms[0]
 
     grid, metric = on_energy(arm, points=3)
 
@@ -43,7 +43,7 @@ def test_rounds_in_which_nobody_trained_leave_one_point_of_energy() -> None:
 
 
 def test_seeds_without_a_common_stretch_of_energy_give_one_point() -> None:
-    trials = [trial("a", 0, [1, 1], [0.1, 0.2]), trial("a", 1, [4, 4], [0.3, 0.4])]
+    trials = [made_trial("a", 0, [0.1, 0.2], [1, 1]), made_trial("a", 1, [0.3, 0.4], [4, 4])]
 
     grid, metric = on_energy(compare("apart", trials, Metric("accuracy"), 2).arms[0])
 
@@ -52,7 +52,7 @@ def test_seeds_without_a_common_stretch_of_energy_give_one_point() -> None:
 
 
 def test_drawn_lines_are_the_means() -> None:
-    lines = rounds_figure(small_comparison()).axes[0].get_lines()
+    lines = rounds_figure(two_arms()).axes[0].get_lines()
     drawn = [np.asarray(line.get_ydata()).tolist() for line in lines]
 
     assert any(np.shape(y) == (3,) and y == pytest.approx([0.15, 0.45, 0.85]) for y in drawn)
@@ -62,21 +62,21 @@ def test_drawn_lines_are_the_means() -> None:
 
 @pytest.mark.parametrize("figure", [rounds_figure, energy_figure])
 def test_a_goal_far_away_is_named_and_does_not_squeeze_the_curves(figure) -> None:  # type: ignore[no-untyped-def]
-    axes = figure(small_comparison(goal=2.0)).axes[0]
+    axes = figure(two_arms(goal=2.0)).axes[0]
 
     assert axes.get_ylim()[1] <= 1.01
     assert [text.get_text() for text in axes.texts] == ["goal 200.0 %: beyond the axis"]
 
 
 def test_wide_bands_do_not_leave_the_range_of_an_accuracy() -> None:
-    low, high = rounds_figure(small_comparison()).axes[0].get_ylim()
+    low, high = rounds_figure(two_arms()).axes[0].get_ylim()
 
     assert low >= 0
     assert high <= 1.01
 
 
 def test_a_diverged_loss_is_a_gap() -> None:
-    trials = [trial("a", 0, [1, 1], [0.1, float("-inf")])]  # a loss of infinity
+    trials = [made_trial("a", 0, [0.1, float("-inf")], [1, 1])]  # a loss of infinity
     axes = rounds_figure(compare("broken", trials, Metric("accuracy"), 2, goal=0.1)).axes[1]
 
     assert np.asarray(axes.get_lines()[0].get_ydata()).tolist() == pytest.approx([0.9, np.nan], nan_ok=True)

@@ -13,7 +13,7 @@ from ehfl.report.batteries import batteries_figure, levels, scale
 from ehfl.report.curves import energy_figure
 from ehfl.report.drawings import draw_all
 from ehfl.report.slowdown import heights, slowdown_figure, ticks
-from small_comparison import small_comparison, trial
+from made_trials import made_trial, two_arms
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def unwritten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_figures_are_written_in_both_formats_and_nothing_else(tmp_path: Path) -> None:
-    drawings = draw_all(small_comparison(), tmp_path / "new" / "folder")
+    drawings = draw_all(two_arms(), tmp_path / "new" / "folder")
 
     assert [d.name for d in drawings] == ["learning", "energy", "participation", "batteries", "slowdown"]
     assert sorted((tmp_path / "new" / "folder").iterdir()) == sorted(
@@ -37,14 +37,14 @@ def test_the_same_figure_is_the_same_file(tmp_path: Path, suffix: str) -> None:
     first, second = (tmp_path / f"{name}{suffix}" for name in "ab")
 
     for path in (first, second):
-        style.save(energy_figure(small_comparison()), path)
+        style.save(energy_figure(two_arms()), path)
 
     assert first.read_bytes() == second.read_bytes()
 
 
 @pytest.mark.usefixtures("unwritten")
 def test_without_energy_and_goal_their_figures_are_left_out(tmp_path: Path) -> None:
-    drawings = draw_all(small_comparison(goal=2.0, recorded=False), tmp_path)
+    drawings = draw_all(two_arms(goal=2.0, recorded=False), tmp_path)
 
     assert [d.name for d in drawings] == ["learning", "energy", "participation"]
     assert "No run came to the goal of 200.0 %." in drawings[0].caption
@@ -52,7 +52,10 @@ def test_without_energy_and_goal_their_figures_are_left_out(tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("unwritten")
 def test_mains_power_has_no_battery_panel_and_captions_say_so(tmp_path: Path) -> None:
-    trials = [trial("greedy", 0, [1, 2], [0.1, 0.2]), trial("always-on", 0, [2, 2], [0.1, 0.2], mains=True)]
+    trials = [
+        made_trial("greedy", 0, [0.1, 0.2], [1, 2]),
+        made_trial("always-on", 0, [0.1, 0.2], [2, 2], mains=True, recorded=True),
+    ]
     comparison = compare("mains", trials, Metric("accuracy"), 2)
 
     captions = {d.name: d.caption for d in draw_all(comparison, tmp_path)}
@@ -66,13 +69,13 @@ def test_mains_power_has_no_battery_panel_and_captions_say_so(tmp_path: Path) ->
 
 @pytest.mark.usefixtures("unwritten")
 def test_captions_do_not_speak_of_intervals_where_there_is_one_seed(tmp_path: Path) -> None:
-    drawings = draw_all(small_comparison(seeds=1), tmp_path)
+    drawings = draw_all(two_arms(seeds=1), tmp_path)
 
     assert not any("interval" in d.caption for d in drawings)
 
 
 def test_battery_images_are_client_by_round() -> None:
-    arm = small_comparison().arms[0]
+    arm = two_arms().arms[0]
 
     assert levels(arm).shape == (4, 4)  # clients, rounds + 1
     assert levels(arm).tolist() == np.full((4, 4), 2.0).tolist()
@@ -95,7 +98,7 @@ def test_few_low_levels_are_told_apart_beside_a_level_of_100() -> None:
 
 
 def test_slowdown_axis_does_not_follow_absurd_intervals() -> None:
-    rows = small_comparison().rows  # greedy: mean 1.417, interval from 0.36 to 2.48; myopic: 1
+    rows = two_arms().rows  # greedy: mean 1.417, interval from 0.36 to 2.48; myopic: 1
 
     low, high = heights(rows)
 
@@ -104,7 +107,7 @@ def test_slowdown_axis_does_not_follow_absurd_intervals() -> None:
 
 
 def test_slowdown_points_stand_where_the_rows_say() -> None:
-    comparison = small_comparison()
+    comparison = two_arms()
     figure = slowdown_figure(comparison)
     assert figure is not None
 

@@ -17,7 +17,7 @@ from ehfl.report.numbers import amount, gap, p_value, value
 from ehfl.report.page import write_page
 from ehfl.report.page_chart import by_night
 from ehfl.report.words import summary
-from report.small_comparison import small_comparison
+from made_trials import arms_ending_at
 
 FINALS = {"myopic": [0.90, 0.92, 0.94], "greedy": [0.80, 0.821, 0.839], "always-on": [0.91, 0.91, 0.96]}
 EVIL = "</script><script>alert('1')</script>\"'><img src=x onerror=alert(1)>&amp;"
@@ -64,7 +64,7 @@ def page_of(
 
 
 def test_nothing_is_loaded_from_anywhere(tmp_path: Path, drawing: Drawing) -> None:
-    parsed = Parsed(page_of(tmp_path, small_comparison(FINALS), drawing))
+    parsed = Parsed(page_of(tmp_path, arms_ending_at(FINALS), drawing))
 
     addresses = [found[name] for _, found in parsed.elements for name in ("src", "href", "srcset") if name in found]
     assert len(addresses) == 1
@@ -77,7 +77,7 @@ def test_nothing_is_loaded_from_anywhere(tmp_path: Path, drawing: Drawing) -> No
 
 
 def test_style_and_script_name_no_address(tmp_path: Path) -> None:
-    page = page_of(tmp_path, small_comparison(FINALS))
+    page = page_of(tmp_path, arms_ending_at(FINALS))
 
     assert set(re.findall(r"https?://[^\"'\s]+", page)) == {"http://www.w3.org/2000/svg"}  # a name, never fetched
     assert not re.findall(r"@import|url\((?!#)", page)
@@ -85,11 +85,11 @@ def test_style_and_script_name_no_address(tmp_path: Path) -> None:
 
 def test_names_specs_and_facts_stay_text(tmp_path: Path, drawing: Drawing) -> None:
     hostile = Drawing(EVIL, EVIL, EVIL, drawing.png, drawing.svg)
-    comparison = small_comparison({EVIL: [0.9, 0.8], f"{EVIL}2": [0.7, 0.9]}, name=EVIL)
+    comparison = arms_ending_at({EVIL: [0.9, 0.8], f"{EVIL}2": [0.7, 0.9]}, name=EVIL)
     page = page_of(tmp_path, comparison, hostile, spec=EVIL, fact=EVIL)
     parsed = Parsed(page)
 
-    plain = Parsed(page_of(tmp_path, small_comparison({"a": [0.9, 0.8], "b": [0.7, 0.9]}), drawing))
+    plain = Parsed(page_of(tmp_path, arms_ending_at({"a": [0.9, 0.8], "b": [0.7, 0.9]}), drawing))
     assert [tag for tag, _ in parsed.elements] == [tag for tag, _ in plain.elements]
     assert parsed.count("script") == 2
     assert [arm["name"] for arm in parsed.data["arms"]] == [EVIL, f"{EVIL}2"]
@@ -97,7 +97,7 @@ def test_names_specs_and_facts_stay_text(tmp_path: Path, drawing: Drawing) -> No
 
 
 def test_the_table_holds_the_rows_figures(tmp_path: Path) -> None:
-    comparison = small_comparison(FINALS)
+    comparison = arms_ending_at(FINALS)
     page = page_of(tmp_path, comparison)
     rows = re.findall(r"<tr>(.*?)</tr>", page.partition("<tbody>")[2], re.DOTALL)
 
@@ -114,7 +114,7 @@ def test_the_table_holds_the_rows_figures(tmp_path: Path) -> None:
 
 
 def test_a_distinguishable_difference_is_bold_and_no_other(tmp_path: Path) -> None:
-    comparison = small_comparison(FINALS)
+    comparison = arms_ending_at(FINALS)
     page = page_of(tmp_path, comparison)
 
     clear = [row.difference for row in comparison.rows if row.difference and row.difference.distinguishable]
@@ -123,7 +123,7 @@ def test_a_distinguishable_difference_is_bold_and_no_other(tmp_path: Path) -> No
 
 
 def test_missing_figures_are_dashes_without_an_order(tmp_path: Path) -> None:
-    page = page_of(tmp_path, small_comparison(FINALS, goal=0.99))
+    page = page_of(tmp_path, arms_ending_at(FINALS, goal=0.99))
 
     assert re.search(r"<td[^>]*>–</td>", page)  # noqa: RUF001
     assert not re.search(r"data-order=\"[^\"]*\">–", page)  # noqa: RUF001
@@ -131,7 +131,7 @@ def test_missing_figures_are_dashes_without_an_order(tmp_path: Path) -> None:
 
 
 def test_the_chart_has_every_evaluation(tmp_path: Path) -> None:
-    comparison = small_comparison(FINALS)
+    comparison = arms_ending_at(FINALS)
     data = Parsed(page_of(tmp_path, comparison)).data
 
     for arm, drawn in zip(comparison.arms, data["arms"], strict=True):
@@ -145,7 +145,7 @@ def test_the_chart_has_every_evaluation(tmp_path: Path) -> None:
 
 
 def test_summary_spec_facts_and_commands_are_there_in_order(tmp_path: Path, drawing: Drawing) -> None:
-    comparison = small_comparison(FINALS)
+    comparison = arms_ending_at(FINALS)
     text = " ".join(Parsed(page_of(tmp_path, comparison, drawing)).text)
 
     parts = [comparison.name, *summary(comparison), "Final accuracy", "It rises.", "rounds = 8", "3.12", "ehfl run a"]
@@ -155,7 +155,7 @@ def test_summary_spec_facts_and_commands_are_there_in_order(tmp_path: Path, draw
 
 
 def test_one_seed_and_values_without_number_make_a_page(tmp_path: Path) -> None:
-    comparison = small_comparison({"myopic": [0.9], "mine": [float("nan")]}, metric=Metric("loss"), goal=0.5)
+    comparison = arms_ending_at({"myopic": [0.9], "mine": [float("nan")]}, metric=Metric("loss"), goal=0.5)
     arms = Parsed(page_of(tmp_path, comparison)).data["arms"]
 
     assert arms[0]["metric"]["low"] == [None] * 4
@@ -163,7 +163,7 @@ def test_one_seed_and_values_without_number_make_a_page(tmp_path: Path) -> None:
 
 
 def test_a_page_that_fails_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    comparison = small_comparison(FINALS)
+    comparison = arms_ending_at(FINALS)
     before = page_of(tmp_path, comparison)
 
     def fail(*_: object) -> None:
@@ -179,7 +179,7 @@ def test_a_page_that_fails_leaves_the_old_one(tmp_path: Path, monkeypatch: pytes
 def test_a_huge_figure_goes_in_as_pixels(tmp_path: Path, drawing: Drawing) -> None:
     large = tmp_path / "large.svg"
     large.write_text(drawing.svg.read_text(encoding="utf-8") + " " * 1_000_001, encoding="utf-8")
-    page = page_of(tmp_path, small_comparison(FINALS), Drawing("a", "A", "B", drawing.png, large))
+    page = page_of(tmp_path, arms_ending_at(FINALS), Drawing("a", "A", "B", drawing.png, large))
 
     assert "data:image/png;base64," in page
 

@@ -13,7 +13,7 @@ import pytest
 from ehfl.report import style
 from ehfl.report.drawing import Drawing
 from ehfl.report.page import write_page
-from report.small_comparison import small_comparison
+from made_trials import arms_ending_at
 
 pytest.importorskip("playwright.sync_api", reason="no playwright: pip install 'ehfl[dev]'")
 from playwright import sync_api as api
@@ -41,7 +41,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     for kind in ("svg", "png"):
         style.save(figure, folder / f"curve.{kind}")
     drawing = Drawing("curve", "A curve", "It rises.", folder / "curve.png", folder / "curve.svg")
-    comparison = small_comparison(FINALS, counts={"greedy": [1] * 8}, goal=0.6)
+    comparison = arms_ending_at(FINALS, counts={"greedy": [1] * 8}, goal=0.6)
     wide = "x" * 300  # a line that must not widen the page
     write_page(comparison, [drawing], folder / "page.html", spec=wide, facts={"host": wide}, commands=[wide])
     return (folder / "page.html").as_uri()
@@ -177,7 +177,7 @@ def test_a_phone_shows_it_without_sideways_scrolling(page: api.Page) -> None:
 
 
 def test_a_single_evaluation_is_a_dot(browser: api.Browser, tmp_path: Path) -> None:
-    comparison = small_comparison({"myopic": [0.9], "greedy": [0.8]}, counts={"myopic": [3, 3], "greedy": [3, 3]})
+    comparison = arms_ending_at({"myopic": [0.9], "greedy": [0.8]}, counts={"myopic": [3, 3], "greedy": [3, 3]})
     write_page(comparison, [], tmp_path / "one.html", spec="", facts={}, commands=[])
     with browser.new_context() as context:
         opened = context.new_page()

@@ -9,7 +9,7 @@ from rich.table import Table
 from ehfl.experiment import Metric, compare
 from ehfl.report import numbers
 from ehfl.report.tables import comparison_table
-from small_comparison import small_comparison, trial
+from made_trials import made_trial, two_arms
 
 
 def text_of(table: Table) -> list[str]:
@@ -26,7 +26,7 @@ def line(lines: list[str], label: str, *, below: int = 0) -> list[str]:
 
 
 def test_cells_by_hand() -> None:
-    lines = text_of(comparison_table(small_comparison()))
+    lines = text_of(comparison_table(two_arms()))
 
     assert lines[0].split() == ["greedy", "myopic"]
     assert line(lines, "final accuracy") == ["85.0%", "91.0%"]
@@ -41,30 +41,30 @@ def test_cells_by_hand() -> None:
     assert line(lines, "lowest") == ["0.5", "2"]
     assert line(lines, "empty rounds") == ["0.5", "0"]
     assert line(lines, "clients short a round") == ["0.667", "0"]
-    assert line(lines, "harvest wasted") == ["30.0%", "30.0%"]
+    assert line(lines, "harvest wasted") == ["50.0%", "50.0%"]
     assert line(lines, "slowdown, measured") == ["1.42", "1"]  # of 2.25 / 1.5 and 2 / 1.5
     assert line(lines, "predicted") == ["–", "–"]  # noqa: RUF001
 
 
 def test_caption_says_what_the_intervals_are() -> None:
-    caption = comparison_table(small_comparison()).caption
+    caption = comparison_table(two_arms()).caption
 
     assert caption == (
         "goal: accuracy 50.0 %; differences to greedy; slowdowns relative to myopic; 95 % t-intervals over 2 seeds; "
         "p-values of paired t-tests, not corrected for several comparisons"
     )
-    assert "no intervals" in str(comparison_table(small_comparison(seeds=1)).caption)
+    assert "no intervals" in str(comparison_table(two_arms(seeds=1)).caption)
 
 
 def test_a_goal_that_is_out_of_reach_leaves_dashes() -> None:
-    lines = text_of(comparison_table(small_comparison(goal=2.0)))
+    lines = text_of(comparison_table(two_arms(goal=2.0)))
 
     assert line(lines, "seeds at the goal") == ["0", "of", "2", "0", "of", "2"]
     assert line(lines, "rounds to goal") == line(lines, "slowdown, measured") == [numbers.DASH] * 2
 
 
 def test_other_metrics_are_no_percentages() -> None:
-    lines = text_of(comparison_table(small_comparison(metric="score")))
+    lines = text_of(comparison_table(two_arms(metric="score")))
 
     assert line(lines, "final score") == ["0.85", "0.91"]
     assert line(lines, "final score", below=1) == ["±0.64", "±0.13"]
@@ -75,7 +75,7 @@ def test_other_metrics_are_no_percentages() -> None:
 def test_it_fits_80_columns(arms: int) -> None:
     names = [f"uniform-random:{n} [with steps]" for n in range(arms)]
     counts = [4] * 3
-    trials = [trial(name, seed, counts, [0.1, 0.2, 0.3 + seed / 9]) for name in names for seed in range(2)]
+    trials = [made_trial(name, seed, [0.1, 0.2, 0.3 + seed / 9], counts) for name in names for seed in range(2)]
 
     lines = text_of(comparison_table(compare("wide", trials, Metric("accuracy"), 2)))
 

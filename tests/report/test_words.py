@@ -9,7 +9,7 @@ import pytest
 from ehfl.experiment import Comparison, Metric
 from ehfl.report.words import summary
 from ehfl.theory import Constants
-from report.small_comparison import small_comparison
+from made_trials import arms_ending_at
 
 LOSS = Metric("loss", lower_is_better=True)
 CLOSE = {"myopic": [0.90, 0.92, 0.94], "greedy": [0.91, 0.91, 0.94]}
@@ -23,42 +23,41 @@ def said(comparison: Comparison, start: str) -> str:
 
 
 def test_the_first_arm_is_given_with_its_interval() -> None:
-    sentence = summary(small_comparison(CLOSE))[0]
+    sentence = summary(arms_ending_at(CLOSE))[0]
 
     # 0.92 +- 4.303 * 0.02 / sqrt(3)
     assert sentence == "Myopic reached 92.0 % (95 % interval: 87.0 to 97.0) after 8 rounds, the mean of 3 seeds."
 
 
 def test_a_difference_within_the_interval_is_no_difference() -> None:
-    sentence = said(small_comparison(CLOSE), "Greedy is")
+    sentence = said(arms_ending_at(CLOSE), "Greedy is")
 
     assert sentence == "Greedy is not distinguishable from myopic: 0.0 points (-2.5 to 2.5, p = 1.00)."
 
 
 def test_a_difference_outside_zero_is_told_by_size_and_side() -> None:
     assert (
-        said(small_comparison(APART), "Greedy ended")
-        == "Greedy ended 10.0 points below myopic (9.8 to 10.2, p < 0.001)."
+        said(arms_ending_at(APART), "Greedy ended") == "Greedy ended 10.0 points below myopic (9.8 to 10.2, p < 0.001)."
     )
 
 
 @pytest.mark.parametrize(("metric", "winner"), [(Metric("accuracy"), "myopic"), (LOSS, "greedy")])
 def test_only_the_better_arm_beats_and_only_outside_chance(metric: Metric, winner: str) -> None:
     for first, second in (("myopic", "greedy"), ("greedy", "myopic")):
-        sentences = summary(small_comparison({first: APART[first], second: APART[second]}, metric=metric))
+        sentences = summary(arms_ending_at({first: APART[first], second: APART[second]}, metric=metric))
         assert any(" beat " in sentence for sentence in sentences) == (second == winner)
-    assert not any(" beat " in sentence for sentence in summary(small_comparison(CLOSE, metric=metric)))
+    assert not any(" beat " in sentence for sentence in summary(arms_ending_at(CLOSE, metric=metric)))
 
 
 def test_where_less_is_better_more_is_called_worse() -> None:
-    comparison = small_comparison({"greedy": APART["greedy"], "myopic": APART["myopic"]}, metric=LOSS)
+    comparison = arms_ending_at({"greedy": APART["greedy"], "myopic": APART["myopic"]}, metric=LOSS)
 
     assert summary(comparison)[0].startswith("Greedy ended at loss 0.82 (")
     assert said(comparison, "Myopic ended").endswith(", which is worse.")
 
 
 def test_one_seed_says_nothing_of_chance() -> None:
-    sentences = summary(small_comparison({"myopic": [0.9], "greedy": [0.8], "always-on": [0.95]}))
+    sentences = summary(arms_ending_at({"myopic": [0.9], "greedy": [0.8], "always-on": [0.95]}))
 
     assert sentences[0] == "Myopic reached 90.0 % after 8 rounds with a single seed: one seed says nothing of chance."
     assert sentences[1] == "Greedy ended 10.0 points below myopic; one seed says nothing of chance."
@@ -66,39 +65,39 @@ def test_one_seed_says_nothing_of_chance() -> None:
 
 
 def test_equal_runs_are_called_equal() -> None:
-    comparison = small_comparison({"myopic": [0.9, 0.8], "greedy": [0.9, 0.8]})
+    comparison = arms_ending_at({"myopic": [0.9, 0.8], "greedy": [0.9, 0.8]})
 
     assert said(comparison, "Greedy ended") == "Greedy ended exactly where myopic did with every seed."
 
 
 def test_arms_without_a_common_seed_are_not_compared() -> None:
-    whole = small_comparison(CLOSE)
+    whole = arms_ending_at(CLOSE)
     comparison = replace(whole, rows=(whole.rows[0], replace(whole.rows[1], difference=None)))
 
     assert "no seed in common with myopic" in said(comparison, "Greedy came to")
 
 
 def test_common_seeds_are_counted_where_they_are_not_all() -> None:
-    comparison = small_comparison({"myopic": [0.9, 0.92, 0.94], "greedy": [0.8, 0.95]})
+    comparison = arms_ending_at({"myopic": [0.9, 0.92, 0.94], "greedy": [0.8, 0.95]})
 
     assert said(comparison, "Greedy is").endswith("over the 2 seeds that both have.")
 
 
 def test_several_p_values_are_said_to_be_uncorrected() -> None:
-    three = summary(small_comparison(CLOSE | {"always-on": [0.9, 0.9, 0.95]}))
+    three = summary(arms_ending_at(CLOSE | {"always-on": [0.9, 0.9, 0.95]}))
 
     assert "These 2 p-values are not corrected for several comparisons." in three
-    assert not any("corrected" in sentence for sentence in summary(small_comparison(CLOSE)))
+    assert not any("corrected" in sentence for sentence in summary(arms_ending_at(CLOSE)))
 
 
 def test_few_seeds_are_called_few_where_something_does_not_show() -> None:
-    assert said(small_comparison(CLOSE), "3 seeds are few")
-    assert not any("are few" in sentence for sentence in summary(small_comparison(APART)))
+    assert said(arms_ending_at(CLOSE), "3 seeds are few")
+    assert not any("are few" in sentence for sentence in summary(arms_ending_at(APART)))
 
 
 def test_the_goal_is_told_by_who_came_to_it() -> None:
     finals = {"myopic": [0.9, 0.92, 0.94], "greedy": [0.8, 0.91, 0.92], "always-on": [0.5, 0.5, 0.5]}
-    comparison = small_comparison(finals, goal=0.9)
+    comparison = arms_ending_at(finals, goal=0.9)
 
     assert said(comparison, "Not every run").startswith("Not every run came to the goal of 90.0 %; myopic did so after")
     assert "with only 2 of 3 seeds" in said(comparison, "Greedy came")
@@ -107,18 +106,18 @@ def test_the_goal_is_told_by_who_came_to_it() -> None:
 
 
 def test_the_steadiest_arm_is_named_with_its_figures() -> None:
-    comparison = small_comparison(CLOSE, counts={"greedy": [0, 6] * 4})
+    comparison = arms_ending_at(CLOSE, counts={"greedy": [0, 6] * 4})
 
     assert said(comparison, "Myopic was the steadiest") == (
         "Myopic was the steadiest, with 3 participants a round (standard deviation 0); "
         "greedy was the least steady, with 3 participants a round (standard deviation 3)."
     )
-    assert "equally steady" in said(small_comparison(CLOSE), "All arms")
+    assert "equally steady" in said(arms_ending_at(CLOSE), "All arms")
 
 
 def test_theory_stands_beside_the_measurement() -> None:
     counts = {"myopic": [4] * 8, "greedy": [1] * 8}
-    measured = small_comparison({"myopic": [0.9, 0.92], "greedy": [0.8, 0.81]}, counts=counts)
+    measured = arms_ending_at({"myopic": [0.9, 0.92], "greedy": [0.8, 0.81]}, counts=counts)
 
     ratio = measured.rows[1].measured_slowdown
     assert ratio is not None
@@ -129,21 +128,21 @@ def test_theory_stands_beside_the_measurement() -> None:
         "Theory predicts 4 times where gradient noise is all that holds learning back; "
         "the problem's constants, which would tell more, are not known."
     )
-    known = small_comparison({"myopic": [0.9], "greedy": [0.8]}, counts=counts, constants=Constants(1.0, 1.0, 1.0))
+    known = arms_ending_at({"myopic": [0.9], "greedy": [0.8]}, counts=counts, constants=Constants(1.0, 1.0, 1.0))
     row = known.rows[1]
     assert row.predicted_slowdown is not None
     assert said(known, "Theory").startswith(f"Theory predicts {row.predicted_slowdown:.3g} times, and 4 times where")
 
 
 def test_a_single_arm_is_described_alone() -> None:
-    sentences = summary(small_comparison({"myopic": [0.9, 0.92]}))
+    sentences = summary(arms_ending_at({"myopic": [0.9, 0.92]}))
 
     assert len(sentences) == 3
     assert sentences[2] == "It had 3 participants a round (standard deviation 0)."
 
 
 def test_the_same_gap_with_every_seed_is_no_test_of_chance() -> None:
-    sentence = said(small_comparison({"myopic": [0.8, 0.7], "greedy": [0.9, 0.8]}), "Greedy")
+    sentence = said(arms_ending_at({"myopic": [0.8, 0.7], "greedy": [0.9, 0.8]}), "Greedy")
 
     assert sentence == (
         "Greedy ended 10.0 points above myopic, with every seed alike, so that chance cannot be judged."
