@@ -76,7 +76,7 @@ def arms_ending_at(
     goal: Goal = "auto",
     constants: Constants | None = None,
 ) -> Comparison:
-    """Return arms whose metric goes straight to these final values, one a seed, in eight rounds, evaluated every two."""
+    """Return arms whose metric goes straight to these final values, one a seed, in eight rounds."""
     trials = [
         made_trial(arm, seed, {t: final * t / 8 for t in (2, 4, 6, 8)}, (counts or {}).get(arm, [3] * 8), clients=6)
         for arm, mine in finals.items()

@@ -53,7 +53,7 @@ def test_without_energy_and_goal_their_figures_are_left_out(tmp_path: Path) -> N
 @pytest.mark.usefixtures("unwritten")
 def test_mains_power_has_no_battery_panel_and_captions_say_so(tmp_path: Path) -> None:
     trials = [
-        made_trial("greedy", 0, [0.1, 0.2], [1, 2]),
+        made_trial("greedy", 0, [0.1, 0.2], [1, 2], recorded=True),
         made_trial("always-on", 0, [0.1, 0.2], [2, 2], mains=True, recorded=True),
     ]
     comparison = compare("mains", trials, Metric("accuracy"), 2)

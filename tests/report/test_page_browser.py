@@ -161,7 +161,7 @@ def test_both_axes_can_be_changed(page: api.Page) -> None:
     assert page.get_by_role("button", name="loss").get_attribute("aria-pressed") == "true"
     shown = point_at(page, 0.99)
     assert "24 units" in shown
-    assert re.search(r"myopic\s+1\.08 \(", shown)  # 2 - 0.92
+    assert re.search(r"myopic\s+0\.08 \(", shown)  # 1 - 0.92
     assert "round 8, 24 units" in shown
     assert re.search(r"greedy\s+1\.58 \(.*round 8, 8 units", shown)  # has long ended, and says where
 
