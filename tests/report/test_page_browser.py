@@ -163,7 +163,7 @@ def test_both_axes_can_be_changed(page: api.Page) -> None:
     assert "24 units" in shown
     assert re.search(r"myopic\s+0\.08 \(", shown)  # 1 - 0.92
     assert "round 8, 24 units" in shown
-    assert re.search(r"greedy\s+1\.58 \(.*round 8, 8 units", shown)  # has long ended, and says where
+    assert re.search(r"greedy\s+0\.58 \(.*round 8, 8 units", shown)  # has long ended, and says where
 
 
 def test_a_phone_shows_it_without_sideways_scrolling(page: api.Page) -> None:
