@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,8 +75,18 @@ def print_results(compared: Comparison, page: Path, as_json: bool) -> None:
         from ehfl.report.words import summary
 
         print_table(compared.name, comparison_table(compared))
-        typer.echo("\n" + "\n".join(summary(compared)))
+        _print_sentences(summary(compared))
     typer.echo(f"report: {page}", err=as_json)
+
+
+def _print_sentences(sentences: Sequence[str]) -> None:
+    """Print an empty line and then a line each, broken between words where a terminal is narrower."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print()
+    for sentence in sentences:
+        console.print(sentence, markup=False, soft_wrap=not console.is_terminal)
 
 
 @contextmanager
