@@ -46,11 +46,11 @@ def run_all(
     for run in runs:
         RunFolder.of(run, experiment).check_free_for(run)
     check_learnable(spec)
+    workers, threads = share_cores(len(runs), jobs, _cores(on))
     experiment.mkdir(parents=True, exist_ok=True)
     with sole_use(experiment):
         write_text(experiment / "spec.toml", write_spec(spec))
         todo = [run for run in runs if not RunFolder.of(run, experiment).finished]
-        workers, threads = share_cores(len(runs), jobs, _cores(on))
         with _watched(Follower(runs, experiment), on_look):
             outcomes = _run(todo, experiment, workers, threads, on)
     fresh = {(outcome.arm, outcome.seed): outcome for outcome in outcomes}
