@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -82,4 +83,5 @@ def arms_ending_at(
         for arm, mine in finals.items()
         for seed, final in enumerate(mine)
     ]
-    return compare(name, trials, metric or Metric("accuracy"), target=3, goal=goal, constants=constants)
+    known = [replace(trial, constants=constants) for trial in trials]
+    return compare(name, known, metric or Metric("accuracy"), target=3, goal=goal)

@@ -106,7 +106,7 @@ def test_what_is_read_is_what_simulation_and_training_say(ran: tuple[Path, list[
         counts, curve = directly(run)
         assert arm.counts[at].tolist() == counts
         assert arm.metric[at].tolist() == curve
-    assert results.missing == ()
+    assert results.comparison.missing == ()
     assert [meta["status"] for meta in results.metas] == ["finished"] * 4
     assert results.specs == (make_spec(FACTS),)
 
@@ -141,7 +141,7 @@ def test_a_folder_of_another_spec_is_not_written_to(folder: Path) -> None:
     changed = make_spec(FACTS | {"rounds": 7})
 
     message = told(lambda: run_all(changed, folder, jobs=1))
-    assert "myopic-s4 belongs to another spec (rounds is 6 there and 7 here)" in message
+    assert f"{folder} belongs to another spec (rounds is 6 there and 7 here)" in message
     assert (folder / "spec.toml").read_text(encoding="utf-8") == write_spec(make_spec(FACTS))
 
 
@@ -164,7 +164,7 @@ def test_a_single_run_is_a_comparison_of_one(ran: tuple[Path, list[Outcome]]) ->
     results = read_results([ran[0] / "greedy-slow-s1"])
 
     (arm,) = results.comparison.arms
-    assert (arm.name, arm.seeds, results.missing) == ("Greedy, slow", (1,), ())
+    assert (arm.name, arm.seeds, results.comparison.missing) == ("Greedy, slow", (1,), ())
     assert results.comparison.rows[0].final.low is None
 
 
@@ -203,7 +203,7 @@ def missing_after(folder: Path, harm: Callable[[Path], object]) -> Results:
 def test_a_run_that_is_not_finished_is_named_and_left_out(folder: Path, harm: Callable[[Path], object]) -> None:
     results = missing_after(folder, harm)
 
-    assert results.missing == ("Greedy, slow seed 4",)
+    assert results.comparison.missing == ("Greedy, slow seed 4",)
     assert [arm.seeds for arm in results.comparison.arms] == [(1, 4), (1,)]
     assert len(results.metas) == 3
     against = results.comparison.rows[1].difference
@@ -260,7 +260,7 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object], str]] = {
         lambda run: cut(run / "rounds.jsonl", (run / "rounds.jsonl").stat().st_size - 9),
         "has 5 rounds, its spec 6",
     ),
-    "a line lost": ("rounds.jsonl", drop_last_round, "has 5 rounds, its spec 6: run it again"),
+    "a line lost": ("rounds.jsonl", drop_last_round, "has 5 rounds, its spec 6: delete the folder and run it again"),
     "rounds lost": ("rounds.jsonl", lambda run: (run / "rounds.jsonl").unlink(), "has 0 rounds, its spec 6"),
     "no JSON lines": (
         "rounds.jsonl",

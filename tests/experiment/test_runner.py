@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
 from ehfl import Bernoulli, Fleet, Myopic, load_task, simulate, train
 from ehfl.experiment import RunFolder, Spec, SpecError, State, read_results, read_spec, run_all
+from ehfl.experiment.execution import execute
 from ehfl.files import InUse
 from ehfl.history import read_history
 from ehfl.validation import UserError
@@ -67,7 +69,7 @@ def test_a_folder_of_another_spec_is_refused_before_anything_is_written(tmp_path
     run_all(small("schedulers=['greedy']", "seeds=1"), tmp_path, jobs=1)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
-    with pytest.raises(SpecError, match=r"greedy-s0 belongs to another spec \(rounds is 6 there and 7 here\)"):
+    with pytest.raises(SpecError, match=r"belongs to another spec \(rounds is 6 there and 7 here\)"):
         run_all(small("rounds=7"), tmp_path, jobs=1)
 
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
@@ -94,7 +96,7 @@ def test_a_failing_arm_is_told_and_the_others_finish(tmp_path: Path, monkeypatch
     meta = RunFolder(tmp_path / "runs" / "broken-policy-broken-s0").meta()
     assert meta["status"] == "failed"
     assert "broken_policy.py" in meta["error"]
-    assert read_results([tmp_path / "runs"]).missing == ("broken_policy:Broken seed 0",)
+    assert read_results([tmp_path / "runs"]).comparison.missing == ("broken_policy:Broken seed 0",)
 
 
 HOLD = "import sys, time; from pathlib import Path; from ehfl.files import sole_use\n" \
@@ -143,3 +145,83 @@ def test_states_are_told_while_the_work_goes_on(tmp_path: Path) -> None:
         ("myopic", 0, 6, 6), ("greedy", 0, 6, 6), ("myopic", 1, 6, 6), ("greedy", 1, 6, 6)
     ]  # fmt: skip
     assert all(state.metric is not None for state in told[-1])
+
+
+def test_another_comparison_of_the_same_name_is_refused_though_its_runs_would_be_new(tmp_path: Path) -> None:
+    run_all(small(), tmp_path, jobs=1)
+    before = (tmp_path / "spec.toml").read_bytes()
+
+    with pytest.raises(SpecError, match=r"belongs to another spec \(rounds is 6 there and 7 here\)"):
+        run_all(small("rounds=7", "schedulers=['round-robin:1']"), tmp_path, jobs=1)
+
+    assert (tmp_path / "spec.toml").read_bytes() == before
+
+
+def test_a_scheduler_whose_code_has_changed_is_not_taken_for_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "class Mine:\n    def select(self, view):\n        return [] # {}\n"
+    (tmp_path / "edited_policy.py").write_text(code.format("first"))
+    monkeypatch.syspath_prepend(tmp_path)
+    spec = small("schedulers=['edited_policy:Mine', 'greedy']", "seeds=1")
+    run_all(spec, tmp_path / "runs", jobs=1)
+
+    (tmp_path / "edited_policy.py").write_text(code.format("second"))
+
+    with pytest.raises(SpecError, match="edited-policy-mine-s0 was run with another version of edited_policy:Mine"):
+        run_all(spec, tmp_path / "runs", jobs=1)
+
+
+def test_other_data_are_not_taken_for_the_same(tmp_path: Path) -> None:
+    run_all(small(), tmp_path, jobs=1)
+    RunFolder(tmp_path / "greedy-s0").tell(inputs={"data": "0123"})
+
+    with pytest.raises(SpecError, match="greedy-s0 was run with other data"):
+        run_all(small(), tmp_path, jobs=1)
+
+
+def test_reading_results_imports_nothing_that_a_spec_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone_policy.py").write_text("class Mine:\n    def select(self, view):\n        return []\n")
+    with monkeypatch.context() as there:
+        there.syspath_prepend(tmp_path)
+        run_all(small("schedulers=['greedy', 'gone_policy:Mine']", "seeds=1"), tmp_path / "runs", jobs=1)
+    sys.modules.pop("gone_policy", None)
+    (tmp_path / "gone_policy.py").unlink()
+
+    assert [row.arm for row in read_results([tmp_path / "runs"]).comparison.rows] == ["greedy", "gone_policy:Mine"]
+
+
+KILLED_ONCE = """
+import os, pathlib, signal
+class Mortal:
+    def select(self, view):
+        mark = pathlib.Path(__file__).with_name("died")
+        if view.round == 2 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return []
+"""
+
+
+def test_where_a_worker_is_killed_the_others_finish_and_it_is_begun_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mortal_policy.py").write_text(KILLED_ONCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    get_reusable_executor().shutdown()  # workers of an earlier test do not know the way
+
+    outcomes = run_all(small("schedulers=['mortal_policy:Mortal', 'greedy']", "seeds=1"), tmp_path / "runs", jobs=2)
+
+    assert (tmp_path / "died").exists()
+    assert [outcome.error for outcome in outcomes] == [None, None]
+
+
+def test_a_refused_process_changes_nothing_in_the_folder(tmp_path: Path) -> None:
+    run_all(small(), tmp_path, jobs=1)
+    run = small().runs()[0]
+    other = run.model_copy(update={"rounds": 7})
+
+    outcome = execute(other, tmp_path, threads=1, inputs={"data": "x"})
+
+    assert outcome.error is not None and "belongs to another spec" in outcome.error
+    assert RunFolder.of(run, tmp_path).finished

@@ -22,7 +22,7 @@ EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 RULES = "theorem, nominal, linear, constant, nominal-causal, linear-causal"
 STEP = f"must be a number, a rule ({RULES}) or {{ rule = ..., its options }}"
 RATE = "fleet.rate must be a number, a list with one per client or { low = 0.1, high = 0.9 }"
-SEEDS = "seeds must be how many (>= 1) or a list of different whole numbers in [0, 2^64 - 1]"
+SEEDS = "seeds must be how many (1 to 10,000) or a list of different whole numbers in [0, 2^64 - 1]"
 TOP = "(name, rounds, target, seeds, schedulers, fleet, learning, evaluation, theory)"
 APART = "schedulers must be told apart by letters and digits of their labels"
 
@@ -229,6 +229,16 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         f"{APART}, got a b",
     ),
     "same arm": ({"schedulers": ["myopic", "greedy", "greedy"]}, f"{APART}, got greedy"),
+    "mathematics in a label": (
+        {"schedulers": [{"policy": "myopic", "label": "cost $\\foo$"}]},
+        "schedulers.1.label must be at most 80 printable characters without $, [, ] and \\, got 'cost $\\\\foo$'",
+    ),
+    "many seeds": ({"seeds": 10**11}, f"{SEEDS}, got 100000000000"),
+    "endless": ({"rounds": 10**12}, "rounds must be less than or equal to 10000000, got 1000000000000"),
+    "beyond floats": (
+        {"learning": {"step_size": 10**400}},
+        "numbers must fit into floating point (int too large to convert to float)",
+    ),
     "no folder": ({"schedulers": [{"policy": "myopic", "label": "--"}]}, f"{APART}, got --"),
     "no schedulers": ({"schedulers": []}, "schedulers must be a list of schedulers, at least one, got []"),
     "scheduler, no list": (
@@ -299,7 +309,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "name": (
         {"name": "../up"},
-        "name must be letters, digits, dots, dashes and underscores, a letter or digit first, got '../up'",
+        "name must be at most 80 letters, digits, dots, dashes and underscores, a letter or digit first, got '../up'",
     ),
     "key of two lines": ({"a\nb": 3}, f"a b is not a key {TOP}"),
 }
@@ -429,7 +439,8 @@ steps = st.one_of(
         {"rule": st.just("nominal")}, optional={"initial": st.floats(1e-3, 1), "every": st.integers(1, 9)}
     ),
 )
-labels = st.text(min_size=1, max_size=8).map(lambda text: f"{text}x")
+printable = st.characters(exclude_characters="$[]\\", exclude_categories=["C", "Z"])
+labels = st.text(printable, min_size=1, max_size=8).map(lambda text: f"{text}x")
 
 
 @st.composite
@@ -596,3 +607,12 @@ def test_runs_are_every_arm_under_every_seed_seed_by_seed() -> None:
 def test_a_whole_spec_has_no_single_arm() -> None:
     with pytest.raises(ValueError, match="unpack"):
         _ = read_spec().arm
+
+
+def test_constants_of_another_problem_are_dropped() -> None:
+    assert read_spec().theory is not None
+    assert read_spec(overrides=[" learning.task=quadratic"]).theory is None
+    assert read_spec(overrides=["learning={task='quadratic'}"]).theory is None
+    assert read_spec(overrides=["learning.batch_size=10"]).theory is None
+    assert read_spec(overrides=["learning.batch_size=10", "theory.variance=0.2"]).theory is not None
+    assert read_spec(overrides=["learning.local_steps=1"]).theory is not None

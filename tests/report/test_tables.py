@@ -38,7 +38,7 @@ def test_cells_by_hand() -> None:
     assert line(lines, "rounds to goal") == ["2.12", "1.5"]  # of 2.25, 2 and 1.5, 1.5
     assert line(lines, "energy to goal [units]") == ["4.12", "3"]  # of 4.25, 4 and 3, 3
     assert line(lines, "participants, mean") == ["1.83", "2"]
-    assert line(lines, "lowest") == ["0.5", "2"]
+    assert line(lines, "lowest (mean)") == ["0.5", "2"]
     assert line(lines, "empty rounds") == ["0.5", "0"]
     assert line(lines, "clients short a round") == ["0.667", "0"]
     assert line(lines, "harvest wasted") == ["50.0%", "50.0%"]

@@ -74,7 +74,7 @@ def test_arms_without_a_common_seed_are_not_compared() -> None:
     whole = arms_ending_at(CLOSE)
     comparison = replace(whole, rows=(whole.rows[0], replace(whole.rows[1], difference=None)))
 
-    assert "no seed in common with myopic" in said(comparison, "Greedy came to")
+    assert "cannot be compared pair by pair with myopic" in said(comparison, "Greedy came to")
 
 
 def test_common_seeds_are_counted_where_they_are_not_all() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,6 +87,8 @@ def bound(
         told = read_spec(spec)
         setting, rounds, seed, local_steps = spec_setting(told), told.rounds, told.seeds[0], told.learning.local_steps
         constants = constants_of(told) or constants
+        if told.theory is not None:
+            _check_left_out(context, ("smoothness", "variance", "gap"), "with a spec that says it")
     else:
         setting = read_setting(clients, rate, capacity, initial, scheduler, target)
     if task is not None:
@@ -112,6 +115,11 @@ def _check_combination(context: typer.Context, spec: Path | None, verify: bool) 
         told = ("clients", "rate", "capacity", "initial", "scheduler", "target", "rounds", "seed", "local_steps")
         ignored |= dict.fromkeys(told, "with a spec, which says it")
     for name, why in ignored.items():
+        _check_left_out(context, (name,), why)
+
+
+def _check_left_out(context: typer.Context, names: Sequence[str], why: str) -> None:
+    for name in names:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise InvalidValue(name, f"left out {why}", "it")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from typer import Argument, Option
@@ -16,8 +17,7 @@ from ehfl.cli.options import AsJson
 from ehfl.cli.output import print_results
 from ehfl.cli.parsing import whole
 
-if TYPE_CHECKING:
-    from ehfl.experiment import Outcome
+RUNS = Path("runs")
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Train a task under several schedulers and seeds, and compare: a table, figures and a page.
@@ -51,7 +51,7 @@ def compare(
     data: Annotated[
         str | None, Option(metavar="FOLDER", help="Where the task's data lie [$EHFL_DATA, else downloaded].")
     ] = None,
-    runs: Annotated[Path, Option(metavar="FOLDER", help="Where experiments are kept.")] = Path("runs"),
+    runs: Annotated[Path, Option(metavar="FOLDER", help="Where experiments are kept.")] = RUNS,
     jobs: Annotated[
         int | None, Option("--jobs", "-j", metavar="N", parser=whole, help="Runs at a time [one a core].")
     ] = None,
@@ -65,28 +65,26 @@ def compare(
     overrides = [*(override or ()), *([f"learning.data={json.dumps(data)}"] if data else ())]
     told = read_spec(spec, overrides)
     folder = runs / told.name
-    with live([arm.label for arm in told.schedulers], len(told.seeds), told.rounds) as show:
-        outcomes = run_all(told, folder, jobs=jobs, on=on.value, on_look=show)
+    try:
+        with live([arm.label for arm in told.schedulers], len(told.seeds), told.rounds) as show:
+            outcomes = run_all(told, folder, jobs=jobs, on=on.value, on_look=show)
+    except KeyboardInterrupt:
+        typer.echo("stopped; the same command goes on from here", err=True)
+        raise
     failed = [outcome for outcome in outcomes if outcome.error]
-    if len(failed) < len(outcomes):
-        results = read_results([folder])
-        written = write_report(results, folder, [_again(spec, overrides)])
-        print_results(results.comparison, written, as_json)
-    _tell_failures(failed, len(outcomes))
-
-
-def _again(spec: Path | None, overrides: Sequence[str]) -> str:
-    """Return the command that does it all again."""
-    import shlex
-
-    words = ["ehfl", "compare", *([str(spec)] if spec else []), *(word for text in overrides for word in ("-o", text))]
-    return shlex.join(words)
-
-
-def _tell_failures(failed: Sequence[Outcome], total: int) -> None:
-    if not failed:
-        return
     for outcome in failed:
         typer.echo(f"ehfl: error: {outcome.arm} seed {outcome.seed} failed: {outcome.error}", err=True)
-    typer.echo(f"{len(failed)} of {total} runs failed; the same command runs them again", err=True)
-    raise typer.Exit(1)
+    if len(failed) < len(outcomes):
+        results = read_results([folder])
+        written = write_report(results, folder, [_again(spec, overrides, runs)])
+        print_results(results.comparison, written, as_json)
+    if failed:
+        typer.echo(f"{len(failed)} of {len(outcomes)} runs failed; the same command runs them again", err=True)
+        raise typer.Exit(1)
+
+
+def _again(spec: Path | None, overrides: Sequence[str], runs: Path) -> str:
+    """Return the command that does it all again."""
+    place = [] if runs == RUNS else ["--runs", str(runs)]
+    changes = [word for text in overrides for word in ("-o", text)]
+    return shlex.join(["ehfl", "compare", *([str(spec)] if spec else []), *changes, *place])

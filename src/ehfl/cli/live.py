@@ -28,7 +28,7 @@ def live(arms: Sequence[str], seeds: int, rounds: int) -> Iterator[Show]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),
         TextColumn("{task.completed:,.0f}/{task.total:,.0f} rounds", justify="right"),
         TextColumn("{task.fields[metric]}", justify="right"),
@@ -65,7 +65,7 @@ class _Lines:
             self.over, self.start = over, sum(state.rounds for state in states)
         for state in states:
             if (state.arm, state.seed) in over - self.over:
-                self._say(f"{state.arm} seed {state.seed}: {state.rounds} rounds, {state.metric:.4f}", states)
+                self._say(f"{state.arm} seed {state.seed}: {state.rounds} rounds, {_mean_metric([state])}", states)
         self.over = over
         if time.monotonic() - self.spoke > _QUIET:
             self._say("working", states)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from typer import Argument, Option
 
 from ehfl.cli.options import AsJson
 from ehfl.cli.output import check_folder, print_results
-from ehfl.validation import InvalidValue
+from ehfl.validation import InvalidValue, UserError
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Build the table, the figures and the page again from run folders, several together if you like.
@@ -43,11 +44,17 @@ def report(
 
     for folder in run:
         if not folder.is_dir():
-            raise InvalidValue("run", "a folder that ehfl compare wrote", folder)
+            raise UserError(f"RUN must be a folder that ehfl compare wrote, got {folder}")
+    if goal is not None and not math.isfinite(goal):
+        raise InvalidValue("goal", "a finite number", goal)
     place = out or (run[0] if len(run) == 1 else Path("report"))
     check_folder("out", place)
     results = read_results(run, goal)
-    if results.missing:
-        typer.echo(f"not finished, left out: {', '.join(results.missing)}", err=True)
-    command = shlex.join(["ehfl", "report", *map(str, run)])
-    print_results(results.comparison, write_report(results, place, [command]), as_json)
+    print_results(results.comparison, write_report(results, place, _again(run, place, goal)), as_json)
+
+
+def _again(runs: Sequence[Path], place: Path, goal: float | None) -> list[str]:
+    """Return the commands that do it all again."""
+    counted = [] if goal is None else ["--goal", str(goal)]
+    trained = [shlex.join(["ehfl", "compare", str(run / "spec.toml")]) for run in runs]
+    return [*trained, shlex.join(["ehfl", "report", *map(str, runs), "--out", str(place), *counted])]

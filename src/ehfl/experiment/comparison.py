@@ -14,8 +14,7 @@ from ehfl.energy.harvest import FloatArray
 from ehfl.experiment.statistics import Difference, Estimate, difference, estimate
 from ehfl.experiment.timing import common_goal, energy_at, forecast_slowdown, noise_limit, rounds_to, slowdown
 from ehfl.experiment.trials import Arm, Metric, Trial
-from ehfl.theory import Constants
-from ehfl.validation import UserError
+from ehfl.validation import InvalidValue, UserError
 
 Goal = float | Literal["auto"]
 
@@ -55,6 +54,15 @@ class Comparison:
     target: int  # clients wanted a round
     best: str  # the arm that theory calls best; slowdowns are relative to it
     rows: tuple[Row, ...]
+    missing: tuple[str, ...] = ()  # runs that should be here and are not
+
+    def difference(self, arm: str, baseline: str) -> Difference | None:
+        """Return an arm's final metric less the baseline's, pair by pair; None where they cannot be paired."""
+        arms = {one.name: one for one in self.arms}
+        for name in (arm, baseline):
+            if name not in arms:
+                raise InvalidValue("arm", f"one of {', '.join(arms)}", name)
+        return _against(arms[arm], arms[baseline])
 
 
 def compare(
@@ -64,22 +72,21 @@ def compare(
     target: int,
     *,
     goal: Goal = "auto",
-    local_steps: int = 1,
-    constants: Constants | None = None,
+    missing: Sequence[str] = (),
 ) -> Comparison:
     """Put finished runs side by side; arms in the order in which they first appear.
 
-    A goal of "auto" is what the worst run came to at its best, so that every run reaches it. `constants` of the problem
-    let theory say how many rounds the steps that were taken need.
+    A goal of "auto" is what the worst run ended at, so that every run reaches it. `missing` names runs that should be
+    here and are not.
     """
     arms = tuple(_arm(label, trials) for label in dict.fromkeys(trial.arm for trial in trials))
     if not arms:
         raise UserError(f"{name} has no finished runs")
     level = common_goal(arms, metric) if goal == "auto" else goal
     best = min(arms, key=noise_limit)
-    forecast = forecast_slowdown(arms, best, local_steps, constants)
+    forecast = forecast_slowdown(arms, best)
     rows = tuple(_row(arm, arms[0], best, metric, level, target, forecast.get(arm.name)) for arm in arms)
-    return Comparison(name, metric, arms, level, target, best.name, rows)
+    return Comparison(name, metric, arms, level, target, best.name, rows, tuple(missing))
 
 
 def _arm(label: str, trials: Sequence[Trial]) -> Arm:
@@ -87,6 +94,8 @@ def _arm(label: str, trials: Sequence[Trial]) -> Arm:
     for one, next_one in pairwise(mine):
         if one.seed == next_one.seed:
             raise UserError(f"{label} has seed {one.seed} twice: a run counts once")
+    if len({trial.kind for trial in mine}) > 1:
+        raise UserError(f"{label} has runs of different specs: give the experiments different names")
     points = [[record.round for record in trial.evaluations] for trial in mine]
     if any(other != points[0] for other in points):
         raise UserError(f"runs of {label} were evaluated after different rounds and cannot be put together")
@@ -124,7 +133,9 @@ def _row(arm: Arm, first: Arm, best: Arm, metric: Metric, goal: float, target: i
 
 
 def _against(arm: Arm, first: Arm) -> Difference | None:
-    """Return the paired difference over the seeds that both have; None if there are none."""
+    """Return the paired difference over the seeds that both have; None if there are none, or other things differ."""
+    if arm.met != first.met or arm.evaluated[-1] != first.evaluated[-1]:
+        return None
     seeds = [seed for seed in arm.seeds if seed in first.seeds]
     if not seeds:
         return None

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ehfl.experiment.building import fleet_of, partitioner_of, policy_of, steps_of
-from ehfl.experiment.run_folder import RunFolder, about_here
+from ehfl.experiment.inputs import Inputs, check_inputs
+from ehfl.experiment.run_folder import RunFolder, about_here, now
 from ehfl.experiment.spec import Spec
 from ehfl.files import sole_use
 from ehfl.scheduling import simulate
@@ -36,29 +37,40 @@ class Outcome:
     error: str | None = None  # one line; the whole story is in meta.json
 
 
-def execute(run: Spec, experiment: Path, threads: int) -> Outcome:
+def execute(run: Spec, experiment: Path, threads: int, inputs: Inputs) -> Outcome:
     """Play and train a single run in its folder; whatever goes wrong is told, not raised."""
     folder = RunFolder.of(run, experiment)
     try:
         folder.path.mkdir(parents=True, exist_ok=True)
         with sole_use(folder.path, _PATIENCE):
-            _work(run, folder, threads)
+            folder.claim(run)
+            check_inputs(folder, inputs)
+            if not folder.finished:
+                _try(run, folder, threads, inputs)
     except Exception as error:  # one arm's failure must not stop the others
-        _tell_failure(folder, error)
-        return Outcome(run.arm.label, run.seed, one_line(error))
+        nameless = isinstance(error, OSError) and not error.filename
+        return Outcome(run.arm.label, run.seed, f"{folder.path}: {one_line(error)}" if nameless else one_line(error))
     return Outcome(run.arm.label, run.seed)
+
+
+def _try(run: Spec, folder: RunFolder, threads: int, inputs: Inputs) -> None:
+    """Do the work; a failure is put down in the folder, with its whole story, before it goes on its way."""
+    before = folder.meta()
+    threads = before.get("threads", threads)  # a run that goes on keeps to the bits that it began with
+    folder.tell(**about_here() | {"started": now()} | before | {"threads": threads, "inputs": inputs})
+    folder.tell(status="running", error=None)
+    try:
+        _work(run, folder, threads)
+    except Exception as error:
+        with suppress(OSError, UserError):  # a full disk takes no explanation either; the line goes to the terminal
+            folder.tell(status="failed", error="".join(traceback.format_exception(error)))
+        raise
 
 
 def _work(run: Spec, folder: RunFolder, threads: int) -> None:
     from ehfl.learning import train
     from ehfl.learning.device import thread_limit
 
-    folder.claim(run)
-    if folder.finished:
-        return
-    threads = folder.meta().get("threads", threads)  # a run that goes on keeps to the bits that it began with
-    folder.tell(**about_here(), status="running", threads=threads, error=None)
-    began = time.monotonic()
     task, fleet = _loaded(run.learning.task, run.learning.data), fleet_of(run)
     kept = fleet.clients * run.rounds <= _KEPT_LEVELS
     played = simulate(fleet, policy_of(run, run.arm), run.rounds, run.seed, record_energy=kept, threads=1)
@@ -80,7 +92,7 @@ def _work(run: Spec, folder: RunFolder, threads: int) -> None:
             run_dir=folder.path,
         )
     metric = {"name": task.metric_name, "lower_is_better": getattr(task, "lower_is_better", False)}
-    folder.tell(status="finished", seconds=round(time.monotonic() - began, 3), metric=metric)
+    folder.tell(status="finished", metric=metric)
 
 
 @lru_cache(maxsize=1)
@@ -88,11 +100,6 @@ def _loaded(task: str, data: str | None) -> Task:
     from ehfl.learning import load_task
 
     return load_task(task, data)
-
-
-def _tell_failure(folder: RunFolder, error: Exception) -> None:
-    with suppress(OSError, UserError):  # a full disk takes no explanation either; the line goes to the terminal
-        folder.tell(status="failed", error="".join(traceback.format_exception(error)))
 
 
 def serve() -> None:

@@ -60,9 +60,10 @@ class _Tail:
 
     def _take(self, line: bytes) -> None:
         self.position += len(line)
-        self.rounds += 1
         try:
-            metric = json.loads(line).get("test_metric")
-        except ValueError:
+            record = json.loads(line)
+            self.rounds = record["round"] + 1
+            metric = record["test_metric"]
+        except (ValueError, TypeError, KeyError):
             return  # the run itself will complain
         self.metric = self.metric if metric is None else metric

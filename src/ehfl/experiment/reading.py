@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,9 +11,11 @@ from typing import Any
 import tomli_w
 from pydantic import BaseModel, ValidationError
 
-from ehfl.experiment.spec import ArmSpec, EvaluationSpec, FleetSpec, LearningSpec, Spec, TheorySpec
+from ehfl.experiment.spec import STORED, ArmSpec, EvaluationSpec, FleetSpec, LearningSpec, Spec, TheorySpec
 from ehfl.validation import UserError, closest
 
+# What the demo adds to the defaults: the constants of its task, by `ehfl bound --task digits`.
+DEMO: dict[str, Any] = {"theory": {"smoothness": 3.51, "variance": 0.058, "gap": 2.30}}
 _SECTIONS: dict[str, type[BaseModel]] = {
     "": Spec, "fleet": FleetSpec, "learning": LearningSpec, "evaluation": EvaluationSpec, "theory": TheorySpec,
     "schedulers": ArmSpec,
@@ -32,27 +35,37 @@ def read_spec(path: Path | None = None, overrides: Sequence[str] = ()) -> Spec:
     >>> read_spec(overrides=["rounds=20", "fleet.rate=[0.1, 0.9]", "fleet.clients=2", "target=1"]).fleet.rate
     (0.1, 0.9)
     """
-    facts: dict[str, Any] = demo(overrides) if path is None else {"name": path.stem} | _parsed(path)
+    facts = copy.deepcopy(DEMO) if path is None else {"name": path.stem} | _parsed(path)
+    problem = _problem(facts)
     for override in overrides:
         _apply(facts, override)
+    if _problem(facts) != problem and not any(override.strip().startswith("theory") for override in overrides):
+        facts.pop("theory", None)  # the constants were those of another problem
     return make_spec(facts, source="" if path is None else f"{path}: ")
 
 
-def demo(overrides: Sequence[str] = ()) -> dict[str, Any]:
-    """Return what the demo adds to the defaults: the constants of its task, unless another one is asked for."""
-    changed = any(override.startswith(("learning.task", "learning.batch_size")) for override in overrides)
-    return {} if changed else {"theory": {"smoothness": 3.51, "variance": 0.058, "gap": 2.30}}
+def read_stored(path: Path) -> Spec:
+    """Return the spec in a run folder; schedulers and tasks of the user's own that it names are not imported."""
+    return make_spec(_parsed(path), source=f"{path}: ", context=STORED)
 
 
-def make_spec(facts: dict[str, Any], source: str = "") -> Spec:
+def _problem(facts: dict[str, Any]) -> tuple[Any, Any]:
+    """Return what the constants of theory depend on."""
+    learning = facts.get("learning")
+    told = learning if isinstance(learning, dict) else {}
+    default = LearningSpec.model_fields
+    return told.get("task", default["task"].default), told.get("batch_size", default["batch_size"].default)
+
+
+def make_spec(facts: dict[str, Any], source: str = "", context: str | None = None) -> Spec:
     """Return the spec that these facts describe, or raise SpecError with one line about the first that is wrong."""
     try:
-        return Spec.model_validate(facts)
+        return Spec.model_validate(facts, context=context)
     except ValidationError as error:
-        wrong = sorted(
-            error.errors(), key=lambda one: one["type"] != "extra_forbidden"
-        )  # a typo, not what it leaves out
-        raise SpecError(f"{source}{_told(wrong[0])}") from None
+        typos_first = sorted(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+        raise SpecError(f"{source}{_told(typos_first[0])}") from None
+    except OverflowError as error:
+        raise SpecError(f"{source}numbers must fit into floating point ({error})") from None
 
 
 def write_spec(spec: Spec) -> str:
@@ -62,10 +75,10 @@ def write_spec(spec: Spec) -> str:
 
 def _parsed(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SpecError(f"spec must be a readable TOML file, got {path} ({error.strerror or error})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise SpecError(f"{path} is not TOML: {error}") from None
 
 
@@ -77,8 +90,10 @@ def _apply(facts: dict[str, Any], override: str) -> None:
         raise SpecError(f"override must be KEY=VALUE such as learning.local_steps=1, got {override}")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except ValueError:
         value = text.strip()
+    except RecursionError:
+        raise SpecError(f"{key} is nested too deeply") from None
     for section in sections:
         facts = facts.setdefault(section, {})
         if not isinstance(facts, dict):

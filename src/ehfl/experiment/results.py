@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from ehfl.experiment.building import constants_of, target_of
 from ehfl.experiment.comparison import Comparison, Goal, compare
-from ehfl.experiment.reading import read_spec
+from ehfl.experiment.reading import read_stored
 from ehfl.experiment.run_folder import RunFolder
 from ehfl.experiment.spec import Spec
 from ehfl.experiment.trials import Metric, Trial
@@ -25,7 +26,6 @@ class Results:
     comparison: Comparison
     specs: tuple[Spec, ...]  # one an experiment
     metas: tuple[dict[str, Any], ...]  # one a run
-    missing: tuple[str, ...]  # runs that are not finished
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +48,29 @@ def read_results(folders: Sequence[Path], goal: Goal | None = None) -> Results:
     if not found:
         raise UserError(f"no finished runs in {', '.join(map(str, folders))}")
     metas = tuple(source.folder.meta() for source in found)
-    first = specs[0]
+    first, metric = specs[0], _metric(metas)
     compared = compare(
         " and ".join(dict.fromkeys(spec.name for spec in specs)),
         [_trial(source) for source in found],
-        _metric(metas),
+        metric,
         target_of(first),
-        goal=first.evaluation.goal if goal is None else goal,
-        local_steps=first.learning.local_steps,
-        constants=constants_of(first),
+        goal=check_goal(first.evaluation.goal if goal is None else goal, metric),
+        missing=[f"{source.label} seed {source.run.seed}" for source in sources if source not in found],
     )
-    missing = tuple(f"{s.label} seed {s.run.seed}" for s in sources if s not in found)
-    return Results(compared, tuple(specs), metas, missing)
+    return Results(compared, tuple(specs), metas)
+
+
+def check_goal(goal: Goal, metric: Metric) -> Goal:
+    """Refuse a goal that no run could come to."""
+    if goal != "auto" and metric.name == "accuracy" and not 0 <= goal <= 1:
+        raise UserError(f"the goal must be an accuracy in [0, 1], got {goal:g}")
+    return goal
 
 
 def _spec_in(folder: Path) -> Spec:
     if not (folder / "spec.toml").is_file():
         raise UserError(f"{folder} is not a run folder: it has no spec.toml")
-    return read_spec(folder / "spec.toml")
+    return read_stored(folder / "spec.toml")
 
 
 def _sources(folder: Path, spec: Spec, specs: Sequence[Spec]) -> Iterator[_Source]:
@@ -81,11 +86,22 @@ def _trial(source: _Source) -> Trial:
     folder.check_free_for(run)
     records = read_history(folder.rounds)
     if len(records) != run.rounds:
-        raise UserError(f"{folder.rounds} has {len(records)} rounds, its spec {run.rounds}: run it again")
+        found = f"{len(records)} rounds, its spec {run.rounds}"
+        raise UserError(f"{folder.rounds} has {found}: delete the folder and run it again")
     played = Participation.load(folder.participation)
     if played.counts.tolist() != [record.participants for record in records]:
         raise UserError(f"{folder.participation} does not fit {folder.rounds}: delete the folder and run it again")
-    return Trial(source.label, run.seed, played, records, run.fleet.cost)
+    return Trial(
+        source.label,
+        run.seed,
+        played,
+        records,
+        cost=run.fleet.cost,
+        local_steps=run.learning.local_steps,
+        constants=constants_of(run),
+        kind=json.dumps(run.identity() | {"seeds": None}),
+        met=json.dumps(run.weather_and_data()),
+    )
 
 
 def _metric(metas: Sequence[dict[str, Any]]) -> Metric:

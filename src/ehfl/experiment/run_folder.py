@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import ehfl
-from ehfl.experiment.reading import SpecError, read_spec, write_spec
+from ehfl.experiment.reading import SpecError, read_stored, write_spec
 from ehfl.experiment.spec import Spec
 from ehfl.files import write_text
 from ehfl.validation import UserError
@@ -44,18 +44,15 @@ class RunFolder:
     def spec(self) -> Spec | None:
         """Return the spec that this folder belongs to, None if it belongs to none yet."""
         path = self.path / "spec.toml"
-        return read_spec(path) if path.exists() else None
+        return read_stored(path) if path.exists() else None
 
     def check_free_for(self, run: Spec) -> None:
         """Refuse a folder that belongs to another spec."""
         if not self.path.is_dir():
             return
         there = self.spec()
-        if there is not None and there.identity() != run.identity():
-            raise SpecError(
-                f"{self.path} belongs to another spec ({_differences(there, run)}): give this one another name "
-                "(-o name=...) or delete the folder"
-            )
+        if there is not None:
+            check_same(there.identity(), run.identity(), self.path)
 
     def claim(self, run: Spec) -> None:
         """Make the folder and say whose it is."""
@@ -94,8 +91,12 @@ def about_here() -> dict[str, Any]:
         "platform": platform.platform(),
         "python": platform.python_version(),
         **packages,
-        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
+
+
+def now() -> str:
+    """Return the time, as people and machines read it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S%z")
 
 
 @cache
@@ -112,12 +113,16 @@ def _commit() -> str | None:
     return told.stdout.strip() or None
 
 
-def _differences(there: Spec, here: Spec) -> str:
-    """Return the first keys that differ, with both values."""
-    one, other = _flat(there.identity()), _flat(here.identity())
+def check_same(there: dict[str, Any], here: dict[str, Any], folder: Path) -> None:
+    """Refuse a folder whose spec differs from the one at hand, and name the first keys that do, with both values."""
+    one, other = _flat(there), _flat(here)
     keys = [key for key in {**one, **other} if one.get(key) != other.get(key)]
     told = [f"{key} is {one.get(key)} there and {other.get(key)} here" for key in keys[:2]]
-    return ", ".join(told) + (", ..." if len(keys) > 2 else "")
+    if keys:
+        raise SpecError(
+            f"{folder} belongs to another spec ({', '.join(told)}{', ...' if len(keys) > 2 else ''}): give this one "
+            "another name (-o name=...) or delete the folder"
+        )
 
 
 def _flat(facts: Any, prefix: str = "") -> dict[str, Any]:

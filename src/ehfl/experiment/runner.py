@@ -5,28 +5,30 @@ from __future__ import annotations
 import importlib
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import joblib
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from ehfl.experiment.building import partitioner_of
 from ehfl.experiment.execution import Outcome, execute, serve
+from ehfl.experiment.inputs import Inputs, check_inputs, data_of, inputs_of
 from ehfl.experiment.progress import Follower, State
-from ehfl.experiment.reading import write_spec
-from ehfl.experiment.run_folder import RunFolder
+from ehfl.experiment.reading import read_stored, write_spec
+from ehfl.experiment.results import check_goal
+from ehfl.experiment.run_folder import RunFolder, check_same
 from ehfl.experiment.spec import LearningSpec, Spec
+from ehfl.experiment.trials import Metric
 from ehfl.files import sole_use, write_text
 from ehfl.validation import InvalidValue, UserError, whole_number
 
 Place = Literal["local", "ray"]
+Work = tuple[Spec, Inputs]
+_KILLED = "its worker process was killed, perhaps for want of memory: start again to go on, with fewer --jobs"
 _EVERY = 0.5  # how often the run folders are looked at [s]
-
-
-class WorkerLost(UserError):
-    """A worker process that ended without a word."""
 
 
 def run_all(
@@ -42,19 +44,26 @@ def run_all(
     `jobs` processes at a time (as many as there are cores), each with its share of the cores as threads. `on_look` gets
     the state of every run twice a second. Interrupted or killed, it goes on where it was when called again.
     """
-    runs = spec.runs()
-    for run in runs:
-        RunFolder.of(run, experiment).check_free_for(run)
-    check_learnable(spec)
-    workers, threads = share_cores(len(runs), jobs, _cores(on))
+    check_free(spec, experiment)
+    data = check_learnable(spec)
+    work = [(run, inputs_of(run, data)) for run in spec.runs()]
+    for run, inputs in work:
+        check_inputs(RunFolder.of(run, experiment), inputs)
+    workers, threads = share_cores(len(work), jobs, _cores(on))
     experiment.mkdir(parents=True, exist_ok=True)
     with sole_use(experiment):
         write_text(experiment / "spec.toml", write_spec(spec))
-        todo = [run for run in runs if not RunFolder.of(run, experiment).finished]
-        with _watched(Follower(runs, experiment), on_look):
-            outcomes = _run(todo, experiment, workers, threads, on)
-    fresh = {(outcome.arm, outcome.seed): outcome for outcome in outcomes}
-    return [fresh.get((run.arm.label, run.seed), Outcome(run.arm.label, run.seed)) for run in runs]
+        with _watched(Follower(spec.runs(), experiment), on_look):
+            return _run(work, experiment.absolute(), workers, threads, on)
+
+
+def check_free(spec: Spec, experiment: Path) -> None:
+    """Refuse a folder that belongs to another comparison, or in which a run belongs to another spec."""
+    path = experiment / "spec.toml"
+    if path.is_file():
+        check_same(read_stored(path).setting(), spec.setting(), experiment)
+    for run in spec.runs():
+        RunFolder.of(run, experiment).check_free_for(run)
 
 
 def share_cores(runs: int, jobs: int | None, cores: int) -> tuple[int, int]:
@@ -69,8 +78,11 @@ def share_cores(runs: int, jobs: int | None, cores: int) -> tuple[int, int]:
     return workers, max(1, cores // workers)
 
 
-def check_learnable(spec: Spec) -> None:
-    """Refuse, before anything is written, a task that is not there or data that cannot be dealt out so."""
+def check_learnable(spec: Spec) -> str:
+    """Refuse, before anything is written, a task that is not there or data that cannot be dealt out so.
+
+    Returns the fingerprint of the data.
+    """
     from ehfl.learning import load_task
     from ehfl.learning.device import pick_device
     from ehfl.learning.training import deal
@@ -79,20 +91,33 @@ def check_learnable(spec: Spec) -> None:
         task = load_task(spec.learning.task, spec.learning.data)
         pick_device(spec.learning.device)
         deal(task, spec.fleet.clients, partitioner_of(spec), spec.seeds[0])
+        check_goal(spec.evaluation.goal, Metric(task.metric_name))
+        return data_of(task)
     except InvalidValue as error:
         key = error.name if error.name in LearningSpec.model_fields else "partition"
         raise UserError(f"learning.{key} must be {error.allowed}, got {error.given}") from error
 
 
-def _run(todo: list[Spec], experiment: Path, workers: int, threads: int, on: Place) -> list[Outcome]:
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
+def _run(work: Sequence[Work], experiment: Path, workers: int, threads: int, on: Place) -> list[Outcome]:
+    """Run what is not finished and return how every run ended.
 
-    work = [joblib.delayed(execute)(run, experiment.absolute(), threads) for run in todo]
-    try:
-        with _backend(on):
-            return list(joblib.Parallel(n_jobs=workers, batch_size=1)(work))
-    except TerminatedWorkerError as error:
-        raise WorkerLost("a worker process was killed, perhaps for want of memory: start again to go on") from error
+    Where a worker is killed from outside, what is left is begun again, twice at most, with fewer workers.
+    """
+    fresh: dict[tuple[str, int], Outcome] = {}
+    for crew in (workers, max(2, workers // 2), 2):
+        todo = [(run, inputs) for run, inputs in work if not RunFolder.of(run, experiment).finished]
+        try:
+            fresh = {(told.arm, told.seed): told for told in _run_once(todo, experiment, crew, threads, on)}
+            break
+        except TerminatedWorkerError:
+            fresh = {(run.arm.label, run.seed): Outcome(run.arm.label, run.seed, _KILLED) for run, _ in todo}
+    return [fresh.get((run.arm.label, run.seed), Outcome(run.arm.label, run.seed)) for run, _ in work]
+
+
+def _run_once(todo: Sequence[Work], experiment: Path, workers: int, threads: int, on: Place) -> list[Outcome]:
+    with _backend(on):
+        calls = [joblib.delayed(execute)(run, experiment, threads, inputs) for run, inputs in todo]
+        return list(joblib.Parallel(n_jobs=workers, batch_size=1)(calls))
 
 
 @contextmanager

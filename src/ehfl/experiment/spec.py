@@ -6,7 +6,16 @@ import math
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, Strict, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    Strict,
+    ValidationInfo,
+    model_validator,
+)
 
 from ehfl.experiment.values import (
     auto_or_number,
@@ -17,6 +26,7 @@ from ehfl.experiment.values import (
     listed_seeds,
     named_arm,
     own_step_size,
+    plain_label,
     read_rate,
     read_step_size,
     some_arms,
@@ -65,7 +75,7 @@ class ArmSpec(Section):
     """A scheduler, with what sets its arm apart from the others."""
 
     policy: str  # "myopic", "round-robin:1" or "package.module:Class"
-    label: str
+    label: Annotated[str, PlainValidator(plain_label)]
     step_size: Annotated[dict[str, Any] | None, PlainValidator(own_step_size)] = None
 
     @property
@@ -91,6 +101,7 @@ class TheorySpec(Section):
     gap: Positive
 
 
+STORED = "a spec from a run folder"  # validation's context: schedulers of the user's own are not imported
 DEMO = ("myopic", "round-robin", "greedy", "always-on")
 Arms = Annotated[
     tuple[Annotated[ArmSpec, BeforeValidator(named_arm)], ...], BeforeValidator(some_arms), Strict(strict=False)
@@ -102,7 +113,7 @@ class Spec(Section):
     """A whole comparison: every arm under every seed."""
 
     name: Annotated[str, PlainValidator(folder_name)] = "demo"
-    rounds: Whole = 100
+    rounds: Annotated[int, Field(ge=1, le=10_000_000)] = 100
     target: Annotated[int | str, PlainValidator(auto_or_whole)] = "auto"  # clients wanted a round
     seeds: Seeds = (0, 1, 2, 3, 4)  # a list, or how many
     schedulers: Arms = tuple(ArmSpec(policy=policy, label=policy) for policy in DEMO)
@@ -112,7 +123,7 @@ class Spec(Section):
     theory: TheorySpec | None = None
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Spec:
+    def _fits_together(self, info: ValidationInfo) -> Spec:
         from ehfl.experiment.building import check_buildable
 
         slugs = [arm.slug for arm in self.schedulers]
@@ -121,7 +132,7 @@ class Spec(Section):
                 raise ValueError(
                     f"schedulers must be told apart by letters and digits of their labels, got {arm.label}"
                 )
-        check_buildable(self)
+        check_buildable(self, with_policies=info.context != STORED)
         return self
 
     @property
@@ -140,6 +151,16 @@ class Spec(Section):
         """Return the single runs, a spec each; all arms of a seed before the next seed."""
         return [self.model_copy(update={"schedulers": (arm,), "seeds": (seed,)})
                 for seed in self.seeds for arm in self.schedulers]  # fmt: skip
+
+    def setting(self) -> dict[str, Any]:
+        """Return what all runs of a comparison share of their identity."""
+        return {key: value for key, value in self.identity().items() if key not in ("seeds", "schedulers")}
+
+    def weather_and_data(self) -> dict[str, Any]:
+        """Return what decides, with the seed, which weather, data and first model a run meets."""
+        fleet, learning = self.fleet, self.learning
+        return {"clients": fleet.clients, "rate": fleet.rate, "task": learning.task, "partition": learning.partition,
+                "order": learning.order}  # fmt: skip
 
     def identity(self) -> dict[str, Any]:
         """Return what decides the numbers: not the name, nor where data lie, nor what is counted afterwards."""

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from ehfl.energy.harvest import FloatArray, IntArray
 from ehfl.experiment.statistics import Estimate, estimate
-from ehfl.experiment.trials import Arm, Metric
-from ehfl.theory import Constants, leading_order, leading_terms
+from ehfl.experiment.trials import Arm, Metric, Trial
+from ehfl.theory import leading_order, leading_terms
 
 
 def common_goal(arms: Sequence[Arm], metric: Metric) -> float:
-    """Return what the worst run came to at its best: every run reaches it."""
-    return metric.sign * min(float((metric.sign * arm.metric).max(axis=1).min()) for arm in arms)
+    """Return what the worst run ended at: every run reaches it."""
+    return metric.sign * min(float((metric.sign * arm.metric[:, -1]).min()) for arm in arms)
 
 
 def rounds_to(level: float, arm: Arm, metric: Metric) -> FloatArray:
     """Return after how many rounds each seed's metric first came to the level, (n_seeds,); NaN where it never did.
 
-    Between two evaluations the curve is taken as straight.
+    Between two evaluations the curve is taken as straight; what is there at the first counts as reached then.
     """
     return np.array([_crossing(arm.evaluated, metric.sign * curve, metric.sign * level) for curve in arm.metric])
 
@@ -49,35 +50,47 @@ def energy_at(arm: Arm, rounds: FloatArray) -> FloatArray:
 
 
 def slowdown(arm: Arm, best: Arm, metric: Metric, goal: float) -> Estimate | None:
-    """Return rounds to the goal over the best arm's, seed by seed where both have it."""
-    seeds = [seed for seed in arm.seeds if seed in best.seeds]
-    if not seeds:
-        return None
+    """Return rounds to the goal over the best arm's, seed by seed where both have it and met the same."""
+    pairs = _pairs(arm, best)
     mine, theirs = rounds_to(goal, arm, metric), rounds_to(goal, best, metric)
-    ratios = np.array([mine[arm.seeds.index(seed)] / theirs[best.seeds.index(seed)] for seed in seeds])
-    return estimate(ratios) if np.isfinite(ratios).all() else None
+    ratios = np.array([mine[one] / theirs[other] for one, other in pairs])
+    return estimate(ratios) if pairs and np.isfinite(ratios).all() else None
+
+
+def _pairs(arm: Arm, other: Arm) -> list[tuple[int, int]]:
+    """Return the places of common seeds in both arms; none where weather or data were others."""
+    if arm.met != other.met:
+        return []
+    return [(place, other.seeds.index(seed)) for place, seed in enumerate(arm.seeds) if seed in other.seeds]
 
 
 def noise_limit(arm: Arm) -> float:
-    """Return the leading order of the realised bound, mean over seeds."""
-    return float(np.mean([leading_order(trial.participation.counts, trial.steps) for trial in arm.trials]))
+    """Return the leading order of the realised bound times sqrt(T), with which it falls, mean over seeds."""
+    bounds = [leading_order(trial.participation.counts, trial.steps, trial.local_steps) for trial in arm.trials]
+    return float(np.mean(bounds)) * math.sqrt(arm.trials[0].participation.rounds)
 
 
-def forecast_slowdown(
-    arms: Sequence[Arm], best: Arm, local_steps: int, constants: Constants | None
-) -> dict[str, float]:
-    """Return by arm how many times the best arm's rounds it takes to the level at which the worst run's bound ends."""
-    if constants is None:
+def forecast_slowdown(arms: Sequence[Arm], best: Arm) -> dict[str, float]:
+    """Return by arm how many times the best arm's rounds it takes to the level at which the worst run's bound ends.
+
+    Empty where a problem's constants are not known, or are not the same for all.
+    """
+    known = {trial.constants for arm in arms for trial in arm.trials}
+    if None in known or len(known) > 1:
         return {}
-    curves = {
-        arm.name: [leading_terms(t.participation.counts, t.steps, local_steps, constants) for t in arm.trials]
-        for arm in arms
-    }
+    curves = {arm.name: [_forecast(trial) for trial in arm.trials] for arm in arms}
     level = max(float(curve.min()) for mine in curves.values() for curve in mine)
     if not np.isfinite(level):  # a run in which nobody ever took part
         return {}
     rounds = {
-        name: float(np.mean([_crossing(np.arange(1, curve.size + 1), -curve, -level) for curve in mine]))
+        name: [_crossing(np.arange(1, curve.size + 1), -curve, -level) for curve in mine]
         for name, mine in curves.items()
     }
-    return {name: needed / rounds[best.name] for name, needed in rounds.items()}
+    ratios = {arm.name: [rounds[arm.name][i] / rounds[best.name][j] for i, j in _pairs(arm, best)] for arm in arms}
+    return {name: float(np.mean(mine)) for name, mine in ratios.items() if mine}
+
+
+def _forecast(trial: Trial) -> FloatArray:
+    """Return the leading terms of the realised bound after each round, (n_rounds,)."""
+    assert trial.constants is not None
+    return leading_terms(trial.participation.counts, trial.steps, trial.local_steps, trial.constants)

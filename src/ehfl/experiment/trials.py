@@ -10,6 +10,7 @@ import numpy as np
 from ehfl.energy.harvest import FloatArray, IntArray
 from ehfl.history import Record
 from ehfl.scheduling import Participation
+from ehfl.theory import Constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,10 @@ class Trial:
     participation: Participation
     records: Sequence[Record]
     cost: int = 1  # of taking part in a round [units]
+    local_steps: int = 1  # K
+    constants: Constants | None = None  # of the problem, where they are known
+    kind: str = ""  # the same for trials that differ in nothing but the seed
+    met: str = ""  # the same for trials that met the same weather and data, given the seed
 
     @property
     def evaluations(self) -> list[Record]:
@@ -63,6 +68,11 @@ class Arm:
     def seeds(self) -> tuple[int, ...]:
         """The seeds, ascending."""
         return tuple(trial.seed for trial in self.trials)
+
+    @property
+    def met(self) -> str:
+        """What weather and data the trials met."""
+        return self.trials[0].met
 
     @property
     def evaluated(self) -> IntArray:

@@ -10,6 +10,7 @@ from typing import Any
 from ehfl.theory import STEP_SIZES, make_step_size
 from ehfl.validation import InvalidValue, closest
 
+MOST_SEEDS = 10_000
 ORDERS = ("random", "by-label")
 
 
@@ -98,9 +99,16 @@ def auto_or_number(value: Any) -> float | str:
 
 def folder_name(value: Any) -> str:
     """Return a name that serves as a folder's."""
-    if isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", value):
+    if isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", value):
         return value
-    raise ValueError("must be letters, digits, dots, dashes and underscores, a letter or digit first")
+    raise ValueError("must be at most 80 letters, digits, dots, dashes and underscores, a letter or digit first")
+
+
+def plain_label(value: Any) -> str:
+    """Return an arm's label: it is shown in terminals, figures and pages, some of which have signs of their own."""
+    if isinstance(value, str) and 0 < len(value) <= 80 and value.isprintable() and not set(value) & set("$[]\\"):
+        return value
+    raise ValueError("must be at most 80 printable characters without $, [, ] and \\")
 
 
 def whole_or_infinite(value: Any) -> Any:
@@ -114,13 +122,13 @@ def listed_seeds(value: Any) -> tuple[int, ...]:
     >>> listed_seeds(3), listed_seeds([7, 1])
     ((0, 1, 2), (7, 1))
     """
-    if _is_whole(value) and value > 0:
+    if _is_whole(value) and 0 < value <= MOST_SEEDS:
         return tuple(range(value))
     if isinstance(value, list | tuple) and value and all(_is_whole(seed) and seed < 2**64 for seed in value):
         different = len(set(value)) == len(value)
         if different:
             return tuple(value)
-    raise ValueError("must be how many (>= 1) or a list of different whole numbers in [0, 2^64 - 1]")
+    raise ValueError(f"must be how many (1 to {MOST_SEEDS:,}) or a list of different whole numbers in [0, 2^64 - 1]")
 
 
 def some_arms(value: Any) -> Any:

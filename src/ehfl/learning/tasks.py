@@ -24,6 +24,8 @@ TASKS: Mapping[str, Callable[[DataDir], Task]] = MappingProxyType(
     }
 )
 
+_PARTS = ("name", "metric_name", "training", "test", "model", "loss", "metric")  # of the protocol Task
+
 
 def load_task(name: str, data_dir: DataDir = None) -> Task:
     """Return the task of that name, or what "package.module:factory" returns; `data_dir` is where its data lie.
@@ -44,6 +46,9 @@ def load_task(name: str, data_dir: DataDir = None) -> Task:
 def _imported(module: str, factory: str) -> Task:
     try:
         task: Task = getattr(importlib.import_module(module), factory)()
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
+    except Exception as error:  # whatever the user's own code raises
         raise InvalidValue("task", "importable as package.module:factory", f"{module}:{factory} ({error})") from error
+    lacking = [name for name in _PARTS if not hasattr(task, name)]
+    if lacking:
+        raise InvalidValue("task", f"one with {', '.join(_PARTS)}", f"{module}:{factory} without {', '.join(lacking)}")
     return task

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from itertools import groupby
@@ -16,6 +15,7 @@ import jinja2
 from markupsafe import Markup
 
 from ehfl.experiment import Comparison
+from ehfl.files import write_text
 from ehfl.report.drawing import Drawing
 from ehfl.report.page_chart import chart_data, colours
 from ehfl.report.page_table import columns
@@ -33,14 +33,8 @@ def write_page(
     facts: Mapping[str, str],
     commands: Sequence[str],
 ) -> None:
-    """Write the page: aside first and then renamed, so that the file is whole or absent."""
-    page = _render(comparison, drawings, spec=spec, facts=facts, commands=commands)
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        aside.write_text(page, encoding="utf-8", newline="\n")
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
+    """Write the page, whole or not at all."""
+    write_text(path, _render(comparison, drawings, spec=spec, facts=facts, commands=commands))
 
 
 def _render(comparison: Comparison, drawings: Sequence[Drawing], **texts: Any) -> str:

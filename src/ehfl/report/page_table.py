@@ -59,7 +59,7 @@ def _results(comparison: Comparison) -> list[Column]:
                lambda row: final(row.final)),
         Column("Result", f"Against {first}", f"{paired}leaves zero out", difference),
         Column("Result", "p", "Student's paired t-test, two-sided, not corrected for several comparisons", chance),
-        Column("Result", "Area", f"Mean {metric.name} over all rounds: the area under the curve / rounds; {better}",
+        Column("Result", "Area", f"Area under the curve / rounds, from the first evaluation to the last; {better}",
                lambda row: final(row.area)),
     ]  # fmt: skip
 

@@ -94,7 +94,7 @@ def _cells(comparison: Comparison) -> dict[str, list[str]]:
         "energy to goal [units]": lambda row: _stacked(None, row.energy_to_goal),
         "participants, mean": lambda row: numbers.amount(row.participants),
         "  standard deviation": lambda row: numbers.amount(row.participants_std),
-        "  lowest": lambda row: numbers.amount(row.participants_min),
+        "  lowest (mean)": lambda row: numbers.amount(row.participants_min),
         "empty rounds": lambda row: numbers.amount(row.empty_rounds),
         "clients short a round": lambda row: numbers.amount(row.shortfall),
         "harvest wasted": lambda row: f"{100 * row.waste:.1f} %",

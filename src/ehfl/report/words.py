@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from ehfl.experiment import Comparison, Difference, Metric, Row
+from ehfl.experiment import Comparison, Difference, Estimate, Metric, Row
 from ehfl.report.numbers import amount, gap, in_percent, value
 from ehfl.report.phrases import amount_range, chance, gap_range, metric_range, spoken, with_range
 
@@ -15,6 +15,7 @@ FEW_SEEDS = 5  # Student's t makes an interval wide with fewer: half of it is 4.
 def summary(comparison: Comparison) -> list[str]:
     """Return a few plain sentences: results, differences, the goal, steadiness, and theory beside measurement."""
     return [
+        *_absent(comparison),
         _first(comparison),
         *_differences(comparison),
         *_cautions(comparison.rows),
@@ -22,6 +23,11 @@ def summary(comparison: Comparison) -> list[str]:
         *_steadiness(comparison.rows),
         *_theory(comparison),
     ]
+
+
+def _absent(comparison: Comparison) -> Iterator[str]:
+    if comparison.missing:
+        yield f"Not finished, and left out: {', '.join(comparison.missing)}."
 
 
 def _first(comparison: Comparison) -> str:
@@ -47,7 +53,8 @@ def _against(row: Row, first: Row, metric: Metric) -> str:
     """Return what became of an arm against the first one."""
     found, other = row.difference, spoken(first.arm)
     if found is None:
-        return f"came to {value(metric, row.final.mean)}, but has no seed in common with {other} to be compared on"
+        other_than = f"with {other}: they differ in seeds, rounds, weather or data"
+        return f"came to {value(metric, row.final.mean)}; it cannot be compared pair by pair {other_than}"
     if found.n == 1:
         return f"ended {_apart(metric, found.mean)} {other}; one seed says nothing of chance"
     over = f" over the {found.n} seeds that both have" if found.n < max(row.seeds, first.seeds) else ""
@@ -95,14 +102,21 @@ def _goal(comparison: Comparison) -> Iterator[str]:
     level = value(comparison.metric, comparison.goal)
     times = {row.arm: row.rounds_to_goal for row in comparison.rows if row.rounds_to_goal}
     if times:
-        quickest = min(times, key=lambda arm: times[arm].mean)
-        rounds = with_range(f"{amount(times[quickest].mean)} rounds", amount_range(times[quickest]))
         who = "Every run" if len(times) == len(comparison.rows) else "Not every run"
-        first = f"{spoken(quickest)} was there first on average," if len(times) > 1 else f"{spoken(quickest)} did so"
-        yield f"{who} came to the goal of {level}; {first} after {rounds}."
+        yield f"{who} came to the goal of {level}; {_quickest(times)}."
     for row in comparison.rows:
         if row.reached < row.seeds:
             yield f"{spoken(row.arm, begins=True)} {_short_of_goal(row, level)}."
+
+
+def _quickest(times: Mapping[str, Estimate]) -> str:
+    quickest = min(times, key=lambda arm: times[arm].mean)
+    rounds = with_range(f"{amount(times[quickest].mean)} rounds", amount_range(times[quickest]))
+    if len(times) == 1:
+        return f"{spoken(quickest)} did so after {rounds}"
+    if len({found.mean for found in times.values()}) == 1:
+        return f"all arms took {rounds} on average"
+    return f"{spoken(quickest)} was there first on average, after {rounds}"
 
 
 def _short_of_goal(row: Row, level: str) -> str:

@@ -14,7 +14,7 @@ from ehfl.files import json_text, write_text
 from ehfl.report.drawings import draw_all
 from ehfl.report.page import write_page
 
-_COLUMNS = ("arm", "seed", "round", "participants", "step_size", "train_loss", "test_loss", "test_metric")
+_RECORDED = ("round", "participants", "step_size", "train_loss", "test_loss", "test_metric")
 
 
 def write_report(results: Results, folder: Path, commands: Sequence[str]) -> Path:
@@ -34,12 +34,12 @@ def rounds_csv(compared: Comparison) -> str:
     """Return every round of every run as comma-separated text, six digits; empty where there is no value."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(_COLUMNS)
-    for arm in compared.arms:
-        for trial in arm.trials:
-            for record in trial.records:
-                cells = [getattr(record, column) for column in _COLUMNS[2:]]
-                rows.writerow([arm.name, trial.seed, *(f"{x:.6g}" if isinstance(x, float) else x for x in cells)])
+    rows.writerow(["arm", "seed", *_RECORDED, "energy_spent"])
+    for trial in (trial for arm in compared.arms for trial in arm.trials):
+        for record, spent in zip(trial.records, trial.spent, strict=True):
+            cells = [getattr(record, column) for column in _RECORDED]
+            shown = [f"{x:.6g}" if isinstance(x, float) else x for x in cells]
+            rows.writerow([trial.arm, trial.seed, *shown, spent])
     return text.getvalue()
 
 
@@ -50,7 +50,9 @@ def as_facts(compared: Comparison) -> dict[str, Any]:
         "metric": dataclasses.asdict(compared.metric),
         "goal": compared.goal,
         "target": compared.target,
+        "differences_to": compared.arms[0].name,
         "slowdowns_relative_to": compared.best,
+        "missing": list(compared.missing),
         "seeds": {arm.name: list(arm.seeds) for arm in compared.arms},
         "arms": [dataclasses.asdict(row) for row in compared.rows],
     }
@@ -62,7 +64,7 @@ def _facts(results: Results) -> dict[str, str]:
     names = ("version", "commit", "python", "numpy", "torch", "platform", "host", "threads")
     told = {name: dict.fromkeys(str(meta[name]) for meta in metas if meta.get(name) is not None) for name in names}
     facts = {name: ", ".join(values) for name, values in told.items() if values}
-    started = sorted(str(meta["started"]) for meta in metas)
+    started = sorted(str(meta.get("started", "unknown")) for meta in metas)
     return facts | {
         "first run started": started[0],
         "last run started": started[-1],

@@ -51,7 +51,7 @@ def make_policy(text: str, width: int | Auto = "auto") -> Policy:
 def _imported(module: str, attribute: str) -> Policy:
     try:
         policy: Policy = getattr(importlib.import_module(module), attribute)()
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
+    except Exception as error:  # whatever the user's own code raises
         raise InvalidValue(
             "scheduler", "importable as package.module:Factory", f"{module}:{attribute} ({error})"
         ) from error

@@ -87,8 +87,8 @@ def noise(n_t: FloatArray, eta_t: FloatArray, local_steps: int, constants: Const
     return np.where(n_t > 0, averaged + drift, 0.0)
 
 
-def leading_order(counts: ArrayLike, etas: ArrayLike) -> float:
-    """Return sqrt(sum eta_t^2 / n_t) / sum eta_t: the realised bound for small steps, but for a problem's constants.
+def leading_order(counts: ArrayLike, etas: ArrayLike, local_steps: int = 1) -> float:
+    """Return sqrt(sum eta_t^2 / n_t) / (sqrt(K) sum eta_t): the realised bound for small steps, but for constants.
 
     With steps c eta_t and c the best, the bound of many rounds is a constant of the problem times this. So it compares
     schedulers where noise is what holds learning back; as bounds fall with 1 / sqrt(T), the square of a ratio says how
@@ -99,7 +99,8 @@ def leading_order(counts: ArrayLike, etas: ArrayLike) -> float:
     """
     n_t, eta_t = _active(counts, etas)
     total = float(eta_t.sum())
-    return math.sqrt(float((eta_t**2 / np.maximum(n_t, 1)).sum())) / total if total > 0 else math.inf
+    K = whole_number("local_steps", local_steps, low=1)
+    return math.sqrt(float((eta_t**2 / np.maximum(n_t, 1)).sum()) / K) / total if total > 0 else math.inf
 
 
 def leading_terms(counts: ArrayLike, etas: ArrayLike, local_steps: int, constants: Constants) -> FloatArray:
