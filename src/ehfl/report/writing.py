@@ -9,20 +9,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 from ehfl.experiment import Comparison, Results, write_spec
 from ehfl.files import json_text, write_text
 from ehfl.report.drawings import draw_all
 from ehfl.report.page import write_page
+from ehfl.report.tables import comparison_table
+from ehfl.report.words import summary
 
 _RECORDED = ("round", "participants", "step_size", "train_loss", "test_loss", "test_metric")
 
 
 def write_report(results: Results, folder: Path, commands: Sequence[str]) -> Path:
-    """Write report.html, figures/, rounds.csv and summary.json into the folder, and return the page's path."""
+    """Write report.html, figures/ and the numbers as small text into the folder, and return the page's path."""
     folder.mkdir(parents=True, exist_ok=True)
     compared = results.comparison
     write_text(folder / "rounds.csv", rounds_csv(compared))
     write_text(folder / "summary.json", json_text(as_facts(compared), indent=2) + "\n")
+    write_text(folder / "table.txt", table_text(compared))
     drawings = draw_all(compared, folder / "figures")
     page = folder / "report.html"
     spec = "\n".join(write_spec(spec) for spec in results.specs)
@@ -41,6 +46,14 @@ def rounds_csv(compared: Comparison) -> str:
             shown = [f"{x:.6g}" if isinstance(x, float) else x for x in cells]
             rows.writerow([trial.arm, trial.seed, *shown, spent])
     return text.getvalue()
+
+
+def table_text(compared: Comparison) -> str:
+    """Return the table and the sentences as plain text."""
+    text = io.StringIO()
+    Console(file=text, width=100).print(comparison_table(compared))
+    lines = [line.rstrip() for line in text.getvalue().splitlines()]
+    return "\n".join([compared.name, *lines, "", *summary(compared), ""])
 
 
 def as_facts(compared: Comparison) -> dict[str, Any]:
