@@ -107,7 +107,7 @@ def test_bound_takes_a_spec(capsys: Capture) -> None:
         ("compare --jobs 0", "--jobs must be a whole number >= 1, got 0"),
         ("compare --on moon", "'moon' is not one of 'local', 'ray'"),
         ("compare --data nowhere -o learning.task=cifar10", "nowhere"),
-        ("report", "Missing argument 'RUN...'"),
+        ("report", "Missing argument 'RUN"),
         ("report absent", "RUN must be a folder that ehfl compare wrote, got absent"),
         ("report .", ". is not a run folder: it has no spec.toml"),
         ("bound absent.toml", "spec must be a readable TOML file, got absent.toml"),

@@ -21,11 +21,11 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(help=compare.HELP)(compare.compare)
-app.command(help=report.HELP)(report.report)
-app.command(help=simulate.HELP)(simulate.simulate)
-app.command(help=bound.HELP)(bound.bound)
-app.command(help=train.HELP)(train.train)
+app.command(help=compare.HELP, short_help="Schedulers side by side on a task: the main job.")(compare.compare)
+app.command(help=report.HELP, short_help="Table, figures and page again from run folders.")(report.report)
+app.command(help=simulate.HELP, short_help="Energy and participation only.")(simulate.simulate)
+app.command(help=bound.HELP, short_help="What theory promises.")(bound.bound)
+app.command(help=train.HELP, short_help="One scheduler, one task, one run.")(train.train)
 
 
 def _print_version(wanted: bool) -> None:

@@ -47,7 +47,7 @@ Examples:
 def bound(
     context: typer.Context,
     spec: Annotated[
-        Path | None, Argument(metavar="[SPEC]", help="Fleet, schedulers, rounds and K from here.", show_default=False)
+        Path | None, Argument(metavar="SPEC", help="Fleet, schedulers, rounds and K from here.", show_default=False)
     ] = None,
     clients: Clients = None,
     rate: Rate = "0.5",

@@ -43,7 +43,7 @@ class Place(StrEnum):
 
 
 def compare(
-    spec: Annotated[Path | None, Argument(metavar="[SPEC]", help="A TOML file [the demo].", show_default=False)] = None,
+    spec: Annotated[Path | None, Argument(metavar="SPEC", help="A TOML file [the demo].", show_default=False)] = None,
     override: Annotated[
         list[str] | None,
         Option("--override", "-o", metavar="KEY=VALUE", help="Change the spec: -o learning.local_steps=1. Repeatable."),

@@ -29,7 +29,7 @@ Examples:
 
 
 def report(
-    run: Annotated[list[Path], Argument(metavar="RUN...", help="Run folders.")],
+    run: Annotated[list[Path], Argument(metavar="RUN", help="Run folders.")],
     out: Annotated[
         Path | None, Option(metavar="FOLDER", help="Where to write [the only RUN, else report].", show_default=False)
     ] = None,

@@ -111,7 +111,8 @@ def _run(work: Sequence[Work], experiment: Path, workers: int, threads: int, on:
             break
         except TerminatedWorkerError:
             fresh = {(run.arm.label, run.seed): Outcome(run.arm.label, run.seed, _KILLED) for run, _ in todo}
-    return [fresh.get((run.arm.label, run.seed), Outcome(run.arm.label, run.seed)) for run, _ in work]
+    ended = [(run.arm.label, run.seed, RunFolder.of(run, experiment).finished) for run, _ in work]
+    return [Outcome(arm, seed) if finished else fresh[arm, seed] for arm, seed, finished in ended]
 
 
 def _run_once(todo: Sequence[Work], experiment: Path, workers: int, threads: int, on: Place) -> list[Outcome]:
