@@ -20,6 +20,7 @@ ROOMS = [
     "scheduling",
     "theory",
     "history",
+    "partition",
     "learning",
     "experiment",
     "report",

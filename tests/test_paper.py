@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ehfl import Bernoulli, Fleet, make_policy, simulate
 from ehfl.experiment import difference, estimate, read_spec
 
 ROOT = Path(__file__).parents[1]
@@ -60,3 +62,35 @@ def test_the_page_quotes_the_summary() -> None:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f}"
+
+
+def test_the_page_quotes_the_slowdowns() -> None:
+    for arm in SUMMARY["arms"]:
+        if arm["arm"] != SUMMARY["slowdowns_relative_to"]:
+            found = arm["measured_slowdown"]
+            measured = f"{found['mean']:.2f} ({found['low']:.2f} to {found['high']:.2f})"
+            row = f"| {arm['arm']} | {measured} | {arm['noise_limit']:.2f} | {arm['predicted_slowdown']:.2f} |"
+            assert row in PAGE
+
+
+@pytest.mark.parametrize(
+    ("capacity", "scheduler", "figure"),
+    [
+        (math.inf, "myopic", "on_target"),
+        (math.inf, "round-robin", "on_target"),
+        (math.inf, "greedy", "on_target"),
+        (1, "myopic", "on_target"),
+        (1, "myopic", "waste"),
+        (1, "round-robin", "on_target"),
+        (1, "round-robin", "waste"),
+    ],
+)
+def test_the_page_quotes_what_the_simulation_gives(capacity: float, scheduler: str, figure: str) -> None:
+    fleet = Fleet(10, Bernoulli(0.5), capacity=capacity)
+    shares = [getattr(simulate(fleet, make_policy(scheduler, 5), 150, seed).summary(5), figure) for seed in range(4)]
+    found = estimate(shares)
+    assert found.low is not None and found.high is not None
+
+    quoted = f"{_percent(found.mean)} % ({_percent(found.low)} to {_percent(found.high)})"
+
+    assert quoted in " ".join(PAGE.split())

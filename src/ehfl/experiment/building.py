@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ehfl.energy import Bernoulli, Fleet
+from ehfl.partition import InLabelOrder, Partitioner, make_partitioner
 from ehfl.scheduling import Policy, make_policy
 from ehfl.theory import Constants, StepSize, make_step_size
 from ehfl.validation import InvalidValue
 
 if TYPE_CHECKING:
     from ehfl.experiment.spec import ArmSpec, Spec
-    from ehfl.learning import Partitioner
 
 
 def fleet_of(spec: Spec) -> Fleet:
@@ -45,8 +45,6 @@ def steps_of(spec: Spec, arm: ArmSpec) -> StepSize:
 
 def partitioner_of(spec: Spec) -> Partitioner:
     """Return how the data are dealt out."""
-    from ehfl.learning import InLabelOrder, make_partitioner
-
     dealer = make_partitioner(spec.learning.partition)
     return InLabelOrder(dealer) if spec.learning.order == "by-label" else dealer
 

@@ -12,7 +12,7 @@ from scipy.integrate import trapezoid
 
 from ehfl.energy.harvest import FloatArray
 from ehfl.experiment.statistics import Difference, Estimate, difference, estimate
-from ehfl.experiment.timing import common_goal, energy_at, forecast_slowdown, noise_limit, rounds_to, slowdown
+from ehfl.experiment.timing import common_goal, energy_at, forecast_slowdown, noise_limit, pairs, rounds_to, slowdown
 from ehfl.experiment.trials import Arm, Metric, Trial
 from ehfl.validation import InvalidValue, UserError
 
@@ -133,14 +133,12 @@ def _row(arm: Arm, first: Arm, best: Arm, metric: Metric, goal: float, target: i
 
 
 def _against(arm: Arm, first: Arm) -> Difference | None:
-    """Return the paired difference over the seeds that both have; None if there are none, or other things differ."""
-    if arm.met != first.met or arm.evaluated[-1] != first.evaluated[-1]:
+    """Return the paired difference of what arms of equal length ended at; None where there are no pairs."""
+    common = pairs(arm, first)
+    if not common or arm.evaluated[-1] != first.evaluated[-1]:
         return None
-    seeds = [seed for seed in arm.seeds if seed in first.seeds]
-    if not seeds:
-        return None
-    mine, theirs = ([float(a.metric[a.seeds.index(seed), -1]) for seed in seeds] for a in (arm, first))
-    return difference(mine, theirs)
+    mine, theirs = zip(*common, strict=True)
+    return difference(arm.metric[list(mine), -1], first.metric[list(theirs), -1])
 
 
 def _area(arm: Arm) -> FloatArray:

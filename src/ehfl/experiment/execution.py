@@ -57,8 +57,8 @@ def _try(run: Spec, folder: RunFolder, threads: int, inputs: Inputs) -> None:
     """Do the work; a failure is put down in the folder, with its whole story, before it goes on its way."""
     before = folder.meta()
     threads = before.get("threads", threads)  # a run that goes on keeps to the bits that it began with
-    folder.tell(**about_here() | {"started": now()} | before | {"threads": threads, "inputs": inputs})
-    folder.tell(status="running", error=None)
+    first = about_here() | {"started": now()} | before  # what was told when the run began stays
+    folder.tell(**first | {"threads": threads, "inputs": inputs, "status": "running", "error": None})
     try:
         _work(run, folder, threads)
     except Exception as error:

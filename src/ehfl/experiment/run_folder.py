@@ -55,8 +55,7 @@ class RunFolder:
             check_same(there.identity(), run.identity(), self.path)
 
     def claim(self, run: Spec) -> None:
-        """Make the folder and say whose it is."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        """Say whose the folder is."""
         self.check_free_for(run)
         write_text(self.path / "spec.toml", write_spec(run))
 

@@ -88,9 +88,7 @@ class EvaluationSpec(Section):
     """How the model is judged."""
 
     every: Whole = 5  # rounds between evaluations
-    goal: Annotated[Any, PlainValidator(auto_or_number)] = (
-        "auto"  # the metric's value that rounds are counted to; auto: all runs reach it
-    )
+    goal: Annotated[Any, PlainValidator(auto_or_number)] = "auto"  # the metric's value that rounds are counted to
 
 
 class TheorySpec(Section):

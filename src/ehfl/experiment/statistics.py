@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,7 +53,7 @@ def estimate(values: ArrayLike) -> Estimate:
     return Estimate(mean, mean - half, mean + half, sample.size)
 
 
-def difference(values: Sequence[float], baseline: Sequence[float]) -> Difference:
+def difference(values: ArrayLike, baseline: ArrayLike) -> Difference:
     """Return the mean of values - baseline, pair by pair, with its interval and p-value.
 
     >>> difference([2.0, 3.0, 4.0], [1.0, 1.0, 1.0]).p_value  # t = 2 sqrt(3), two degrees of freedom

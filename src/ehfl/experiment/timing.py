@@ -51,13 +51,13 @@ def energy_at(arm: Arm, rounds: FloatArray) -> FloatArray:
 
 def slowdown(arm: Arm, best: Arm, metric: Metric, goal: float) -> Estimate | None:
     """Return rounds to the goal over the best arm's, seed by seed where both have it and met the same."""
-    pairs = _pairs(arm, best)
+    common = pairs(arm, best)
     mine, theirs = rounds_to(goal, arm, metric), rounds_to(goal, best, metric)
-    ratios = np.array([mine[one] / theirs[other] for one, other in pairs])
-    return estimate(ratios) if pairs and np.isfinite(ratios).all() else None
+    ratios = np.array([mine[one] / theirs[other] for one, other in common])
+    return estimate(ratios) if common and np.isfinite(ratios).all() else None
 
 
-def _pairs(arm: Arm, other: Arm) -> list[tuple[int, int]]:
+def pairs(arm: Arm, other: Arm) -> list[tuple[int, int]]:
     """Return the places of common seeds in both arms; none where weather or data were others."""
     if arm.met != other.met:
         return []
@@ -86,7 +86,7 @@ def forecast_slowdown(arms: Sequence[Arm], best: Arm) -> dict[str, float]:
         name: [_crossing(np.arange(1, curve.size + 1), -curve, -level) for curve in mine]
         for name, mine in curves.items()
     }
-    ratios = {arm.name: [rounds[arm.name][i] / rounds[best.name][j] for i, j in _pairs(arm, best)] for arm in arms}
+    ratios = {arm.name: [rounds[arm.name][i] / rounds[best.name][j] for i, j in pairs(arm, best)] for arm in arms}
     return {name: float(np.mean(mine)) for name, mine in ratios.items() if mine}
 
 

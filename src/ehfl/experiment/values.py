@@ -7,6 +7,7 @@ import math
 import re
 from typing import Any
 
+from ehfl.partition import make_partitioner
 from ehfl.theory import STEP_SIZES, make_step_size
 from ehfl.validation import InvalidValue, closest
 
@@ -68,12 +69,11 @@ def check_partition(value: Any) -> str:
     >>> check_partition("dirichlet:0.3")
     'dirichlet:0.3'
     """
-    kind, _, number = value.partition(":") if isinstance(value, str) else ("", "", "")
-    if kind == "iid" and not number:
-        return kind
-    if (kind == "dirichlet" and _is_positive(number)) or (kind == "shards" and number.isdecimal() and int(number) > 0):
-        return str(value)
-    raise ValueError("must be iid, dirichlet:ALPHA (> 0) or shards:N (>= 1)")
+    try:
+        make_partitioner(value if isinstance(value, str) else "")
+    except InvalidValue as error:
+        raise ValueError(f"must be {error.allowed}") from error
+    return str(value)
 
 
 def check_order(value: Any) -> str:
@@ -83,17 +83,17 @@ def check_order(value: Any) -> str:
     raise ValueError(f"must be one of {', '.join(ORDERS)}{closest(str(value), ORDERS)}")
 
 
-def auto_or_whole(value: Any) -> int | str:
+def auto_or_whole(value: Any) -> Any:
     """Return a number of clients, or "auto"."""
     if value == "auto" or (_is_whole(value) and value > 0):
-        return value  # type: ignore[no-any-return]
+        return value
     raise ValueError("must be auto or a whole number >= 1")
 
 
-def auto_or_number(value: Any) -> float | str:
+def auto_or_number(value: Any) -> Any:
     """Return a metric's value, or "auto"."""
     if value == "auto" or (_is_number(value) and math.isfinite(value)):
-        return value  # type: ignore[no-any-return]
+        return value
     raise ValueError("must be auto or a finite number")
 
 
@@ -162,10 +162,3 @@ def _is_number(value: Any) -> bool:
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_positive(text: str) -> bool:
-    try:
-        return 0 < float(text) < math.inf
-    except ValueError:
-        return False

@@ -15,7 +15,10 @@ from ehfl.learning.constants import estimate_constants
 from ehfl.learning.engine import Diverged
 from ehfl.learning.initialisation import initialise
 from ehfl.learning.local_sgd import LocalSgd
-from ehfl.learning.partition import (
+from ehfl.learning.task import Examples, Task
+from ehfl.learning.tasks import load_task
+from ehfl.learning.training import train
+from ehfl.partition import (
     DirichletPartitioner,
     IidPartitioner,
     InLabelOrder,
@@ -23,9 +26,6 @@ from ehfl.learning.partition import (
     ShardPartitioner,
     make_partitioner,
 )
-from ehfl.learning.task import Examples, Task
-from ehfl.learning.tasks import load_task
-from ehfl.learning.training import train
 
 __all__ = [
     "CheckpointError",

@@ -24,8 +24,8 @@ from ehfl.learning.evaluation import evaluate
 from ehfl.learning.flat import FlatModel
 from ehfl.learning.initialisation import check_model
 from ehfl.learning.local_sgd import LocalSgd
-from ehfl.learning.partition import IidPartitioner, Partitioner
 from ehfl.learning.task import Examples, Task
+from ehfl.partition import IidPartitioner, Partitioner
 from ehfl.randomness import Purpose, check_seed, generator
 from ehfl.scheduling import Participation
 from ehfl.theory import StepSize, make_step_size
