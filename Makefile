@@ -15,12 +15,12 @@ $(BIN)/python:
 		$(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
 
 $(VENV)/.runtime: pyproject.toml | $(BIN)/python
-	@echo "installing ehfl into $(VENV) (once)"
+	@echo "installing ehfl into $(VENV) (once, a minute or two)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	@echo "installing ehfl and its development tools into $(VENV) (once)"
+	@echo "installing ehfl and its development tools into $(VENV) (once, a minute or two)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.runtime
 
