@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 from joblib.externals.loky import get_reusable_executor
 
 from ehfl import Bernoulli, Fleet, Myopic, load_task, simulate, train
-from ehfl.experiment import RunFolder, Spec, SpecError, State, read_results, read_spec, run_all
+from ehfl.experiment import RunFolder, Spec, SpecError, State, read_results, read_spec, run_all, runner
 from ehfl.experiment.execution import execute
 from ehfl.files import InUse
 from ehfl.history import read_history
@@ -145,6 +146,18 @@ def test_states_are_told_while_the_work_goes_on(tmp_path: Path) -> None:
         ("myopic", 0, 6, 6), ("greedy", 0, 6, 6), ("myopic", 1, 6, 6), ("greedy", 1, 6, 6)
     ]  # fmt: skip
     assert all(state.metric is not None for state in told[-1])
+
+
+def test_the_first_state_told_is_that_before_the_work_however_quick_the_work_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_EVERY", threading.TIMEOUT_MAX)  # the work is over before the next look
+    told: list[list[State]] = []
+
+    run_all(small("seeds=1"), tmp_path, jobs=1, on_look=told.append)
+    run_all(small("seeds=2"), tmp_path, jobs=1, on_look=told.append)
+
+    assert [[state.rounds for state in states] for states in told] == [[0, 0], [6, 6], [6, 6, 0, 0], [6, 6, 6, 6]]
 
 
 def test_another_comparison_of_the_same_name_is_refused_though_its_runs_would_be_new(tmp_path: Path) -> None:

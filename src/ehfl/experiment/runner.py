@@ -42,7 +42,8 @@ def run_all(
     """Run what the experiment's folder lacks, and return how each run ended, finished ones included.
 
     `jobs` processes at a time (as many as there are cores), each with its share of the cores as threads. `on_look` gets
-    the state of every run twice a second. Interrupted or killed, it goes on where it was when called again.
+    the state of every run at the start, twice a second and at the end. Interrupted or killed, it goes on where it was
+    when called again.
     """
     check_free(spec, experiment)
     data = check_learnable(spec)
@@ -154,10 +155,11 @@ def _cores(on: Place) -> int:
 
 @contextmanager
 def _watched(follower: Follower, on_look: Callable[[list[State]], None] | None) -> Iterator[None]:
-    """Look at the run folders from a thread of its own while the work goes on, and once more at its end."""
+    """Look at the run folders before the work, from a thread of its own while it goes on, and once more at its end."""
     if on_look is None:
         yield
         return
+    on_look(follower.look())
     done = threading.Event()
 
     def look() -> None:
