@@ -28,7 +28,7 @@ demo: $(VENV)/.runtime  ## the paper's schedulers and mains power on digits, fiv
 	$(BIN)/ehfl compare
 
 test: $(VENV)/.dev  ## the tests, doctests and document examples included
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 --dist worksteal
 
 check: $(VENV)/.dev  ## ruff, mypy and the tests
 	$(BIN)/ruff format --check .

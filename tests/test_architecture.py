@@ -72,7 +72,11 @@ def test_every_room_is_known() -> None:
     [
         ("import ehfl", ["numpy", "numba", "torch", "matplotlib"]),
         ("from ehfl.cli import app", ["numpy", "numba", "torch", "matplotlib"]),
-        ("import ehfl.experiment, ehfl.report.writing", ["torch", "numba"]),
+        ("import ehfl.experiment, ehfl.report.writing", ["torch", "numba", "scipy.stats", "scipy.optimize"]),
+        (
+            "import ehfl, numpy; ehfl.load_task('digits').model(numpy.random.default_rng(0))",
+            ["numba", "sklearn", "sympy"],
+        ),
         (
             "import ehfl; f = ehfl.Fleet(10, ehfl.Bernoulli(0.5)); ehfl.simulate(f, ehfl.Myopic(), 10)",
             ["numba", "torch"],

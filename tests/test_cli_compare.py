@@ -9,16 +9,21 @@ from pathlib import Path
 import pytest
 
 from ehfl.cli import main
-from ehfl.experiment import read_results
+from ehfl.experiment import Spec, read_results, read_spec, run_all
 
 Capture = pytest.CaptureFixture[str]
-SMALL = ["-o", "learning.task=quadratic", "-o", "learning.step_size=0.1", "-o", "rounds=8", "-o", "evaluation.every=2",
-         "-o", "seeds=2", "-o", "schedulers=['myopic', 'greedy']", "--jobs", "1"]  # fmt: skip
+OVERRIDES = ["learning.task=quadratic", "learning.step_size=0.1", "rounds=8", "evaluation.every=2", "seeds=2",
+             "schedulers=['myopic', 'greedy']"]  # fmt: skip
+SMALL = [*(word for override in OVERRIDES for word in ("-o", override)), "--jobs", "1"]
 
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+
+
+def small(*more: str) -> Spec:
+    return read_spec(overrides=[*OVERRIDES, *more])
 
 
 def run(*arguments: str) -> int:
@@ -61,9 +66,8 @@ def test_json_table_and_text_files_hold_the_same_numbers(capsys: Capture) -> Non
 
 
 def test_report_puts_experiments_together_and_counts_to_another_goal(capsys: Capture) -> None:
-    run("compare", *SMALL)
-    run("compare", *SMALL, "-o", "name=tiny", "-o", "fleet.capacity=1")
-    capsys.readouterr()
+    run_all(small(), Path("runs/demo"), jobs=1)
+    run_all(small("name=tiny", "fleet.capacity=1"), Path("runs/tiny"), jobs=1)
 
     assert run("report", "runs/demo", "runs/tiny", "--out", "both", "--goal", "2.5", "--json") == 0
 
@@ -76,9 +80,8 @@ def test_report_puts_experiments_together_and_counts_to_another_goal(capsys: Cap
 
 
 def test_a_spec_in_a_run_folder_runs_again_and_finds_everything_done(capsys: Capture) -> None:
-    run("compare", *SMALL)
+    run_all(small(), Path("runs/demo"), jobs=1)
     before = Path("runs/demo/myopic-s0/meta.json").read_bytes()
-    capsys.readouterr()
 
     assert run("compare", "runs/demo/spec.toml") == 0
 

@@ -62,52 +62,51 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_killed_at_several_instants_it_finishes_with_the_same_numbers(alone: Path, tmp_path: Path) -> None:
-    instants: list[Callable[[], bool]] = [
-        (tmp_path / "x" / "spec.toml").exists,
-        lambda: lines(tmp_path) >= 3,
-        lambda: lines(tmp_path) >= 2 * ROUNDS - 11,
-        (tmp_path / "x" / "figures").exists,
-    ]
-    for happened in instants:
-        process = start(tmp_path)
-        wait_for(happened, process)
-        process.kill()  # the parent alone: its workers must notice
-        process.communicate()
+def run_without_room(folder: Path) -> None:
+    """Start it where no file may grow to a checkpoint's size: every run must say so."""
+    small = 8_000  # bytes
 
-    finish(tmp_path)
-
-    assert numbers(tmp_path) == numbers(alone)
-
-
-def test_interrupted_it_stops_without_noise_and_goes_on(alone: Path, tmp_path: Path) -> None:
-    process = start(tmp_path)
-    wait_for(lambda: lines(tmp_path) >= 3, process)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it
-    _, err = process.communicate(timeout=60)
-
-    assert process.returncode == 130
-    assert "Traceback" not in err
-
-    out, _ = finish(tmp_path)
-
-    assert "report.html" in out
-    assert numbers(tmp_path) == numbers(alone)
-
-
-def test_without_room_on_the_disk_each_run_says_so_and_nothing_half_written_counts(alone: Path, tmp_path: Path) -> None:
-    small = 8_000  # bytes a file may have: less than a checkpoint
-
-    process = start(tmp_path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (small, small)))
+    process = start(folder, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (small, small)))
     _, err = process.communicate(timeout=120)
 
     assert process.returncode == 1
     assert "myopic seed 0 failed" in err
     assert "File too large" in err
     assert "Traceback" not in err
-    assert not list(tmp_path.rglob("report.html"))
+    assert not list(folder.rglob("report.html"))
 
-    finish(tmp_path)
+
+def kill_once(happened: Callable[[], bool], folder: Path) -> None:
+    """Kill the parent alone: its workers must notice."""
+    process = start(folder)
+    wait_for(happened, process)
+    process.kill()
+    process.communicate()
+
+
+def interrupt_once(happened: Callable[[], bool], folder: Path) -> None:
+    """Press Ctrl-C: the terminal tells parent and workers, and they must go without noise."""
+    process = start(folder)
+    wait_for(happened, process)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+
+def test_whatever_stops_it_it_finishes_with_the_same_numbers(alone: Path, tmp_path: Path) -> None:
+    kill_once((tmp_path / "x" / "spec.toml").exists, tmp_path)
+    run_without_room(tmp_path)
+    assert lines(tmp_path) == 0
+    kill_once(lambda: lines(tmp_path) >= 3, tmp_path)
+    interrupt_once(lambda: lines(tmp_path) >= ROUNDS, tmp_path)
+    kill_once(lambda: lines(tmp_path) >= 2 * ROUNDS - 11, tmp_path)
+    kill_once((tmp_path / "x" / "figures").exists, tmp_path)
+
+    out, _ = finish(tmp_path)
+
+    assert "report.html" in out
     assert numbers(tmp_path) == numbers(alone)
 
 

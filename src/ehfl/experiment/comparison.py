@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from scipy.integrate import trapezoid
 
 from ehfl.energy.harvest import FloatArray
 from ehfl.experiment.statistics import Difference, Estimate, difference, estimate
@@ -145,5 +144,6 @@ def _area(arm: Arm) -> FloatArray:
     """Return the mean height of each seed's curve, (n_seeds,): a single evaluation stands for itself."""
     if arm.evaluated.size == 1:
         return arm.metric[:, 0]
-    area: FloatArray = trapezoid(arm.metric, arm.evaluated, axis=1) / np.ptp(arm.evaluated)
+    heights = (arm.metric[:, 1:] + arm.metric[:, :-1]) / 2
+    area: FloatArray = heights @ np.diff(arm.evaluated) / np.ptp(arm.evaluated)
     return area

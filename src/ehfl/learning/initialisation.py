@@ -8,7 +8,6 @@ from typing import TypeVar
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.utils import skip_init
 
 from ehfl.validation import InvalidValue
 
@@ -34,9 +33,9 @@ def initialise(model: Model, rng: np.random.Generator) -> Model:
 
 
 def blank(kind: type[Model], *sizes: int, **options: int) -> Model:
-    """Return a layer whose weights are yet to be set, made without asking torch's generator."""
-    layer: Model = skip_init(kind, *sizes, **options)  # type: ignore[no-untyped-call]
-    return layer
+    """Return a layer whose weights are yet to be set; torch's generator is left as it was."""
+    with torch.random.fork_rng(devices=[]):  # torch's own skip_init imports sympy, which takes a second
+        return kind(*sizes, **options)
 
 
 def _fill(parameter: Tensor, bound: float, rng: np.random.Generator) -> None:

@@ -14,7 +14,6 @@ from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq, minimize_scalar
 
 from ehfl.theory.bounds import (
     Constants,
@@ -57,6 +56,8 @@ def best_along(rule: str, counts: ArrayLike, local_steps: int, constants: Consta
         return cap * shape  # the weights grow up to the cap
     if local_steps == 1:
         return min(cap, _closed_form(shape, n_t, constants)) * shape
+    from scipy.optimize import minimize_scalar  # most of the import of ehfl.theory, and needed by few
+
     found = minimize_scalar(
         lambda log_c: bound_for(n_t, math.exp(log_c) * shape, local_steps, constants),
         bounds=(math.log(_floor(cap, shape, n_t, local_steps, constants)), math.log(cap)),
@@ -80,6 +81,8 @@ def best_of_all(counts: ArrayLike, local_steps: int, constants: Constants) -> Fl
     _check_gap(constants)
     if constants.variance == 0:
         return np.where(n_t > 0, cap, 0.0)
+    from scipy.optimize import brentq
+
     top = math.log(bound_for(n_t, best_along("linear", n_t, local_steps, constants), local_steps, constants))
     low = top
     while pace(math.exp(low), n_t, local_steps, constants) >= 1:
