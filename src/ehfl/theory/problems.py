@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -55,13 +56,8 @@ class KnownProblem(Problem, Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Quadratic:
-    """f(x) = f* + 1/2 sum_j a_j (x_j - b_j)^2: convex, L = max a_j.
-
-    >>> bowl = Quadratic(curvature=[1.0, 4.0], minimiser=[0.0, 1.0], minimum=0.5)
-    >>> float(bowl.loss(np.array([2.0, 0.0]))), bowl.gradient(np.array([2.0, 0.0])).tolist(), bowl.smoothness
-    (4.5, [2.0, -4.0], 4.0)
-    """
+class _Separable(ABC):
+    """f(x) = f* + sum_j a_j h(x_j - b_j), with h >= h(0) = 0 and |h''| <= h''(0) = 1, so that L = max a_j."""
 
     curvature: ArrayLike  # a_j, (dimension,)
     minimiser: ArrayLike = 0.0  # b_j, (dimension,) or one number
@@ -91,15 +87,37 @@ class Quadratic:
 
     def loss(self, x: FloatArray) -> FloatArray:
         """Return f(x), shape (...)."""
-        return np.asarray(self.minimum + 0.5 * (self._a * (x - self._b) ** 2).sum(axis=-1))
+        return np.asarray(self.minimum + (self._a * self._height(x - self._b)).sum(axis=-1))
 
     def gradient(self, x: FloatArray) -> FloatArray:
-        """Return a_j (x_j - b_j), shape (dimension,)."""
-        return self._a * (x - self._b)
+        """Return the gradient of f at x, shape (..., dimension)."""
+        return self._a * self._slope(x - self._b)
+
+    @abstractmethod
+    def _height(self, u: FloatArray) -> FloatArray:
+        """Return h(u)."""
+
+    @abstractmethod
+    def _slope(self, u: FloatArray) -> FloatArray:
+        """Return h'(u)."""
 
 
-@dataclass(frozen=True, eq=False)
-class Wells:
+class Quadratic(_Separable):
+    """f(x) = f* + 1/2 sum_j a_j (x_j - b_j)^2: convex, L = max a_j.
+
+    >>> bowl = Quadratic(curvature=[1.0, 4.0], minimiser=[0.0, 1.0], minimum=0.5)
+    >>> float(bowl.loss(np.array([2.0, 0.0]))), bowl.gradient(np.array([2.0, 0.0])).tolist(), bowl.smoothness
+    (4.5, [2.0, -4.0], 4.0)
+    """
+
+    def _height(self, u: FloatArray) -> FloatArray:
+        return u**2 / 2
+
+    def _slope(self, u: FloatArray) -> FloatArray:
+        return u
+
+
+class Wells(_Separable):
     """f(x) = f* + 1/2 sum_j a_j u_j^2 / (1 + u_j^2), u = x - b: smooth and not convex, L = max a_j.
 
     The second derivative of u^2 / (1 + u^2) / 2 is (1 - 3 u^2) / (1 + u^2)^3, which lies in [-1/4, 1].
@@ -109,41 +127,11 @@ class Wells:
     (0.5, [0.5], 2.0)
     """
 
-    curvature: ArrayLike  # a_j, (dimension,)
-    minimiser: ArrayLike = 0.0  # b_j, (dimension,) or one number
-    minimum: float = 0.0  # f*
-    variance: float = 1.0  # sigma^2 = E|g(x) - gradient f(x)|^2 of a sample
-    _a: FloatArray = field(init=False, repr=False)
-    _b: FloatArray = field(init=False, repr=False)
+    def _height(self, u: FloatArray) -> FloatArray:
+        return u**2 / (1 + u**2) / 2
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_a", _curvature(self.curvature, self.variance))
-        object.__setattr__(self, "_b", _centre(self.minimiser, self._a.size))
-
-    @property
-    def dimension(self) -> int:
-        """The number of coordinates d of x."""
-        return self._a.size
-
-    @property
-    def smoothness(self) -> float:
-        """L, the Lipschitz constant of the gradient."""
-        return float(self._a.max())
-
-    @property
-    def centre(self) -> FloatArray:
-        """The minimiser b, shape (dimension,)."""
-        return self._b
-
-    def loss(self, x: FloatArray) -> FloatArray:
-        """Return f(x), shape (...)."""
-        u2 = (x - self._b) ** 2
-        return np.asarray(self.minimum + 0.5 * (self._a * u2 / (1 + u2)).sum(axis=-1))
-
-    def gradient(self, x: FloatArray) -> FloatArray:
-        """Return a_j u_j / (1 + u_j^2)^2, shape (dimension,)."""
-        u = x - self._b
-        return self._a * u / (1 + u**2) ** 2
+    def _slope(self, u: FloatArray) -> FloatArray:
+        return u / (1 + u**2) ** 2
 
 
 def noise_samples(dimension: int, variance: float, size: int, rng: np.random.Generator) -> FloatArray:
