@@ -1,8 +1,8 @@
 """ehfl: federated learning on harvested energy.
 
 The names below are the public ones; each is imported when first used, so that `import ehfl` and `ehfl --help` are quick
-and never touch torch or numba. Rooms, from the ground up: randomness, energy, scheduling, theory, learning, report, cli
-(docs/architecture.md).
+and never touch torch or numba. Rooms, from the ground up: randomness, energy, scheduling, theory, learning, experiment,
+report, cli, with small ones between them (docs/architecture.md).
 """
 
 from __future__ import annotations
