@@ -1,4 +1,4 @@
-"""Set-up that every test shares: the way to `plain_loop`, and how much Hypothesis tries."""
+"""Set-up that every test shares: the way to `plain_loop`, how much Hypothesis tries, and a plain environment."""
 
 import os
 import sys
@@ -17,6 +17,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ehfl")
+
+# What a terminal or a user may have set, for this process and those that tests start.
+for _name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "EHFL_DATA", "RAY_ADDRESS"):
+    os.environ.pop(_name, None)
 
 # A cache of compiled kernels for each worker: tests call kernels with types of their own (see ehfl.compiled).
 _worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")

@@ -17,7 +17,7 @@ import pytest
 from ehfl.experiment import read_results
 from ehfl.history import read_history
 
-ROUNDS = 24
+ROUNDS = 40
 COMPARE = [sys.executable, "-m", "ehfl", "compare", "-o", f"rounds={ROUNDS}", "-o", "seeds=1", "-o", "name=x",
            "-o", "schedulers=['myopic', 'always-on']", "--jobs", "2"]  # fmt: skip
 
@@ -62,11 +62,34 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def more_lines(folder: Path, n: int) -> Callable[[], bool]:
+    """Whether so many rounds were played since now."""
+    goal = lines(folder) + n
+    return lambda: lines(folder) >= goal
+
+
+def wait_for_the_end_of_all(process: subprocess.Popen[str]) -> None:
+    """Wait until the process and its workers are gone; fail if they stay."""
+    process.wait(timeout=60)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    pytest.fail("its workers work on")
+
+
 def run_without_room(folder: Path) -> None:
     """Start it where no file may grow to a checkpoint's size: every run must say so."""
     small = 8_000  # bytes
+    no_torn_modules = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}  # Python itself does not notice the lack of room
 
-    process = start(folder, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (small, small)))
+    process = start(
+        folder, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (small, small)), env=no_torn_modules
+    )
     _, err = process.communicate(timeout=120)
 
     assert process.returncode == 1
@@ -76,11 +99,13 @@ def run_without_room(folder: Path) -> None:
     assert not list(folder.rglob("report.html"))
 
 
-def kill_once(happened: Callable[[], bool], folder: Path) -> None:
-    """Kill the parent alone: its workers must notice."""
+def kill_once(happened: Callable[[], bool], folder: Path, after: float = 0.0) -> None:
+    """Kill the parent alone: its workers must notice, even those that are only starting."""
     process = start(folder)
     wait_for(happened, process)
+    time.sleep(after)
     process.kill()
+    wait_for_the_end_of_all(process)
     process.communicate()
 
 
@@ -93,14 +118,14 @@ def interrupt_once(happened: Callable[[], bool], folder: Path) -> None:
 
     assert process.returncode == 130
     assert "Traceback" not in err
+    wait_for_the_end_of_all(process)
 
 
 def test_whatever_stops_it_it_finishes_with_the_same_numbers(alone: Path, tmp_path: Path) -> None:
-    kill_once((tmp_path / "x" / "spec.toml").exists, tmp_path)
+    kill_once((tmp_path / "x" / "spec.toml").exists, tmp_path, after=0.5)  # its workers are starting
     run_without_room(tmp_path)
-    assert lines(tmp_path) == 0
-    kill_once(lambda: lines(tmp_path) >= 3, tmp_path)
-    interrupt_once(lambda: lines(tmp_path) >= ROUNDS, tmp_path)
+    interrupt_once(more_lines(tmp_path, 3), tmp_path)
+    kill_once(more_lines(tmp_path, 3), tmp_path)
     kill_once(lambda: lines(tmp_path) >= 2 * ROUNDS - 11, tmp_path)
     kill_once((tmp_path / "x" / "figures").exists, tmp_path)
 
@@ -123,9 +148,8 @@ def test_a_place_that_cannot_be_written_to_is_one_line(tmp_path: Path) -> None:
 def test_on_ray_the_numbers_are_the_same(alone: Path, tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'ehfl[ray]'")
 
-    done = subprocess.run(
-        [*COMPARE, "--runs", str(tmp_path), "--on", "ray"], capture_output=True, text=True, check=False
-    )
+    command = [*COMPARE, "--runs", str(tmp_path), "--on", "ray"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
     assert done.returncode == 0, done.stderr
     assert numbers(tmp_path) == numbers(alone)

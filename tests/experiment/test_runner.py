@@ -100,12 +100,13 @@ def test_a_failing_arm_is_told_and_the_others_finish(tmp_path: Path, monkeypatch
     assert read_results([tmp_path / "runs"]).comparison.missing == ("broken_policy:Broken seed 0",)
 
 
-HOLD = "import sys, time; from pathlib import Path; from ehfl.files import sole_use\n" \
-       "with sole_use(Path(sys.argv[1])): print('in', flush=True); time.sleep(60)"  # fmt: skip
+HOLD = "import sys; from pathlib import Path; from ehfl.files import sole_use\n" \
+       "with sole_use(Path(sys.argv[1])): print('in', flush=True); sys.stdin.read()"  # fmt: skip
 
 
 def test_a_second_process_in_a_folder_is_refused(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", HOLD, tmp_path], stdout=subprocess.PIPE) as holder:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", HOLD, tmp_path], stdin=pipe, stdout=pipe) as holder:
         assert holder.stdout is not None
         holder.stdout.readline()
         with pytest.raises(InUse, match="in use by another process"):

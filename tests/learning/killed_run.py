@@ -104,4 +104,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "sweep":
         print(json.dumps(sweep(Path(sys.argv[2]))))  # noqa: T201
     else:
-        run(Path(sys.argv[2]), rounds=60, task="digits")
+        run(Path(sys.argv[2]), rounds=120, task="digits")

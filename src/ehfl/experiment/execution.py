@@ -102,10 +102,13 @@ def _loaded(task: str, data: str | None) -> Task:
     return load_task(task, data)
 
 
-def serve() -> None:
-    """Begin a worker process: leave Ctrl-C to the parent, and end with it; a run can be killed at any instant."""
+def serve(parent: int) -> None:
+    """Begin a worker process: leave Ctrl-C to the parent, and end with it; a run can be killed at any instant.
+
+    The parent says who it is: killed early, it is gone before a worker could ask.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
 def _end_with(parent: int) -> None:

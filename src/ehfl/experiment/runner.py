@@ -125,7 +125,7 @@ def _run_once(todo: Sequence[Work], experiment: Path, workers: int, threads: int
 @contextmanager
 def _backend(on: Place) -> Iterator[None]:
     if on == "local":
-        with joblib.parallel_config(backend="loky", initializer=serve):
+        with joblib.parallel_config(backend="loky", initializer=serve, initargs=(os.getpid(),)):
             yield
         return
     _ray()

@@ -51,7 +51,7 @@ def rounds_csv(compared: Comparison) -> str:
 def table_text(compared: Comparison) -> str:
     """Return the table and the sentences as plain text."""
     text = io.StringIO()
-    Console(file=text, width=100).print(comparison_table(compared))
+    Console(file=text, width=100, force_terminal=False, color_system=None).print(comparison_table(compared))
     lines = [line.rstrip() for line in text.getvalue().splitlines()]
     return "\n".join([compared.name, *lines, "", *summary(compared), ""])
 
