@@ -261,11 +261,16 @@ def test_saving_where_a_file_stands_is_refused_before_the_work(tmp_path: Path, c
     assert told.out == "" and "--save must be a folder" in told.err
 
 
-def test_an_error_in_the_users_policy_shows_its_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "raising_policy.py").write_text(
-        "class Raises:\n    def select(self, view):\n        raise ValueError('mine')\n"
-    )
+def test_an_error_in_the_users_policy_is_one_line_that_names_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    code = "import numpy\nclass Raises:\n    def select(self, view):\n        return numpy.reshape(view.energy, 3)\n"
+    (tmp_path / "raising_policy.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
 
-    with pytest.raises(ValueError, match="mine"):
-        main(["simulate", "-s", "raising_policy:Raises"])
+    assert run("simulate", "-s", "myopic", "-s", "raising_policy:Raises") == 2
+
+    err = capsys.readouterr().err
+    assert err.startswith("ehfl: error: Raises fails: round 0, ValueError: cannot reshape")
+    assert err.endswith("(raising_policy.py:4)\n")  # the line in the user's file, though NumPy raised
+    assert err.count("\n") == 1

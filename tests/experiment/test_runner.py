@@ -92,11 +92,11 @@ def test_a_failing_arm_is_told_and_the_others_finish(tmp_path: Path, monkeypatch
 
     broken, greedy = run_all(spec, tmp_path / "runs", jobs=1)
 
-    assert broken.error == "RuntimeError: the sun went out"
+    assert broken.error == "Broken fails: round 3, RuntimeError: the sun went out (broken_policy.py:5)"
     assert greedy.error is None
     meta = RunFolder(tmp_path / "runs" / "broken-policy-broken-s0").meta()
-    assert meta["status"] == "failed"
-    assert "broken_policy.py" in meta["error"]
+    assert (meta["status"], meta["error"]) == ("failed", broken.error)
+    assert 'raise RuntimeError("the sun went out")' in "".join(meta["traceback"])
     assert read_results([tmp_path / "runs"]).comparison.missing == ("broken_policy:Broken seed 0",)
 
 
@@ -159,6 +159,22 @@ def test_the_first_state_told_is_that_before_the_work_however_quick_the_work_is(
     run_all(small("seeds=2"), tmp_path, jobs=1, on_look=told.append)
 
     assert [[state.rounds for state in states] for states in told] == [[0, 0], [6, 6], [6, 6, 0, 0], [6, 6, 6, 6]]
+
+
+def test_a_failure_is_told_when_it_happens_and_an_old_one_is_no_news(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "failing_policy.py").write_text(BROKEN)
+    monkeypatch.syspath_prepend(tmp_path)
+    spec = small("schedulers=['failing_policy:Broken']", "seeds=1")
+
+    for _ in range(2):
+        told: list[list[State]] = []
+        (outcome,) = run_all(spec, tmp_path / "runs", jobs=1, on_look=told.append)
+
+        assert not told[0][0].over
+        assert told[-1][0].over
+        assert told[-1][0].error == outcome.error
 
 
 def test_another_comparison_of_the_same_name_is_refused_though_its_runs_would_be_new(tmp_path: Path) -> None:

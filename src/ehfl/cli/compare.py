@@ -79,7 +79,8 @@ def compare(
         written = write_report(results, folder, [_again(spec, overrides, runs)])
         print_results(results.comparison, written, as_json)
     if failed:
-        typer.echo(f"{len(failed)} of {len(outcomes)} runs failed; the same command runs them again", err=True)
+        story = "the whole story is in their meta.json; the same command runs them again"
+        typer.echo(f"{len(failed)} of {len(outcomes)} runs failed: {story}", err=True)
         raise typer.Exit(1)
 
 

@@ -36,13 +36,28 @@ def live(arms: Sequence[str], seeds: int, rounds: int) -> Iterator[Show]:
     )
     with Progress(*columns, console=console, expand=True, transient=True, refresh_per_second=4) as bars:
         tasks = {arm: bars.add_task(arm, total=seeds * rounds, metric="") for arm in arms}
+        told: set[tuple[str, int]] = set()
 
         def show(states: list[State]) -> None:
             for arm, task in tasks.items():
                 mine = [state for state in states if state.arm == arm]
-                bars.update(task, completed=sum(state.rounds for state in mine), metric=_mean_metric(mine))
+                done, total = _rounds(mine)
+                bars.update(task, completed=done, total=total, metric=_mean_metric(mine))
+            for state in states:
+                if state.error and (state.arm, state.seed) not in told:
+                    told.add((state.arm, state.seed))
+                    console.print(_failure(state), markup=False, highlight=False)
 
         yield show
+
+
+def _rounds(states: Sequence[State]) -> tuple[int, int]:
+    """Return how many rounds were played and how many there will be: a run that failed plays no more."""
+    return sum(state.rounds for state in states), sum(state.rounds if state.over else state.total for state in states)
+
+
+def _failure(state: State) -> str:
+    return f"{state.arm} seed {state.seed} failed: {state.error}"
 
 
 def _mean_metric(states: Sequence[State]) -> str:
@@ -60,19 +75,20 @@ class _Lines:
         self.start = 0  # rounds that were there before
 
     def show(self, states: list[State]) -> None:
-        over = {(state.arm, state.seed) for state in states if state.rounds == state.total}
+        over = {(state.arm, state.seed) for state in states if state.over}
         if self.over is None:
             self.over, self.start = over, sum(state.rounds for state in states)
         for state in states:
             if (state.arm, state.seed) in over - self.over:
-                self._say(f"{state.arm} seed {state.seed}: {state.rounds} rounds, {_mean_metric([state])}", states)
+                ended = f"{state.arm} seed {state.seed}: {state.rounds} rounds, {_mean_metric([state])}"
+                self._say(_failure(state) if state.error else ended, states)
         self.over = over
         if time.monotonic() - self.spoke > _QUIET:
             self._say("working", states)
 
     def _say(self, what: str, states: list[State]) -> None:
         self.spoke = time.monotonic()
-        done, total = sum(state.rounds for state in states), sum(state.total for state in states)
+        done, total = _rounds(states)
         pace = (done - self.start) / (self.spoke - self.began)
         left = f", about {_duration((total - done) / pace)} left" if 0 < done < total and pace > 0 else ""
         typer.echo(f"{what} ({done:,} of {total:,} rounds in all{left})", err=True)

@@ -58,12 +58,12 @@ def _try(run: Spec, folder: RunFolder, threads: int, inputs: Inputs) -> None:
     before = folder.meta()
     threads = before.get("threads", threads)  # a run that goes on keeps to the bits that it began with
     first = about_here() | {"started": now()} | before  # what was told when the run began stays
-    folder.tell(**first | {"threads": threads, "inputs": inputs, "status": "running", "error": None})
+    folder.tell(**first | {"threads": threads, "inputs": inputs, "status": "running", "error": None, "traceback": None})
     try:
         _work(run, folder, threads)
     except Exception as error:
         with suppress(OSError, UserError):  # a full disk takes no explanation either; the line goes to the terminal
-            folder.tell(status="failed", error="".join(traceback.format_exception(error)))
+            folder.tell(status="failed", error=one_line(error), traceback=traceback.format_exception(error))
         raise
 
 

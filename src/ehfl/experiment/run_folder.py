@@ -70,6 +70,14 @@ class RunFolder:
         except ValueError as error:
             raise UserError(f"{path} is damaged: {error}") from error
 
+    @property
+    def written(self) -> int | None:
+        """When the facts were last written [ns], None before the first time."""
+        try:
+            return (self.path / "meta.json").stat().st_mtime_ns
+        except OSError:
+            return None
+
     def tell(self, **facts: Any) -> None:
         """Add facts about the run."""
         write_text(self.path / "meta.json", json.dumps(self.meta() | facts, indent=2, sort_keys=True) + "\n")

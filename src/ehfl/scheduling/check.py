@@ -9,7 +9,7 @@ import numpy as np
 
 from ehfl.energy import Bernoulli, Fleet
 from ehfl.randomness import Purpose, check_seed, generator
-from ehfl.scheduling.policy import Policy, PolicyError, admitted, is_mains_powered, unpaid
+from ehfl.scheduling.policy import Policy, PolicyError, admitted, blamed_on, is_mains_powered, unpaid
 from ehfl.scheduling.simulation import simulate
 from ehfl.scheduling.view import View
 from ehfl.validation import whole_number
@@ -34,10 +34,10 @@ def check_policy(policy: Policy, *, clients: int = 10, rounds: int = 50, seed: i
     check_seed(seed)
     faults: dict[str, str] = {}  # rule -> the first case that breaks it
     for fault in _faults(policy, clients, rounds, seed):
-        faults.setdefault(fault.rule, str(fault))
+        faults.setdefault(fault.rule, fault.fault)
     if faults:
         lines = "".join(f"\n  - {line}" for line in faults.values())
-        raise PolicyError("several", f"{type(policy).__name__} breaks the rules:{lines}")
+        raise PolicyError("several", f"breaks the rules:{lines}", type(policy).__name__)
 
 
 def _faults(policy: Policy, n_clients: int, rounds: int, seed: int) -> Iterator[PolicyError]:
@@ -46,9 +46,10 @@ def _faults(policy: Policy, n_clients: int, rounds: int, seed: int) -> Iterator[
         picks = []
         for _ in range(2):
             try:
-                picks.append(np.array(policy.select(replace(view, energy=shown))))
-            except Exception as error:  # whatever a user's code raises is a finding
-                yield PolicyError("fails", f"fails: round {view.round}, {type(error).__name__}: {error}")
+                with blamed_on(policy, view.round):
+                    picks.append(np.array(policy.select(replace(view, energy=shown))))
+            except PolicyError as error:
+                yield error
                 return
             if not np.array_equal(shown, view.energy):
                 client = int(np.flatnonzero(shown != view.energy)[0])
@@ -89,9 +90,6 @@ def _simulation_faults(policy: Policy, n_clients: int, rounds: int, seed: int) -
         first, second = (simulate(fleet, policy, rounds, seed) for _ in range(2))
     except PolicyError as error:
         yield error
-        return
-    except Exception as error:  # whatever a user's code raises is a finding
-        yield PolicyError("fails", f"fails: in a simulation, {type(error).__name__}: {error}")
         return
     if not np.array_equal(first.counts, second.counts) or not np.array_equal(first.indices, second.indices):
         detail = "the same simulation, run again, had other participants"

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -10,7 +15,7 @@ from numpy.typing import NDArray
 from ehfl.energy.harvest import IntArray
 from ehfl.randomness import TILE, frozen
 from ehfl.scheduling.view import View
-from ehfl.validation import UserError
+from ehfl.validation import UserError, one_line
 
 
 class Policy(Protocol):
@@ -25,16 +30,39 @@ class Policy(Protocol):
 
 
 class PolicyError(UserError):
-    """A policy picked participants that the rules do not allow; `rule` says which one, for grouping."""
+    """A policy failed or broke a rule: `rule` says which one, for grouping, and `fault` how."""
 
-    def __init__(self, rule: str, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, rule: str, fault: str, policy: str = "") -> None:
+        super().__init__(f"{policy} {fault}".strip())
         self.rule = rule
+        self.fault = fault
 
 
 def is_mains_powered(policy: Policy) -> bool:
     """Return whether participants draw from the mains instead of their batteries."""
     return bool(getattr(policy, "mains_powered", False))
+
+
+@contextmanager
+def blamed_on(policy: Policy, t: int) -> Iterator[None]:
+    """Name the policy in errors that come from it in round t: a broken rule, or a failure of its own, and where."""
+    name = type(policy).__name__
+    try:
+        yield
+    except PolicyError as error:
+        raise PolicyError(error.rule, error.fault, name) from error
+    except UserError:
+        raise
+    except Exception as error:  # whatever a user's code raises
+        raise PolicyError("fails", f"fails: round {t}, {one_line(error)} ({_place(policy, error)})", name) from error
+
+
+def _place(policy: Policy, error: Exception) -> str:
+    """Return the last line of the policy's own file that the error passed through, or where it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    home = getattr(sys.modules.get(type(policy).__module__), "__file__", None)
+    last = ([frame for frame in frames if frame.filename == home] or frames)[-1]
+    return f"{Path(last.filename).name}:{last.lineno}"
 
 
 def admitted(picked: IntArray, n_clients: int, t: int) -> NDArray[np.int32]:

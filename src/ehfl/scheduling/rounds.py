@@ -13,7 +13,7 @@ from ehfl.energy import Fleet, battery
 from ehfl.energy.battery import Levels
 from ehfl.energy.weather import Weather
 from ehfl.randomness import MAX_ROUNDS, TILE, check_seed
-from ehfl.scheduling.policy import Policy, admitted, is_mains_powered, unpaid
+from ehfl.scheduling.policy import Policy, admitted, blamed_on, is_mains_powered, unpaid
 from ehfl.scheduling.view import View
 from ehfl.validation import InvalidValue, whole_number
 
@@ -69,11 +69,13 @@ def play(
     for t in range(rounds):
         with limit:
             view = View(t, seen, fleet.cost, seed, sustainable, feedback)
-            clients = admitted(policy.select(view), fleet.clients, t)
+            with blamed_on(policy, t):
+                clients = admitted(policy.select(view), fleet.clients, t)
             units = weather.units(t)
             settled = battery.settle(energy, clients, cost, units, fleet.capacity)
         if (broke := settled.unable) >= 0:
-            raise unpaid(broke, settled.held, cost, t)
+            with blamed_on(policy, t):
+                raise unpaid(broke, settled.held, cost, t)
         harvested += settled.harvested
         wasted += settled.wasted
         participations += clients.size
