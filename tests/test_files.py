@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ehfl.files import InUse, sole_use, write_text, written_whole
-from ehfl.validation import UserError
+from ehfl.validation import UserError, one_line
 
 # Says "in" once it has the folder, or "in use"; then waits for its input to end.
 HOLDER = """
@@ -75,9 +75,10 @@ def test_a_disk_that_does_not_take_it_leaves_what_was_there(tmp_path: Path, monk
 
     write_text(tmp_path / "file.txt", "old")
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match="No space left") as caught:
         write_text(tmp_path / "file.txt", "new")
 
+    assert one_line(caught.value) == f"{tmp_path}/file.txt: No space left on device"
     assert content(tmp_path) == {"file.txt": "old"}
 
 
@@ -110,9 +111,10 @@ def test_writing_nothing_is_an_error_and_keeps_the_file(tmp_path: Path) -> None:
 
 def test_a_folder_of_that_name_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "file.txt").mkdir()
-    with pytest.raises(OSError, match=r"file\.txt"):
+    with pytest.raises(OSError, match="directory") as caught:
         write_text(tmp_path / "file.txt", "new")
 
+    assert one_line(caught.value).startswith(f"{tmp_path}/file.txt: ")
     assert [path.name for path in tmp_path.rglob("*")] == ["file.txt"]
 
 

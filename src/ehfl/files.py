@@ -29,6 +29,10 @@ def written_whole(path: Path) -> Iterator[Path]:
         with aside.open("rb") as file:
             os.fsync(file.fileno())
         aside.replace(path)
+    except OSError as error:
+        if error.filename in (None, str(aside)):  # a full disk names no file, and nobody knows the one beside
+            error.filename = str(path)
+        raise
     finally:
         aside.unlink(missing_ok=True)
 

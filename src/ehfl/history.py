@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,10 @@ class Record:
     test_metric: float | None = None
     seconds: float = field(default=0.0, compare=False)  # for training in this round [s]
     eval_seconds: float = field(default=0.0, compare=False)  # for its evaluation [s]
+
+
+_WHOLE = {"round", "participants"}
+_OPTIONAL = {"train_loss", "test_loss", "test_metric"}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -96,6 +100,17 @@ def _lines(path: Path) -> Iterable[tuple[Record, int]]:
             return
         end += len(line)
         try:
-            yield Record(**json.loads(line)), end
+            yield _record(json.loads(line)), end
         except (ValueError, TypeError) as error:
             raise UserError(f"{path} is damaged at byte {end - len(line)}: {error}") from error
+
+
+def _record(facts: dict[str, Any]) -> Record:
+    """Return the record of a line, whose values must be of the kinds that were written."""
+    record = Record(**facts)
+    for name, value in asdict(record).items():
+        kinds = (int,) if name in _WHOLE else (int, float)
+        absent = value is None and name in _OPTIONAL
+        if not absent and (isinstance(value, bool) or not isinstance(value, kinds)):
+            raise ValueError(f"{name} cannot be {value!r}")
+    return record

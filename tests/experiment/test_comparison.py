@@ -355,7 +355,7 @@ def test_what_met_other_weather_or_went_on_longer_is_not_paired() -> None:
 def test_runs_of_different_specs_are_no_arm() -> None:
     trials = [replace(made_trial("a", seed, {4: 0.5}), kind=f"spec {seed}") for seed in (0, 1)]
 
-    with pytest.raises(UserError, match="a has runs of different specs: give the experiments different names"):
+    with pytest.raises(UserError, match="a has runs of different specs, data or code: give the"):
         compare("x", trials, ACCURACY, 1)
 
 

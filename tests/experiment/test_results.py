@@ -191,23 +191,53 @@ def missing_after(folder: Path, harm: Callable[[Path], object]) -> Results:
 
 
 @pytest.mark.parametrize(
-    "harm",
+    ("harm", "why"),
     [
-        lambda run: tell(run, status="running"),
-        lambda run: tell(run, status="failed", error="no memory"),
-        lambda run: (run / "meta.json").unlink(),
-        shutil.rmtree,
+        (lambda run: tell(run, status="running"), "not finished"),
+        (lambda run: tell(run, status="failed", error="no memory"), "failed"),
+        (lambda run: (run / "meta.json").unlink(), "not finished"),
+        (shutil.rmtree, "not finished"),
     ],
     ids=["running", "failed", "not begun", "no folder"],
 )
-def test_a_run_that_is_not_finished_is_named_and_left_out(folder: Path, harm: Callable[[Path], object]) -> None:
+def test_a_run_that_is_not_finished_is_named_and_left_out(
+    folder: Path, harm: Callable[[Path], object], why: str
+) -> None:
     results = missing_after(folder, harm)
 
-    assert results.comparison.missing == ("Greedy, slow seed 4",)
+    assert results.comparison.missing == (f"Greedy, slow seed 4 ({why})",)
+    assert results.comparison.wanted_first == ""
     assert [arm.seeds for arm in results.comparison.arms] == [(1, 4), (1,)]
     assert len(results.metas) == 3
     against = results.comparison.rows[1].difference
     assert against is not None and against.n == 1
+
+
+def test_where_the_first_arm_has_no_finished_run_it_is_named(folder: Path) -> None:
+    for name in RUNS:
+        if name.startswith("myopic"):
+            tell(folder / name, status="failed", error="no memory")
+
+    found = read_results([folder]).comparison
+
+    assert [row.arm for row in found.rows] == ["Greedy, slow"]
+    assert found.wanted_first == "myopic"
+
+
+@pytest.mark.parametrize("name", ["data", "mine:Mine"])
+def test_runs_of_other_data_or_code_are_not_one_arm(folder: Path, name: str) -> None:
+    tell(folder / "greedy-slow-s4", inputs={name: "another"})
+
+    expected = "Greedy, slow has runs of different specs, data or code: give the experiments different names"
+    assert told(lambda: read_results([folder])) == expected
+
+
+def test_runs_on_other_data_are_no_pairs(folder: Path) -> None:
+    for name in RUNS:
+        if name.startswith("greedy"):
+            tell(folder / name, inputs={"data": "another"})
+
+    assert read_results([folder]).comparison.rows[1].difference is None
 
 
 def test_without_any_finished_run_there_is_nothing_to_compare(folder: Path) -> None:
@@ -232,14 +262,14 @@ def drop_last_round(run: Path) -> None:
     (run / "rounds.jsonl").write_bytes(b"".join(lines[:-1]))
 
 
-def change_participants(run: Path) -> None:
+def change_first(run: Path, **facts: Any) -> None:
     path = run / "rounds.jsonl"
     first, *rest = path.read_text(encoding="utf-8").splitlines()
-    facts = json.loads(first)
-    path.write_text("\n".join([json.dumps(facts | {"participants": facts["participants"] + 1}), *rest, ""]), "utf-8")
+    path.write_text("\n".join([json.dumps(json.loads(first) | facts), *rest, ""]), "utf-8")
 
 
 DAMAGE: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "no participation": ("participation.npz", lambda run: (run / "participation.npz").unlink(), "No such file"),
     "participation cut": (
         "participation.npz",
         lambda run: cut(run / "participation.npz", 100),
@@ -260,7 +290,7 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object], str]] = {
         lambda run: cut(run / "rounds.jsonl", (run / "rounds.jsonl").stat().st_size - 9),
         "has 5 rounds, its spec 6",
     ),
-    "a line lost": ("rounds.jsonl", drop_last_round, "has 5 rounds, its spec 6: delete the folder and run it again"),
+    "a line lost": ("rounds.jsonl", drop_last_round, "has 5 rounds, its spec 6"),
     "rounds lost": ("rounds.jsonl", lambda run: (run / "rounds.jsonl").unlink(), "has 0 rounds, its spec 6"),
     "no JSON lines": (
         "rounds.jsonl",
@@ -272,12 +302,23 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object], str]] = {
         lambda run: (run / "rounds.jsonl").write_bytes(b'{"loss": 3}\n' * 6),
         "is damaged at byte 0",
     ),
-    "other participants": ("rounds.jsonl", change_participants, "does not fit"),
+    "a word for a number": (
+        "rounds.jsonl",
+        lambda run: change_first(run, test_metric="abc"),
+        "is damaged at byte 0: test_metric cannot be 'abc'",
+    ),
+    "a step that is not there": (
+        "rounds.jsonl",
+        lambda run: change_first(run, step_size=None),
+        "is damaged at byte 0: step_size cannot be None",
+    ),
+    "half a participant": ("rounds.jsonl", lambda run: change_first(run, participants=0.5), "is damaged at byte 0"),
+    "other participants": ("rounds.jsonl", lambda run: change_first(run, participants=3), "does not fit"),
     "meta, no JSON": ("meta.json", lambda run: cut(run / "meta.json", 20), "is damaged"),
     "meta, a list": (
         "meta.json",
         lambda run: (run / "meta.json").write_text("[1]"),
-        "is damaged: it holds no facts by name",
+        "is damaged (it holds no facts by name)",
     ),
     "meta, not text": ("meta.json", lambda run: (run / "meta.json").write_bytes(b"\xff\xfe"), "is damaged"),
     "spec, no TOML": ("spec.toml", lambda run: cut(run / "spec.toml", 8), "is not TOML"),
@@ -292,6 +333,7 @@ def test_a_damaged_file_is_named(folder: Path, name: str, harm: Callable[[Path],
     message = told(lambda: read_results([folder]))
     assert str(run / name) in message
     assert reason in message
+    assert message.endswith(f": delete {run} to run it again")
 
 
 def test_a_run_of_another_spec_in_the_folder_is_refused(folder: Path) -> None:

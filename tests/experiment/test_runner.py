@@ -97,7 +97,7 @@ def test_a_failing_arm_is_told_and_the_others_finish(tmp_path: Path, monkeypatch
     meta = RunFolder(tmp_path / "runs" / "broken-policy-broken-s0").meta()
     assert (meta["status"], meta["error"]) == ("failed", broken.error)
     assert 'raise RuntimeError("the sun went out")' in "".join(meta["traceback"])
-    assert read_results([tmp_path / "runs"]).comparison.missing == ("broken_policy:Broken seed 0",)
+    assert read_results([tmp_path / "runs"]).comparison.missing == ("broken_policy:Broken seed 0 (failed)",)
 
 
 HOLD = "import sys; from pathlib import Path; from ehfl.files import sole_use\n" \

@@ -53,7 +53,8 @@ class Comparison:
     target: int  # clients wanted a round
     best: str  # the arm that theory calls best; slowdowns are relative to it
     rows: tuple[Row, ...]
-    missing: tuple[str, ...] = ()  # runs that should be here and are not
+    missing: tuple[str, ...] = ()  # runs that should be here and are not, and why
+    wanted_first: str = ""  # the arm that differences should have been to, where it is not here
 
     def difference(self, arm: str, baseline: str) -> Difference | None:
         """Return an arm's final metric less the baseline's, pair by pair; None where they cannot be paired."""
@@ -72,11 +73,12 @@ def compare(
     *,
     goal: Goal = "auto",
     missing: Sequence[str] = (),
+    wanted_first: str = "",
 ) -> Comparison:
     """Put finished runs side by side; arms in the order in which they first appear.
 
     A goal of "auto" is what the worst run ended at, so that every run reaches it. `missing` names runs that should be
-    here and are not.
+    here and are not, `wanted_first` the arm that the others should be compared with.
     """
     arms = tuple(_arm(label, trials) for label in dict.fromkeys(trial.arm for trial in trials))
     if not arms:
@@ -85,7 +87,8 @@ def compare(
     best = min(arms, key=noise_limit)
     forecast = forecast_slowdown(arms, best)
     rows = tuple(_row(arm, arms[0], best, metric, level, target, forecast.get(arm.name)) for arm in arms)
-    return Comparison(name, metric, arms, level, target, best.name, rows, tuple(missing))
+    absent = "" if wanted_first in {arm.name for arm in arms} else wanted_first
+    return Comparison(name, metric, arms, level, target, best.name, rows, tuple(missing), absent)
 
 
 def _arm(label: str, trials: Sequence[Trial]) -> Arm:
@@ -94,7 +97,7 @@ def _arm(label: str, trials: Sequence[Trial]) -> Arm:
         if one.seed == next_one.seed:
             raise UserError(f"{label} has seed {one.seed} twice: a run counts once")
     if len({trial.kind for trial in mine}) > 1:
-        raise UserError(f"{label} has runs of different specs: give the experiments different names")
+        raise UserError(f"{label} has runs of different specs, data or code: give the experiments different names")
     points = [[record.round for record in trial.evaluations] for trial in mine]
     if any(other != points[0] for other in points):
         raise UserError(f"runs of {label} were evaluated after different rounds and cannot be put together")

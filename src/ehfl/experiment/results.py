@@ -14,9 +14,9 @@ from ehfl.experiment.reading import read_stored
 from ehfl.experiment.run_folder import RunFolder
 from ehfl.experiment.spec import Spec
 from ehfl.experiment.trials import Metric, Trial
-from ehfl.history import read_history
+from ehfl.history import Record, read_history
 from ehfl.scheduling import Participation
-from ehfl.validation import UserError
+from ehfl.validation import UserError, one_line
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -44,7 +44,7 @@ def read_results(folders: Sequence[Path], goal: Goal | None = None) -> Results:
     """
     specs = [_spec_in(folder) for folder in folders]
     sources = [source for folder, spec in zip(folders, specs, strict=True) for source in _sources(folder, spec, specs)]
-    found = [source for source in sources if source.folder.path.is_dir() and source.folder.finished]
+    found = [source for source in sources if source.folder.finished]
     if not found:
         raise UserError(f"no finished runs in {', '.join(map(str, folders))}")
     metas = tuple(source.folder.meta() for source in found)
@@ -55,9 +55,15 @@ def read_results(folders: Sequence[Path], goal: Goal | None = None) -> Results:
         metric,
         target_of(first),
         goal=check_goal(first.evaluation.goal if goal is None else goal, metric),
-        missing=[f"{source.label} seed {source.run.seed}" for source in sources if source not in found],
+        missing=[_named(source) for source in sources if source not in found],
+        wanted_first=sources[0].label,
     )
     return Results(compared, tuple(specs), metas)
+
+
+def _named(source: _Source) -> str:
+    status = "failed" if source.folder.meta().get("status") == "failed" else "not finished"
+    return f"{source.label} seed {source.run.seed} ({status})"
 
 
 def check_goal(goal: Goal, metric: Metric) -> Goal:
@@ -84,13 +90,11 @@ def _sources(folder: Path, spec: Spec, specs: Sequence[Spec]) -> Iterator[_Sourc
 def _trial(source: _Source) -> Trial:
     folder, run = source.folder, source.run
     folder.check_free_for(run)
-    records = read_history(folder.rounds)
-    if len(records) != run.rounds:
-        found = f"{len(records)} rounds, its spec {run.rounds}"
-        raise UserError(f"{folder.rounds} has {found}: delete the folder and run it again")
-    played = Participation.load(folder.participation)
-    if played.counts.tolist() != [record.participants for record in records]:
-        raise UserError(f"{folder.participation} does not fit {folder.rounds}: delete the folder and run it again")
+    try:
+        records, played = _recorded(folder, run.rounds)
+    except (UserError, OSError) as error:
+        raise UserError(f"{one_line(error)}: delete {folder.path} to run it again") from error
+    inputs = folder.meta().get("inputs") or {}  # data and code, beside the spec
     return Trial(
         source.label,
         run.seed,
@@ -99,9 +103,19 @@ def _trial(source: _Source) -> Trial:
         cost=run.fleet.cost,
         local_steps=run.learning.local_steps,
         constants=constants_of(run),
-        kind=json.dumps(run.identity() | {"seeds": None}),
-        met=json.dumps(run.weather_and_data()),
+        kind=json.dumps([run.identity() | {"seeds": None}, inputs], sort_keys=True),
+        met=json.dumps([run.weather_and_data(), inputs.get("data")], sort_keys=True),
     )
+
+
+def _recorded(folder: RunFolder, rounds: int) -> tuple[list[Record], Participation]:
+    """Return the rounds of a finished run and who took part in them."""
+    records, played = read_history(folder.rounds), Participation.load(folder.participation)
+    if len(records) != rounds:
+        raise UserError(f"{folder.rounds} has {len(records)} rounds, its spec {rounds}")
+    if played.counts.tolist() != [record.participants for record in records]:
+        raise UserError(f"{folder.participation} does not fit {folder.rounds}")
+    return records, played
 
 
 def _metric(metas: Sequence[dict[str, Any]]) -> Metric:

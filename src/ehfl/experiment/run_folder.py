@@ -44,7 +44,10 @@ class RunFolder:
     def spec(self) -> Spec | None:
         """Return the spec that this folder belongs to, None if it belongs to none yet."""
         path = self.path / "spec.toml"
-        return read_stored(path) if path.exists() else None
+        try:
+            return read_stored(path) if path.exists() else None
+        except SpecError as error:
+            raise SpecError(f"{error}: delete {self.path} to run it again") from error
 
     def check_free_for(self, run: Spec) -> None:
         """Refuse a folder that belongs to another spec."""
@@ -68,7 +71,7 @@ class RunFolder:
                 raise ValueError("it holds no facts by name")
             return facts
         except ValueError as error:
-            raise UserError(f"{path} is damaged: {error}") from error
+            raise UserError(f"{path} is damaged ({error}): delete {self.path} to run it again") from error
 
     @property
     def written(self) -> int | None:

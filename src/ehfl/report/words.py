@@ -27,7 +27,10 @@ def summary(comparison: Comparison) -> list[str]:
 
 def _absent(comparison: Comparison) -> Iterator[str]:
     if comparison.missing:
-        yield f"Not finished, and left out: {', '.join(comparison.missing)}."
+        yield f"Left out: {', '.join(comparison.missing)}."
+    if comparison.wanted_first:
+        without = f"no run of {spoken(comparison.wanted_first)} is finished"
+        yield f"Since {without}, the others are compared with {spoken(comparison.rows[0].arm)}."
 
 
 def _first(comparison: Comparison) -> str:
