@@ -261,6 +261,14 @@ def test_saving_where_a_file_stands_is_refused_before_the_work(tmp_path: Path, c
     assert told.out == "" and "--save must be a folder" in told.err
 
 
+def test_a_round_can_cost_more_than_a_unit(capsys: Capture) -> None:
+    assert run("simulate", "--cost", "2", "--json") == 0
+
+    told = json.loads(capsys.readouterr().out)
+    played = simulate(Fleet(10, Bernoulli(0.5), cost=2), Greedy(), len(told["schedulers"]["greedy"]["counts"]))
+    assert told["schedulers"]["greedy"]["counts"] == played.counts.tolist()
+
+
 def test_an_error_in_the_users_policy_is_one_line_that_names_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -87,6 +90,34 @@ def test_a_spec_in_a_run_folder_runs_again_and_finds_everything_done(capsys: Cap
 
     assert Path("runs/demo/myopic-s0/meta.json").read_bytes() == before
     assert capsys.readouterr().err == ""
+
+
+def test_runs_that_a_smaller_spec_leaves_out_are_named(capsys: Capture) -> None:
+    run_all(small(), Path("runs/demo"), jobs=1)
+
+    assert run("compare", *SMALL, "-o", "schedulers=['greedy']", "-o", "seeds=1") == 0
+
+    left_out = "not in this report: 3 runs of other arms or seeds in runs/demo (greedy-s1, myopic-s0, myopic-s1)\n"
+    assert capsys.readouterr().err == left_out
+
+
+@pytest.mark.parametrize(
+    ("runs", "again"),
+    [
+        (["runs/demo"], ["ehfl compare runs/demo/spec.toml"]),
+        (["runs/demo/greedy-s1", "runs/demo/myopic-s1"], ["ehfl compare runs/demo/spec.toml"]),
+        (["elsewhere/moved"], ["ehfl compare elsewhere/moved/spec.toml --runs elsewhere -o name=moved"]),
+    ],
+)
+def test_the_page_says_how_to_run_it_again_in_the_same_folders(runs: list[str], again: list[str]) -> None:
+    run_all(small(), Path("runs/demo"), jobs=1)
+    shutil.copytree("runs/demo", "elsewhere/moved")
+
+    assert run("report", *runs, "--out", "out") == 0
+
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    expected = [*again, f"ehfl report {' '.join(runs)} --out out"]
+    assert [html.unescape(line) for line in re.findall(r"ehfl (?:compare|report) [^<\n]*", page)] == expected
 
 
 def test_bound_takes_a_spec(capsys: Capture) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -145,11 +146,20 @@ def test_a_place_that_cannot_be_written_to_is_one_line(tmp_path: Path) -> None:
     assert err.strip().splitlines() == [f"ehfl: error: {tmp_path}/file/runs/x: Not a directory"]
 
 
-def test_on_ray_the_numbers_are_the_same(alone: Path, tmp_path: Path) -> None:
+def test_on_ray_the_numbers_are_the_same_though_a_worker_is_killed(alone: Path, tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'ehfl[ray]'")
+    shutil.copy(Path(__file__).parents[1] / "mortal_policy.py", tmp_path)
+    arms = "schedulers=['myopic', 'always-on', 'mortal_policy:Mortal']"
 
-    command = [*COMPARE, "--runs", str(tmp_path), "--on", "ray"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    command = [*COMPARE, "--runs", str(tmp_path), "--on", "ray", "-o", arms]
+    found_there = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=found_there)
 
     assert done.returncode == 0, done.stderr
-    assert numbers(tmp_path) == numbers(alone)
+    assert (tmp_path / "died").exists()
+    assert "Traceback" not in done.stderr
+    for kind in ("rounds", "models"):
+        on_ray = numbers(tmp_path)[kind]
+        assert isinstance(on_ray, dict)
+        del on_ray["mortal-policy-mortal-s0"]
+        assert on_ray == numbers(alone)[kind]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import threading
@@ -221,22 +222,10 @@ def test_reading_results_imports_nothing_that_a_spec_names(tmp_path: Path, monke
     assert [row.arm for row in read_results([tmp_path / "runs"]).comparison.rows] == ["greedy", "gone_policy:Mine"]
 
 
-KILLED_ONCE = """
-import os, pathlib, signal
-class Mortal:
-    def select(self, view):
-        mark = pathlib.Path(__file__).with_name("died")
-        if view.round == 2 and not mark.exists():
-            mark.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return []
-"""
-
-
 def test_where_a_worker_is_killed_the_others_finish_and_it_is_begun_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "mortal_policy.py").write_text(KILLED_ONCE)
+    shutil.copy(Path(__file__).parents[1] / "mortal_policy.py", tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     get_reusable_executor().shutdown()  # workers of an earlier test do not know the way
 

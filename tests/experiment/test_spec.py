@@ -52,6 +52,14 @@ def test_what_is_not_told_is_the_default(tmp_path: Path) -> None:
     assert told.theory is None  # the demo's constants are not those of another spec
 
 
+def test_folders_bear_letters_and_digits_of_any_alphabet() -> None:
+    told = make_spec(
+        {"schedulers": [{"policy": "greedy", "label": label} for label in ("Größe_2, x", "贪婪", "a/../b")]}
+    )
+
+    assert [arm.slug for arm in told.schedulers] == ["größe-2-x", "贪婪", "a-..-b"]
+
+
 def test_values_have_several_spellings_and_one_form() -> None:
     told = make_spec({
         "seeds": 3,

@@ -16,7 +16,7 @@ STEP = f"must be a number, a rule ({RULES}) or {{ rule = ..., its options }}"
 RATE = "fleet.rate must be a number, a list with one per client or { low = 0.1, high = 0.9 }"
 SEEDS = "seeds must be how many (1 to 10,000) or a list of different whole numbers in [0, 2^64 - 1]"
 TOP = "(name, rounds, target, seeds, schedulers, fleet, learning, evaluation, theory)"
-APART = "schedulers must be told apart by letters and digits of their labels"
+APART = "schedulers must have labels that differ in letters or digits"
 
 
 def refused(facts: dict[str, Any]) -> str:
@@ -148,9 +148,9 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "same folder": (
         {"schedulers": [{"policy": "myopic", "label": "a b"}, {"policy": "greedy", "label": "A-b"}]},
-        f"{APART}, got a b",
+        f"{APART}, got a b and A-b",
     ),
-    "same arm": ({"schedulers": ["myopic", "greedy", "greedy"]}, f"{APART}, got greedy"),
+    "same arm": ({"schedulers": ["myopic", "greedy", "greedy"]}, f"{APART}, got greedy and greedy"),
     "mathematics in a label": (
         {"schedulers": [{"policy": "myopic", "label": "cost $\\foo$"}]},
         "schedulers.1.label must be at most 80 printable characters without $, [, ] and \\, got 'cost $\\\\foo$'",

@@ -77,7 +77,7 @@ def test_two_damaged_ones_are_an_error_not_a_fresh_start(tmp_path: Path) -> None
 def test_one_of_another_run_is_refused_and_the_difference_named(tmp_path: Path) -> None:
     checkpoint(2).write(tmp_path)
 
-    with pytest.raises(CheckpointError, match="belongs to another run: seed is 3 there and 4 here"):
+    with pytest.raises(CheckpointError, match=r"another run \(seed is 3 there and 4 here\): take another folder"):
         latest_checkpoint(tmp_path, SETTINGS | {"seed": 4})
 
 

@@ -128,7 +128,7 @@ def test_a_damaged_checkpoint_costs_rounds_but_not_the_result(
     [
         ({"seed": 1}, "seed is 0 there and 1 here"),
         ({"batch_size": 9}, "batch_size is 8 there and 9 here"),
-        ({"step_size": "linear"}, "step_sizes"),
+        ({"step_size": "linear"}, "step_sizes is another"),
         ({"partition": ShardPartitioner()}, "partition"),
         ({"clip": 1.0}, "clip"),
         ({"eval_every": 1}, "eval_every"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from ehfl.cli.options import AsJson, Capacity, Clients, Initial, Rate, Rounds, Scheduler, Seed, Target
+from ehfl.cli.options import AsJson, Capacity, Clients, Cost, Initial, Rate, Rounds, Scheduler, Seed, Target
 from ehfl.cli.output import FIGURES, check_writable, print_table, progress, say_if_compiling
 from ehfl.cli.parsing import read_setting, spec_setting, whole
 from ehfl.files import json_text
@@ -53,6 +53,7 @@ def bound(
     rate: Rate = "0.5",
     capacity: Capacity = "inf",
     initial: Initial = 0,
+    cost: Cost = 1,
     scheduler: Scheduler = None,
     target: Target = "auto",
     rounds: Rounds = 400,
@@ -90,7 +91,7 @@ def bound(
         if told.theory is not None:
             _check_left_out(context, ("smoothness", "variance", "gap"), "with a spec that says it")
     else:
-        setting = read_setting(clients, rate, capacity, initial, scheduler, target)
+        setting = read_setting(clients, rate, capacity, initial, cost, scheduler, target)
     if task is not None:
         constants, origin = _estimated(task), f" (estimates for {task})"
     whole_number("local_steps", local_steps, low=1)
@@ -112,7 +113,18 @@ def _check_combination(context: typer.Context, spec: Path | None, verify: bool) 
         of_its_own = ("local_steps", "smoothness", "variance", "gap", "eta", "task")
         ignored = dict.fromkeys(of_its_own, "with --verify, which has problems of its own")
     if spec is not None:
-        told = ("clients", "rate", "capacity", "initial", "scheduler", "target", "rounds", "seed", "local_steps")
+        told = (
+            "clients",
+            "rate",
+            "capacity",
+            "initial",
+            "cost",
+            "scheduler",
+            "target",
+            "rounds",
+            "seed",
+            "local_steps",
+        )
         ignored |= dict.fromkeys(told, "with a spec, which says it")
     for name, why in ignored.items():
         _check_left_out(context, (name,), why)

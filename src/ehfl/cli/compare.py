@@ -13,11 +13,9 @@ import typer
 from typer import Argument, Option
 
 from ehfl.cli.live import live
-from ehfl.cli.options import AsJson
+from ehfl.cli.options import RUNS, AsJson
 from ehfl.cli.output import print_results
 from ehfl.cli.parsing import whole
-
-RUNS = Path("runs")
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Train a task under several schedulers and seeds, and compare: a table, figures and a page.
@@ -59,7 +57,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Train a task under several schedulers and seeds, and compare."""
-    from ehfl.experiment import read_results, read_spec, run_all
+    from ehfl.experiment import read_results, read_spec, run_all, unlisted_runs
     from ehfl.report.writing import write_report
 
     overrides = [*(override or ()), *([f"learning.data={json.dumps(data)}"] if data else ())]
@@ -78,6 +76,9 @@ def compare(
         results = read_results([folder])
         written = write_report(results, folder, [_again(spec, overrides, runs)])
         print_results(results.comparison, written, as_json)
+    if others := unlisted_runs(told, folder):
+        told_of = f"{', '.join(others[:3])}{', ...' if len(others) > 3 else ''}"
+        typer.echo(f"not in this report: {len(others)} runs of other arms or seeds in {folder} ({told_of})", err=True)
     if failed:
         story = "the whole story is in their meta.json; the same command runs them again"
         typer.echo(f"{len(failed)} of {len(outcomes)} runs failed: {story}", err=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from typer import Option
 
 from ehfl.cli.parsing import whole
+
+RUNS = Path("runs")  # where experiments are kept, unless told otherwise
 
 Clients = Annotated[int | None, Option("--clients", "-n", metavar="N", parser=whole, help="Clients in the fleet [10].")]
 Rate = Annotated[
@@ -14,6 +17,7 @@ Rate = Annotated[
 ]
 Capacity = Annotated[str, Option(metavar="UNITS", help="What a battery holds, or inf.")]
 Initial = Annotated[int, Option(metavar="UNITS", parser=whole, help="What a battery holds at the start.")]
+Cost = Annotated[int, Option(metavar="UNITS", parser=whole, help="What a round costs a participant.")]
 Scheduler = Annotated[
     list[str] | None,
     Option(

@@ -31,14 +31,14 @@ class Setting:
 
 
 def read_setting(
-    clients: int | None, rate: str, capacity: str, initial: int, schedulers: list[str] | None, target: str
+    clients: int | None, rate: str, capacity: str, initial: int, cost: int, schedulers: list[str] | None, target: str
 ) -> Setting:
     """Return the fleet and policies that the options describe; a list of rates also says how many clients there are."""
     from ehfl import Bernoulli, Fleet, make_policy
 
     rates = read_rates(rate)
     n_clients = (rates.size if rates.ndim else 10) if clients is None else clients
-    fleet = Fleet(n_clients, Bernoulli(rates), capacity=_read_capacity(capacity), initial=initial)
+    fleet = Fleet(n_clients, Bernoulli(rates), capacity=_read_capacity(capacity), initial=initial, cost=cost)
     width = _read_target(target, n_clients)
     names = schedulers or SCHEDULERS
     for name in names:

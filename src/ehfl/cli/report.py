@@ -10,7 +10,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from ehfl.cli.options import AsJson
+from ehfl.cli.options import RUNS, AsJson
 from ehfl.cli.output import check_folder, print_results
 from ehfl.validation import InvalidValue, UserError
 
@@ -54,7 +54,18 @@ def report(
 
 
 def _again(runs: Sequence[Path], place: Path, goal: float | None) -> list[str]:
-    """Return the commands that do it all again."""
+    """Return the commands that do it all again, in the same folders."""
     counted = [] if goal is None else ["--goal", str(goal)]
-    trained = [shlex.join(["ehfl", "compare", str(run / "spec.toml")]) for run in runs]
+    named = [run if run.name else run.absolute() for run in runs]  # "." has no name
+    experiments = dict.fromkeys(run.parent if (run / "meta.json").exists() else run for run in named)
+    trained = [_compare(folder) for folder in experiments if (folder / "spec.toml").exists()]
     return [*trained, shlex.join(["ehfl", "report", *map(str, runs), "--out", str(place), *counted])]
+
+
+def _compare(experiment: Path) -> str:
+    from ehfl.experiment import read_stored
+
+    place = [] if experiment.parent == RUNS else ["--runs", str(experiment.parent)]
+    moved = read_stored(experiment / "spec.toml").name != experiment.name
+    name = ["-o", f"name={experiment.name}"] if moved else []
+    return shlex.join(["ehfl", "compare", str(experiment / "spec.toml"), *place, *name])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from ehfl.cli.options import AsJson, Capacity, Clients, Initial, Rate, Rounds, Scheduler, Seed, Target
+from ehfl.cli.options import AsJson, Capacity, Clients, Cost, Initial, Rate, Rounds, Scheduler, Seed, Target
 from ehfl.cli.output import FIGURES, check_folder, check_writable, print_table, progress, say_if_compiling
 from ehfl.cli.parsing import read_setting, whole
 
@@ -37,6 +37,7 @@ def simulate(
     rate: Rate = "0.5",
     capacity: Capacity = "inf",
     initial: Initial = 0,
+    cost: Cost = 1,
     scheduler: Scheduler = None,
     target: Target = "auto",
     rounds: Rounds = 1000,
@@ -52,7 +53,7 @@ def simulate(
     from ehfl import simulate as play_all
     from ehfl.scheduling.rounds import thread_limit
 
-    setting = read_setting(clients, rate, capacity, initial, scheduler, target)
+    setting = read_setting(clients, rate, capacity, initial, cost, scheduler, target)
     if figure is not None:
         check_writable("figure", figure, FIGURES)
     if save is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Option
 
-from ehfl.cli.options import AsJson, Capacity, Clients, Initial, Rate, Rounds, Seed, Target
+from ehfl.cli.options import AsJson, Capacity, Clients, Cost, Initial, Rate, Rounds, Seed, Target
 from ehfl.cli.output import progress
 from ehfl.cli.parsing import read_setting, whole
 
@@ -36,6 +36,7 @@ def train(
     rate: Rate = "0.5",
     capacity: Capacity = "inf",
     initial: Initial = 0,
+    cost: Cost = 1,
     scheduler: Annotated[str, Option("--scheduler", "-s", metavar="NAME", help="As in ehfl simulate.")] = "myopic",
     target: Target = "auto",
     rounds: Rounds = 300,
@@ -69,7 +70,7 @@ def train(
     from ehfl.learning import load_task, make_partitioner
     from ehfl.learning import train as learn
 
-    setting = read_setting(clients, rate, capacity, initial, [scheduler], target)
+    setting = read_setting(clients, rate, capacity, initial, cost, [scheduler], target)
     dealer = make_partitioner(partition)
     played = simulate(setting.fleet, setting.policies[scheduler], rounds, seed)
     with progress(f"training {task}", rounds) as advance:

@@ -11,8 +11,8 @@ from ehfl.experiment.building import constants_of
 from ehfl.experiment.comparison import Comparison, Goal, Row, compare
 from ehfl.experiment.execution import Outcome
 from ehfl.experiment.progress import State
-from ehfl.experiment.reading import SpecError, read_spec, write_spec
-from ehfl.experiment.results import Results, read_results
+from ehfl.experiment.reading import SpecError, read_spec, read_stored, write_spec
+from ehfl.experiment.results import Results, read_results, unlisted_runs
 from ehfl.experiment.run_folder import RunFolder
 from ehfl.experiment.runner import run_all
 from ehfl.experiment.spec import Spec
@@ -41,7 +41,9 @@ __all__ = [
     "estimate",
     "read_results",
     "read_spec",
+    "read_stored",
     "rounds_to",
     "run_all",
+    "unlisted_runs",
     "write_spec",
 ]

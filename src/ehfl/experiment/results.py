@@ -61,6 +61,12 @@ def read_results(folders: Sequence[Path], goal: Goal | None = None) -> Results:
     return Results(compared, tuple(specs), metas)
 
 
+def unlisted_runs(spec: Spec, experiment: Path) -> list[str]:
+    """Return the runs in an experiment's folder that its spec does not name any more: of earlier arms or seeds."""
+    named = {RunFolder.of(run, experiment).path for run in spec.runs()}
+    return sorted(path.parent.name for path in experiment.glob("*/meta.json") if path.parent not in named)
+
+
 def _named(source: _Source) -> str:
     status = "failed" if source.folder.meta().get("status") == "failed" else "not finished"
     return f"{source.label} seed {source.run.seed} ({status})"

@@ -7,6 +7,7 @@ import platform
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -125,24 +126,29 @@ def _commit() -> str | None:
 
 def check_same(there: dict[str, Any], here: dict[str, Any], folder: Path) -> None:
     """Refuse a folder whose spec differs from the one at hand, and name the first keys that do, with both values."""
-    one, other = _flat(there), _flat(here)
-    keys = [key for key in {**one, **other} if one.get(key) != other.get(key)]
-    told = [f"{key} is {one.get(key)} there and {other.get(key)} here" for key in keys[:2]]
-    if keys:
+    found = [f"{key} is {_shown(one)} there and {_shown(other)} here" for key, one, other in _differences(there, here)]
+    if found:
         raise SpecError(
-            f"{folder} belongs to another spec ({', '.join(told)}{', ...' if len(keys) > 2 else ''}): give this one "
-            "another name (-o name=...) or delete the folder"
+            f"{folder} belongs to another spec ({', '.join(found[:3])}{', ...' if len(found) > 3 else ''}): give this "
+            "one another name (-o name=...) or delete the folder"
         )
 
 
-def _flat(facts: Any, prefix: str = "") -> dict[str, Any]:
-    if isinstance(facts, dict):
-        items = facts.items()
-    elif isinstance(facts, list) and facts and isinstance(facts[0], dict):
-        items = dict(enumerate(facts)).items()
-    else:
-        return {prefix: facts}
-    flat: dict[str, Any] = {}
-    for key, value in items:
-        flat |= _flat(value, f"{prefix}.{key}" if prefix else str(key))
-    return flat
+def _differences(one: Any, other: Any, key: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield the keys whose values differ, with both; sections and lists of arms are looked into where both are such."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for name in one | other:
+            yield from _differences(one.get(name), other.get(name), f"{key}.{name}".lstrip("."))
+    elif _arms(one) and _arms(other) and len(one) == len(other):
+        for at, (mine, theirs) in enumerate(zip(one, other, strict=True), start=1):
+            yield from _differences(mine, theirs, f"{key}.{at}")
+    elif one != other:
+        yield key, one, other
+
+
+def _arms(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(arm, dict) for arm in value)
+
+
+def _shown(value: Any) -> str:
+    return "not set" if value is None else str(value)

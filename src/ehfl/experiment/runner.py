@@ -45,8 +45,8 @@ def run_all(
     the state of every run at the start, twice a second and at the end. Interrupted or killed, it goes on where it was
     when called again.
     """
-    check_free(spec, experiment)
     data = check_learnable(spec)
+    check_free(spec, experiment)
     work = [(run, inputs_of(run, data)) for run in spec.runs()]
     for run, inputs in work:
         check_inputs(RunFolder.of(run, experiment), inputs)
@@ -110,7 +110,7 @@ def _run(work: Sequence[Work], experiment: Path, workers: int, threads: int, on:
         try:
             fresh = {(told.arm, told.seed): told for told in _run_once(todo, experiment, crew, threads, on)}
             break
-        except TerminatedWorkerError:
+        except _deaths(on):
             fresh = {(run.arm.label, run.seed): Outcome(run.arm.label, run.seed, _KILLED) for run, _ in todo}
     ended = [(run.arm.label, run.seed, RunFolder.of(run, experiment).finished) for run, _ in work]
     return [Outcome(arm, seed) if finished else fresh[arm, seed] for arm, seed, finished in ended]
@@ -140,6 +140,11 @@ def _ray() -> Any:
         return importlib.import_module("ray")
     except ImportError:
         raise UserError("a Ray cluster needs Ray: pip install 'ehfl[ray]'") from None
+
+
+def _deaths(on: Place) -> tuple[type[Exception], ...]:
+    """Return the errors that say that a worker was killed from outside."""
+    return (TerminatedWorkerError,) if on == "local" else (_ray().exceptions.RayError,)
 
 
 def _cores(on: Place) -> int:

@@ -81,7 +81,7 @@ class ArmSpec(Section):
     @property
     def slug(self) -> str:
         """The label as part of a folder's name."""
-        return re.sub(r"[^A-Za-z0-9.]+", "-", self.label).strip("-.").lower()
+        return re.sub(r"(?:[^\w.]|_)+", "-", self.label.lower()).strip("-.")
 
 
 class EvaluationSpec(Section):
@@ -125,10 +125,11 @@ class Spec(Section):
         from ehfl.experiment.building import check_buildable
 
         slugs = [arm.slug for arm in self.schedulers]
-        for arm, slug in zip(self.schedulers, slugs, strict=True):
+        for slug in slugs:
             if not slug or slugs.count(slug) > 1:
+                twins = [other.label for other in self.schedulers if other.slug == slug]
                 raise ValueError(
-                    f"schedulers must be told apart by letters and digits of their labels, got {arm.label}"
+                    f"schedulers must have labels that differ in letters or digits, got {' and '.join(twins)}"
                 )
         check_buildable(self, with_policies=info.context != STORED)
         return self

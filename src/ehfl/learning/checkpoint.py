@@ -28,6 +28,7 @@ _FORMAT = 1
 log = logging.getLogger("ehfl.learning")
 
 Settings = Mapping[str, str | int | float | bool | None]
+FINGERPRINTS = {"participation", "step_sizes", "partition"}  # settings whose values say nothing to people
 
 
 class CheckpointError(UserError):
@@ -103,8 +104,13 @@ def latest_checkpoint(folder: Path, settings: Settings) -> Checkpoint | None:
 def _check_same_run(path: Path, there: Settings, here: Settings) -> None:
     keys = [key for key in {**there, **here} if there.get(key) != here.get(key)]
     if keys:
-        differences = ", ".join(f"{key} is {there.get(key)} there and {here.get(key)} here" for key in keys)
-        raise CheckpointError(f"{path} belongs to another run: {differences}")
+        told = ", ".join(
+            f"{key} is another" if key in FINGERPRINTS else f"{key} is {there.get(key)} there and {here.get(key)} here"
+            for key in keys
+        )
+        raise CheckpointError(
+            f"{path} belongs to another run ({told}): take another folder, or delete its files to start over"
+        )
 
 
 def _sync_folder(folder: Path) -> None:
