@@ -54,9 +54,10 @@ def _say_energy(comparison: Comparison) -> str:
     mains = [arm.name for arm in comparison.arms if any(t.participation.totals.mains for t in arm.trials)]
     source = f" The energy of {_listed(mains)} comes from the mains, not from batteries." if mains else ""
     metric = comparison.metric.name.capitalize()
+    mean = ", mean over seeds" if _most_seeds(comparison) > 1 else ""
     return (
-        f"{metric} on the test set against the energy that training has taken, all clients together; "
-        f"{_say_lines(comparison)}.{source}"
+        f"{metric} on the test set against the energy that training had taken by each evaluation, "
+        f"all clients together{mean}; {_say_lines(comparison)}.{source}"
     )
 
 
