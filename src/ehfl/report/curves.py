@@ -31,6 +31,7 @@ def rounds_figure(comparison: Comparison) -> Figure:
     _scale_loss(right, losses)
     for axes in (left, right):
         axes.set_xlabel("rounds", fontsize=10)
+        style.count(axes.xaxis)
     right.set_ylabel("test loss", fontsize=10)
     style.legend(figure, handles(comparison))
     return figure
