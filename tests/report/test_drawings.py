@@ -55,7 +55,7 @@ def test_letters_that_the_font_lacks_are_no_warning_and_other_warnings_are(tmp_p
         style.save(figure, tmp_path / f"other{suffix}")
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 3, 10, 150, 5000])
+@pytest.mark.parametrize("rounds", [1, 2, 3, 5, 10, 12, 25, 150, 5000])
 def test_rounds_are_counted_in_whole_numbers(rounds: int) -> None:
     trials = [made_trial("a", 0, {rounds: 0.5}, [1] * rounds, recorded=True)]
     comparison = compare("short", trials, Metric("accuracy"), 1)

@@ -138,7 +138,7 @@ def tidy(axes: Axes) -> None:
 
 def count(axis: Axis) -> None:
     """Let an axis show whole numbers only, such as rounds."""
-    axis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
+    axis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True, min_n_ticks=1))
     axis.set_major_formatter("{x:,.0f}")
 
 
