@@ -1,10 +1,14 @@
 """What learning curves are drawn from."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from ehfl.experiment import Metric, compare
-from ehfl.report.curves import band, energy_figure, on_energy, rounds_figure
+from ehfl.report import style
+from ehfl.report.curves import band, energy_figure, rounds_figure
+from ehfl.report.page_chart import chart_data
 from made_trials import made_trial, two_arms
 
 
@@ -23,32 +27,33 @@ def test_a_single_seed_has_no_band() -> None:
     assert not rounds_figure(two_arms(seeds=1)).axes[0].collections
 
 
-def test_metric_over_energy_is_interpolated_as_far_as_every_seed_goes() -> None:
-    greedy = two_arms().arms[0]  # seed 0: energy 1, 4, 5; seed 1: energy 0, 4, 6
+def test_a_line_over_energy_goes_through_the_means_of_every_evaluation() -> None:
+    lines = energy_figure(two_arms()).axes[0].get_lines()
+    drawn = [np.asarray(line.get_xydata()).tolist() for line in lines]
 
-    grid, metric = on_energy(greedy, points=5)
-
-    assert grid.tolist() == [1, 2, 3, 4, 5]
-    assert metric[0].tolist() == pytest.approx([0.2, 0.2 + 0.2 / 3, 0.2 + 0.4 / 3, 0.4, 0.8])
-    assert metric[1].tolist() == pytest.approx([0.2, 0.3, 0.4, 0.5, 0.7])
-
-
-def test_rounds_in_which_nobody_trained_leave_one_point_of_energy() -> None:
-    arm = compare("idle", [made_trial("a", 0, [0.1, 0.3, 0.5], [2, 0, 2])], Metric("accuracy"), 2).arms[0]
-
-    grid, metric = on_energy(arm, points=3)
-
-    assert grid.tolist() == [2, 3, 4]
-    assert metric[0].tolist() == pytest.approx([0.3, 0.4, 0.5])
+    # greedy has spent 1, 4, 5 units with seed 0 and 0, 4, 6 with seed 1
+    assert any(points == [pytest.approx(point) for point in ([0.5, 0.15], [4, 0.45], [5.5, 0.85])] for points in drawn)
+    assert [pytest.approx([5.5, 0.85])] in drawn  # the dot at its end, where the table is
 
 
-def test_seeds_without_a_common_stretch_of_energy_give_one_point() -> None:
-    trials = [made_trial("a", 0, [0.1, 0.2], [1, 1]), made_trial("a", 1, [0.3, 0.4], [4, 4])]
+def test_the_pages_chart_and_the_figure_have_the_same_energies() -> None:
+    comparison = two_arms()
+    charted = [arm["energy"] for arm in chart_data(comparison)["arms"]]
+    drawn = [np.asarray(line.get_xdata()).tolist() for line in energy_figure(comparison).axes[0].get_lines()]
 
-    grid, metric = on_energy(compare("apart", trials, Metric("accuracy"), 2).arms[0])
+    assert charted == [[0.5, 4, 5.5], [2, 4, 6]]
+    assert all(xs in drawn for xs in charted)
 
-    assert grid.tolist() == [4]
-    assert metric[:, 0].tolist() == [0.2, 0.3]
+
+@pytest.mark.parametrize("counts", [[2, 0, 2], [3, 0, 0], [0, 0, 0]])
+def test_rounds_in_which_nobody_trained_are_drawn_above_each_other(counts: list[int], tmp_path: Path) -> None:
+    trials = [made_trial("a", seed, [0.1, 0.3, 0.5 + seed / 9], counts) for seed in range(2)]
+    figure = energy_figure(compare("idle", trials, Metric("accuracy"), 2))
+    style.save(figure, tmp_path / "idle.png")  # nothing warns
+
+    line = figure.axes[0].get_lines()[0]
+    assert np.asarray(line.get_xdata()).tolist() == np.cumsum(counts).tolist()
+    assert np.asarray(line.get_ydata()).tolist() == pytest.approx([0.1, 0.3, 0.5 + 1 / 18])
 
 
 def test_drawn_lines_are_the_means() -> None:

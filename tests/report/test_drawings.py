@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 from ehfl.experiment import Metric, compare
 from ehfl.report import style
 from ehfl.report.batteries import batteries_figure, levels, scale
-from ehfl.report.curves import energy_figure
+from ehfl.report.curves import energy_figure, rounds_figure
 from ehfl.report.drawings import draw_all
+from ehfl.report.participation import participation_figure
 from ehfl.report.slowdown import heights, slowdown_figure, ticks
 from made_trials import made_trial, two_arms
 
@@ -40,6 +42,34 @@ def test_the_same_figure_is_the_same_file(tmp_path: Path, suffix: str) -> None:
         style.save(energy_figure(two_arms()), path)
 
     assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_letters_that_the_font_lacks_are_no_warning_and_other_warnings_are(tmp_path: Path, suffix: str) -> None:
+    figure = style.new_figure(2, 1)
+    figure.text(0.5, 0.5, "贪婪")
+    style.save(figure, tmp_path / f"greedy{suffix}")  # pytest makes a warning an error
+
+    figure.draw = lambda renderer: warnings.warn("another", UserWarning, stacklevel=1)  # type: ignore[method-assign]
+    with pytest.warns(UserWarning, match="another"):
+        style.save(figure, tmp_path / f"other{suffix}")
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 5, 10, 12, 25, 150, 5000])
+def test_rounds_are_counted_in_whole_numbers(rounds: int) -> None:
+    trials = [made_trial("a", 0, {rounds: 0.5}, [1] * rounds, recorded=True)]
+    comparison = compare("short", trials, Metric("accuracy"), 1)
+    batteries = batteries_figure(comparison)
+    assert batteries is not None
+
+    shown = [rounds_figure(comparison).axes[0], rounds_figure(comparison).axes[1], batteries.axes[0]]
+    shown.append(participation_figure({"a": comparison.arms[0].counts[0]}).axes[0])
+    for axes in shown:
+        axes.figure.draw_without_rendering()  # type: ignore[union-attr]
+        low, high = axes.get_xlim()
+        ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
+        assert ticks
+        assert all(tick == round(tick) for tick in ticks)
 
 
 @pytest.mark.usefixtures("unwritten")
@@ -71,7 +101,7 @@ def test_mains_power_has_no_battery_panel_and_captions_say_so(tmp_path: Path) ->
 def test_captions_do_not_speak_of_intervals_where_there_is_one_seed(tmp_path: Path) -> None:
     drawings = draw_all(two_arms(seeds=1), tmp_path)
 
-    assert not any("interval" in d.caption for d in drawings)
+    assert not any("interval" in d.caption or "mean over seeds" in d.caption for d in drawings)
 
 
 def test_battery_images_are_client_by_round() -> None:

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from ehfl.experiment import Comparison, Metric
+from ehfl.experiment import Comparison, Metric, compare
 from ehfl.report import style
 from ehfl.report.drawing import Drawing
 from ehfl.report.numbers import amount, gap, p_value, value
 from ehfl.report.page import write_page
 from ehfl.report.page_chart import by_night
 from ehfl.report.words import summary
-from made_trials import arms_ending_at
+from made_trials import arms_ending_at, made_trial
 
 FINALS = {"myopic": [0.90, 0.92, 0.94], "greedy": [0.80, 0.821, 0.839], "always-on": [0.91, 0.91, 0.96]}
 EVIL = "</script><script>alert('1')</script>\"'><img src=x onerror=alert(1)>&amp;"
@@ -152,6 +152,17 @@ def test_summary_spec_facts_and_commands_are_there_in_order(tmp_path: Path, draw
     places = [text.find(part) for part in parts]
     assert min(places) >= 0
     assert places == sorted(places)
+
+
+def test_the_first_line_gives_ranges_where_arms_differ(tmp_path: Path) -> None:
+    shapes = [("small", 0, 8, 6), ("large", 0, 20, 1000), ("large", 1, 20, 1000)]
+    trials = [made_trial(arm, seed, {8: 0.5}, [1] * rounds, clients=n) for arm, seed, rounds, n in shapes]
+    mixed = Parsed(page_of(tmp_path, compare("both", trials, Metric("accuracy"), 3))).text
+    alike = Parsed(page_of(tmp_path, arms_ending_at(FINALS))).text
+
+    judged = "judged by accuracy on test data"
+    assert f"2 schedulers, 1 to 2 seeds, 8 to 20 rounds, 3 of 6 to 1,000 clients wanted in each, {judged}" in mixed
+    assert f"3 schedulers, 3 seeds, 8 rounds, 3 of 6 clients wanted in each, {judged}" in alike
 
 
 def test_one_seed_and_values_without_number_make_a_page(tmp_path: Path) -> None:

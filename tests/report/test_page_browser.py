@@ -10,10 +10,11 @@ from typing import Literal
 
 import pytest
 
+from ehfl.experiment import Metric, compare
 from ehfl.report import style
 from ehfl.report.drawing import Drawing
 from ehfl.report.page import write_page
-from made_trials import arms_ending_at
+from made_trials import arms_ending_at, made_trial
 
 pytest.importorskip("playwright.sync_api", reason="no playwright: pip install 'ehfl[dev]'")
 from playwright import sync_api as api
@@ -174,6 +175,34 @@ def test_a_phone_shows_it_without_sideways_scrolling(page: api.Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") == 375
     assert page.evaluate("(e => e.scrollWidth > e.clientWidth)(document.querySelector('.sideways'))")
     assert page.evaluate("document.querySelector('.plot svg').viewBox.baseVal.width") < 375  # drawn anew
+
+
+def test_figures_stay_legible_on_a_phone_and_scroll_by_themselves(page: api.Page) -> None:
+    page.set_viewport_size({"width": 375, "height": 700})
+
+    assert page.evaluate("document.querySelector('figure img').clientWidth") >= 640
+    assert page.evaluate("document.documentElement.scrollWidth") == 375
+    box = page.get_by_role("group", name="A curve")
+    assert box.evaluate("e => { e.scrollLeft = 9999; return e.scrollLeft > 0 && e.clientWidth < 375; }")
+    assert page.evaluate("document.querySelector('figcaption').getBoundingClientRect().right") < 375  # text stays
+
+
+def test_figures_fit_a_sheet_of_paper(page: api.Page) -> None:
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 500, "height": 700})
+
+    assert page.evaluate("document.querySelector('figure img').clientWidth") <= 500
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_rounds_are_counted_in_whole_numbers(browser: api.Browser, tmp_path: Path, rounds: int) -> None:
+    trials = [made_trial("a", seed, {rounds: 0.5}, [1] * rounds) for seed in range(2)]
+    comparison = compare("short", trials, Metric("accuracy"), 1)
+    write_page(comparison, [], tmp_path / "short.html", spec="", facts={}, commands=[])
+    with browser.new_context() as context:
+        opened = context.new_page()
+        opened.goto((tmp_path / "short.html").as_uri())
+        assert opened.locator(".tick-x").all_text_contents() == [str(n) for n in range(rounds + 1)]
 
 
 def test_a_single_evaluation_is_a_dot(browser: api.Browser, tmp_path: Path) -> None:

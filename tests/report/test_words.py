@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import replace
 
 import pytest
 
-from ehfl.experiment import Comparison, Metric
+from ehfl.experiment import Comparison, Difference, Estimate, Metric
+from ehfl.report.numbers import DASH
+from ehfl.report.phrases import amount_range, gap_range, metric_range
 from ehfl.report.words import summary
 from ehfl.theory import Constants
 from made_trials import arms_ending_at
@@ -147,3 +151,64 @@ def test_the_same_gap_with_every_seed_is_no_test_of_chance() -> None:
     assert sentence == (
         "Greedy ended 10.0 points above myopic, with every seed alike, so that chance cannot be judged."
     )
+
+
+def test_intervals_end_where_values_do() -> None:
+    far = {"myopic": [0.5, 0.9], "greedy": [0.2, 0.8]}  # with two seeds, 12.7 standard errors
+    comparison = arms_ending_at(far, counts={"greedy": [1] * 8}, goal=0.2, constants=Constants(1.0, 1.0, 1.0))
+    row = comparison.rows[1]
+
+    assert "70.0 % (95 % interval: 0.0 to 100.0)" in summary(comparison)[0]
+    assert "-20.0 points (-100.0 to 100.0, p = " in said(comparison, "Greedy is")
+    assert row.measured_slowdown is not None
+    assert row.measured_slowdown.low is not None
+    assert row.measured_slowdown.low < 0  # the estimate itself stays
+    assert re.search(r"times the rounds to the goal \(0 to [\d.]+\)", said(comparison, "Beside"))
+    assert "that interval" not in said(comparison, "Theory")  # which tells nothing
+
+
+@pytest.mark.parametrize(("predicted", "verdict"), [(2.0, "inside"), (9.0, "outside")])
+def test_a_forecast_is_held_against_an_interval_above_zero(predicted: float, verdict: str) -> None:
+    whole = arms_ending_at({"myopic": [0.9, 0.92], "greedy": [0.8, 0.81]}, constants=Constants(1.0, 1.0, 1.0))
+    slow = replace(whole.rows[1], measured_slowdown=Estimate(2.1, 1.5, 2.7, 2), predicted_slowdown=predicted)
+    comparison = replace(whole, best="myopic", rows=(whole.rows[0], slow))
+
+    assert said(comparison, "Theory").startswith(f"Theory predicts {predicted:g} times ({verdict} that interval)")
+
+
+def test_intervals_without_a_number_stay_without_one() -> None:
+    lost = Estimate(math.nan, math.nan, math.nan, 2)
+
+    assert metric_range(Metric("accuracy"), lost) == amount_range(lost) == f"{DASH} to {DASH}"
+
+
+def test_other_metrics_have_no_ends() -> None:
+    assert metric_range(Metric("score"), Estimate(0.5, -1.0, 2.0, 2)) == "-1 to 2"
+    assert gap_range(Metric("score"), Difference(0.5, -1.5, 2.5, 2, 0.4)) == "-1.5 to 2.5"
+
+
+def test_all_arms_took_as_long_only_if_all_came_to_the_goal() -> None:
+    even = {"myopic": [0.9, 0.9], "greedy": [0.9, 0.9]}
+
+    assert said(arms_ending_at(even, goal=0.45), "Every run").endswith("; all arms took 4 rounds (4 to 4) on average.")
+    assert said(arms_ending_at(even | {"mine": [0.4, 0.5]}, goal=0.45), "Not every run").endswith(
+        "; the arms that did with every seed took 4 rounds (4 to 4) on average."
+    )
+
+
+def test_arms_that_are_as_steady_are_named_together() -> None:
+    finals = {arm: [0.9, 0.92] for arm in ("myopic", "round-robin", "greedy", "mine")}
+    counts = {"round-robin": [2] * 8, "greedy": [0, 6] * 4, "mine": [6, 0] * 4}
+
+    assert said(arms_ending_at(finals, counts=counts), "Myopic and round robin were") == (
+        "Myopic and round robin were the steadiest, with a standard deviation of 0 participants a round; "
+        "greedy and mine were the least steady, with a standard deviation of 3 participants a round."
+    )
+
+
+def test_steadiness_is_judged_by_what_is_printed() -> None:
+    whole = arms_ending_at(CLOSE)
+    stds = (0.50001, 0.50002)
+    rows = tuple(replace(row, participants_std=std) for row, std in zip(whole.rows, stds, strict=True))
+
+    assert said(replace(whole, rows=rows), "All arms").startswith("All arms were equally steady")

@@ -29,7 +29,8 @@ def live(arms: Sequence[str], seeds: int, rounds: int) -> Iterator[Show]:
 
     columns = (
         TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=None),
+        # rich's own colours make an empty bar and a finished one the same grey where a terminal has only 16
+        BarColumn(None, style="bright_black", complete_style="cyan", finished_style="green", pulse_style="cyan"),
         TextColumn("{task.completed:,.0f}/{task.total:,.0f} rounds", justify="right"),
         TextColumn("{task.fields[metric]}", justify="right"),
         TimeRemainingColumn(compact=True),

@@ -43,6 +43,7 @@ def batteries_figure(comparison: Comparison) -> Figure | None:
         _draw_levels(axes, arm, images[arm.name], norm, colour_map)
         axes.set_title(style.shorten(arm.name, 60), fontsize=10, loc="left", color=style.ink(colours[arm.name]))
     panels[-1].set_xlabel("round", fontsize=10)
+    style.count(panels[-1].xaxis)  # which all share
     figure.supylabel("client", fontsize=10)
     _colour_bar(figure, list(panels), norm, colour_map, top)
     return figure

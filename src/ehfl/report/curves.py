@@ -15,7 +15,6 @@ from ehfl.energy.harvest import FloatArray
 from ehfl.experiment import Arm, Comparison, estimate
 from ehfl.report import numbers, style
 
-_GRID = 200  # points of energy between which a curve is straight
 _STRETCH = 0.25  # how far bands and the goal may widen the axis beyond the means, as a share of their range
 
 Curve = tuple[FloatArray, FloatArray]  # x, (n_points,), and a value for each seed, (n_seeds, n_points)
@@ -32,34 +31,30 @@ def rounds_figure(comparison: Comparison) -> Figure:
     _scale_loss(right, losses)
     for axes in (left, right):
         axes.set_xlabel("rounds", fontsize=10)
+        style.count(axes.xaxis)
     right.set_ylabel("test loss", fontsize=10)
     style.legend(figure, handles(comparison))
     return figure
 
 
 def energy_figure(comparison: Comparison) -> Figure:
-    """Draw the metric on the test set against the energy that training has taken."""
+    """Draw the metric on the test set against the energy that training had taken by each evaluation."""
     figure = style.new_figure(7.2, 3.2)
     axes = figure.subplots()
-    curves = [on_energy(arm) for arm in comparison.arms]
+    curves = [(energy_spent(arm), arm.metric) for arm in comparison.arms]
     _draw_metric(axes, comparison, curves)
-    for handle, (grid, values) in zip(handles(comparison), curves, strict=True):  # arms end at different energies
-        axes.plot(grid[-1], values[:, -1].mean(), color=handle.get_color(), marker="o", markersize=4, clip_on=False)
+    for handle, (spent, values) in zip(handles(comparison), curves, strict=True):  # arms end at different energies
+        axes.plot(spent[-1], values[:, -1].mean(), color=handle.get_color(), marker="o", markersize=4, clip_on=False)
     axes.set_xlabel("energy spent on training [units]", fontsize=10)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x == round(x) else f"{x:g}"))
     style.legend(figure, handles(comparison))
     return figure
 
 
-def on_energy(arm: Arm, points: int = _GRID) -> Curve:
-    """Return energies from where the last seed starts to where the first one ends, and each seed's metric there.
-
-    Between two evaluations the curve is taken as straight.
-    """
-    spent = arm.energy.astype(np.float64)
-    first, last = spent[:, 0].max(), spent[:, -1].min()
-    grid = np.linspace(first, max(first, last), points if last > first else 1)
-    return grid, np.array([np.interp(grid, *_last_of_each(xs, ys)) for xs, ys in zip(spent, arm.metric, strict=True)])
+def energy_spent(arm: Arm) -> FloatArray:
+    """Return the energy that training had taken by each evaluation, mean over seeds, (n_evaluations,) [units]."""
+    spent: FloatArray = arm.energy.mean(axis=0)
+    return spent
 
 
 def band(values: FloatArray) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
@@ -84,12 +79,6 @@ def handles(comparison: Comparison) -> list[Line2D]:
         Line2D([], [], color=colours[name], linestyle=lines[name], linewidth=2, label=style.shorten(name, 36))
         for name in names
     ]
-
-
-def _last_of_each(xs: FloatArray, ys: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the points without those that a later one at the same x replaces: rounds in which nobody trained."""
-    keep = np.append(np.diff(xs) > 0, True)
-    return xs[keep], ys[keep]
 
 
 def _finite(values: FloatArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -13,6 +13,7 @@ from ehfl.report.batteries import batteries_figure, cell, on_batteries
 from ehfl.report.curves import energy_figure, rounds_figure
 from ehfl.report.drawing import Drawing
 from ehfl.report.participation import participation_figure
+from ehfl.report.phrases import listed
 from ehfl.report.slowdown import measured, slowdown_figure
 
 
@@ -52,11 +53,12 @@ def _say_rounds(comparison: Comparison) -> str:
 
 def _say_energy(comparison: Comparison) -> str:
     mains = [arm.name for arm in comparison.arms if any(t.participation.totals.mains for t in arm.trials)]
-    source = f" The energy of {_listed(mains)} comes from the mains, not from batteries." if mains else ""
+    source = f" The energy of {listed(mains)} comes from the mains, not from batteries." if mains else ""
     metric = comparison.metric.name.capitalize()
+    mean = ", mean over seeds" if _most_seeds(comparison) > 1 else ""
     return (
-        f"{metric} on the test set against the energy that training has taken, all clients together; "
-        f"{_say_lines(comparison)}.{source}"
+        f"{metric} on the test set against the energy that training had taken by each evaluation, "
+        f"all clients together{mean}; {_say_lines(comparison)}.{source}"
     )
 
 
@@ -71,12 +73,12 @@ def _say_batteries(comparison: Comparison) -> str:
     drawn = on_batteries(comparison)
     mains = [arm.name for arm in comparison.arms if arm not in drawn and arm.trials[0].participation.totals.spent == 0]
     other = [arm.name for arm in comparison.arms if arm not in drawn and arm.name not in mains]
-    reasons = [f"{_listed(mains)} spent nothing from batteries"] if mains else []
-    reasons += [f"the levels of {_listed(other)} were not recorded"] if other else []
+    reasons = [f"{listed(mains)} spent nothing from batteries"] if mains else []
+    reasons += [f"the levels of {listed(other)} were not recorded"] if other else []
     left_out = f" Not shown: {'; '.join(reasons)}." if reasons else ""
     clients, rounds = cell(drawn[0])
     sizes = [f"{n:,} {of}" for n, of in ((clients, "clients"), (rounds, "rounds")) if n > 1]
-    means = f" Each cell is a mean over {_listed(sizes)}." if sizes else ""
+    means = f" Each cell is a mean over {listed(sizes)}." if sizes else ""
     return (
         "The level of every client's battery at the start of every round and after the last, "
         f"with {_first_seed(comparison)}: dark is empty.{means}{left_out}"
@@ -86,7 +88,7 @@ def _say_batteries(comparison: Comparison) -> str:
 def _say_slowdown(comparison: Comparison) -> str:
     drawn = [row.arm for row in measured(comparison)]
     absent = [row.arm for row in comparison.rows if row.arm not in drawn]
-    without = f" Without a point, for want of the goal in every run: {_listed(absent)}." if absent else ""
+    without = f" Without a point, for want of the goal in every run: {listed(absent)}." if absent else ""
     bars = "; bars are 95 % t-intervals, cut off at the axes" if _most_seeds(comparison) > 1 else ""
     return (
         f"Rounds to the goal of {numbers.value(comparison.metric, comparison.goal)}, relative to {comparison.best}, "
@@ -108,7 +110,7 @@ def _say_goal(comparison: Comparison) -> str:
     missed = [row.arm for row in comparison.rows if row.reached == 0]
     if len(missed) == len(comparison.rows):
         return f"No run came to the goal of {goal}."
-    return f"Dashed: the goal, {goal}" + (f", to which no run of {_listed(missed)} came." if missed else ".")
+    return f"Dashed: the goal, {goal}" + (f", to which no run of {listed(missed)} came." if missed else ".")
 
 
 def _first_seed(comparison: Comparison) -> str:
@@ -118,16 +120,6 @@ def _first_seed(comparison: Comparison) -> str:
 
 def _most_seeds(comparison: Comparison) -> int:
     return max(len(arm.seeds) for arm in comparison.arms)
-
-
-def _listed(names: Iterable[str]) -> str:
-    """Return names as a sentence has them.
-
-    >>> _listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 # Title, figure and caption by name, in reading order.

@@ -97,17 +97,27 @@ def _data_uri(drawing: Drawing) -> str:
 
 
 def _facts_line(comparison: Comparison) -> str:
-    first = comparison.arms[0]
-    seeds = sorted({len(arm.seeds) for arm in comparison.arms})
+    arms = comparison.arms
+    clients = _from_to([arm.trials[0].participation.n_clients for arm in arms], "client")
     return ", ".join(
         [
-            _counted(len(comparison.arms), "scheduler"),
-            _counted(seeds[-1], "seed") if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds",
-            _counted(first.counts.shape[1], "round"),
-            f"{comparison.target:,} of {_counted(first.trials[0].participation.n_clients, 'client')} wanted in each",
+            _counted(len(arms), "scheduler"),
+            _from_to([len(arm.seeds) for arm in arms], "seed"),
+            _from_to([len(arm.trials[0].records) for arm in arms], "round"),
+            f"{comparison.target:,} of {clients} wanted in each",
             f"judged by {comparison.metric.name} on test data",
         ]
     )
+
+
+def _from_to(found: Sequence[int], noun: str) -> str:
+    """Return the number, or the range of numbers.
+
+    >>> _from_to([8, 8], "round"), _from_to([20, 8, 1000], "round")
+    ('8 rounds', '8 to 1,000 rounds')
+    """
+    least, most = min(found), max(found)
+    return _counted(most, noun) if least == most else f"{least:,} to {_counted(most, noun)}"
 
 
 def _counted(n: int, noun: str) -> str:

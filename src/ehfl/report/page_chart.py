@@ -8,6 +8,7 @@ from typing import Any
 from ehfl.energy.harvest import FloatArray
 from ehfl.experiment import Arm, Comparison, Estimate, Metric, estimate
 from ehfl.report import style
+from ehfl.report.curves import energy_spent
 from ehfl.report.numbers import in_percent, value
 from ehfl.report.phrases import metric_range, with_range
 
@@ -64,7 +65,7 @@ def _arm(arm: Arm, metric: Metric) -> dict[str, Any]:
     return {
         "name": arm.name,
         "rounds": arm.evaluated.tolist(),
-        "energy": [round(float(mean), 3) for mean in arm.energy.mean(axis=0)],
+        "energy": [round(float(mean), 3) for mean in energy_spent(arm)],
         "metric": _curve(arm.metric, metric),
         "loss": _curve(arm.loss, _LOSS),
     }

@@ -45,6 +45,7 @@ def participation_figure(played: Mapping[str, IntArray], *, target: int | None =
     grid[0, 0].set_ylim(-0.03 * top - 0.5, top * 1.05 + 0.5)
     grid[0, 0].yaxis.set_major_locator(MaxNLocator(5, integer=True))
     grid[0, 0].yaxis.set_major_formatter("{x:,.0f}")
+    style.count(grid[-1, 0].xaxis)  # which all rows share
     grid[-1, 0].set_xlabel("round" + (f" (line: mean of {_WINDOW})" if _has_line(played) else ""))
     grid[-1, 1].set_xlabel("share of rounds")
     grid[-1, 1].set_xticks([0, 0.5, 1], ["0", "0.5", "1"])

@@ -1,11 +1,16 @@
-"""Parts of sentences: an arm's name, and the ends of an interval."""
+"""Parts of sentences: names of arms, and the ends of an interval.
+
+Student's t knows no bounds: what is shown of an interval ends where values do, the estimate itself stays as it is.
+"""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable
 
 from ehfl.experiment import Difference, Estimate, Metric
-from ehfl.report.numbers import amount, gap, p_value, value
+from ehfl.report.numbers import amount, gap, in_percent, p_value, value
 
 
 def spoken(arm: str, *, begins: bool = False) -> str:
@@ -20,15 +25,26 @@ def spoken(arm: str, *, begins: bool = False) -> str:
     return words[0].upper() + words[1:] if begins else words
 
 
-def metric_range(metric: Metric, found: Estimate) -> str:
-    """Return the ends of an interval of the metric's values; empty for a single seed.
+def listed(names: Iterable[str]) -> str:
+    """Return names as a sentence has them.
 
-    >>> metric_range(Metric("accuracy"), Estimate(0.939, 0.921, 0.957, 3))
-    '92.1 to 95.7'
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def metric_range(metric: Metric, found: Estimate) -> str:
+    """Return the ends of an interval of the metric's values, accuracies within 0 to 100 %; empty for a single seed.
+
+    >>> metric_range(Metric("accuracy"), Estimate(0.939, 0.857, 1.021, 3))
+    '85.7 to 100.0'
     """
     if found.low is None or found.high is None:
         return ""
-    low, high = (value(metric, end).removesuffix(" %") for end in (found.low, found.high))
+    ends = (_within(end, 0.0, 1.0) if in_percent(metric) else end for end in (found.low, found.high))
+    low, high = (value(metric, end).removesuffix(" %") for end in ends)
     return f"{low} to {high}"
 
 
@@ -41,19 +57,22 @@ def gap_range(metric: Metric, found: Difference, sign: int = 1) -> str:
     if found.low is None or found.high is None:
         return ""
     ends = sorted((sign * found.low, sign * found.high))
+    if in_percent(metric):
+        ends = [_within(end, -1.0, 1.0) for end in ends]
     low, high = (gap(metric, end).removesuffix(" points").removeprefix("+") for end in ends)
     return f"{low} to {high}"
 
 
 def amount_range(found: Estimate) -> str:
-    """Return the ends of an interval of counts or ratios; empty for a single seed.
+    """Return the ends of an interval of counts or ratios, not below 0; empty for a single seed.
 
-    >>> amount_range(Estimate(2.0, 1.5, 2.5, 3))
-    '1.5 to 2.5'
+    >>> amount_range(Estimate(2.0, 1.5, 2.5, 3)), amount_range(Estimate(1.65, -3.31, 6.61, 2))
+    ('1.5 to 2.5', '0 to 6.61')
     """
     if found.low is None or found.high is None:
         return ""
-    return f"{amount(found.low)} to {amount(found.high)}"
+    low, high = (_within(end, 0.0, math.inf) for end in (found.low, found.high))
+    return f"{amount(low)} to {amount(high)}"
 
 
 def with_range(text: str, ends: str) -> str:
@@ -75,3 +94,8 @@ def chance(found: Difference) -> str:
         return ""
     text = p_value(found.p_value)
     return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+def _within(x: float, least: float, most: float) -> float:
+    """Return what is nearest to x between these; what is no number stays none."""
+    return min(max(x, least), most)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -10,9 +11,11 @@ from typing import Literal
 from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ehfl.files import written_whole
 
@@ -133,8 +136,16 @@ def tidy(axes: Axes) -> None:
     axes.tick_params(labelsize=9)
 
 
+def count(axis: Axis) -> None:
+    """Let an axis show whole numbers only, such as rounds."""
+    axis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True, min_n_ticks=1))
+    axis.set_major_formatter("{x:,.0f}")
+
+
 def save(figure: Figure, path: Path) -> None:
     """Write the figure: aside first and then renamed, so that the file is whole or absent."""
     # the salt makes the same figure the same file
-    with written_whole(path) as aside, rc_context({"svg.hashsalt": "ehfl"}):
+    with written_whole(path) as aside, rc_context({"svg.hashsalt": "ehfl"}), warnings.catch_warnings():
+        # a name in letters that the font lacks is drawn as boxes: nothing that the user could mend
+        warnings.filterwarnings("ignore", r"Glyph .* missing from ", UserWarning)
         figure.savefig(aside, dpi=200, metadata={"Date": None} if path.suffix == ".svg" else None)

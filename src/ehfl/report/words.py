@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ehfl.experiment import Comparison, Difference, Estimate, Metric, Row
 from ehfl.report.numbers import amount, gap, in_percent, value
-from ehfl.report.phrases import amount_range, chance, gap_range, metric_range, spoken, with_range
+from ehfl.report.phrases import amount_range, chance, gap_range, listed, metric_range, spoken, with_range
 
 FEW_SEEDS = 5  # Student's t makes an interval wide with fewer: half of it is 4.3 standard errors with three
 
@@ -105,20 +105,20 @@ def _goal(comparison: Comparison) -> Iterator[str]:
     level = value(comparison.metric, comparison.goal)
     times = {row.arm: row.rounds_to_goal for row in comparison.rows if row.rounds_to_goal}
     if times:
-        who = "Every run" if len(times) == len(comparison.rows) else "Not every run"
-        yield f"{who} came to the goal of {level}; {_quickest(times)}."
+        whole = len(times) == len(comparison.rows)
+        yield f"{'Every' if whole else 'Not every'} run came to the goal of {level}; {_quickest(times, whole)}."
     for row in comparison.rows:
         if row.reached < row.seeds:
             yield f"{spoken(row.arm, begins=True)} {_short_of_goal(row, level)}."
 
 
-def _quickest(times: Mapping[str, Estimate]) -> str:
+def _quickest(times: Mapping[str, Estimate], whole: bool) -> str:
     quickest = min(times, key=lambda arm: times[arm].mean)
     rounds = with_range(f"{amount(times[quickest].mean)} rounds", amount_range(times[quickest]))
     if len(times) == 1:
         return f"{spoken(quickest)} did so after {rounds}"
     if len({found.mean for found in times.values()}) == 1:
-        return f"all arms took {rounds} on average"
+        return f"{'all arms' if whole else 'the arms that did with every seed'} took {rounds} on average"
     return f"{spoken(quickest)} was there first on average, after {rounds}"
 
 
@@ -131,17 +131,26 @@ def _short_of_goal(row: Row, level: str) -> str:
 
 
 def _steadiness(rows: Sequence[Row]) -> Iterator[str]:
-    steadiest = min(rows, key=lambda row: row.participants_std)
-    loosest = max(rows, key=lambda row: row.participants_std)
+    steadiest, loosest = (_as_steady(rows, which(row.participants_std for row in rows)) for which in (min, max))
     if len(rows) == 1:
-        yield f"It had {_participants(steadiest)}."
-    elif math.isclose(steadiest.participants_std, loosest.participants_std, abs_tol=1e-9):
+        yield f"It had {_participants(rows[0])}."
+    elif steadiest == loosest:
         yield "All arms were equally steady in their number of participants."
     else:
-        yield (
-            f"{spoken(steadiest.arm, begins=True)} was the steadiest, with {_participants(steadiest)}; "
-            f"{spoken(loosest.arm)} was the least steady, with {_participants(loosest)}."
-        )
+        names = listed(spoken(row.arm, begins=row is steadiest[0]) for row in steadiest)
+        others = listed(spoken(row.arm) for row in loosest)
+        yield f"{names} {_were(steadiest, 'the steadiest')}; {others} {_were(loosest, 'the least steady')}."
+
+
+def _as_steady(rows: Sequence[Row], std: float) -> list[Row]:
+    """Return the arms whose standard deviation reads the same as this one."""
+    return [row for row in rows if amount(row.participants_std) == amount(std)]
+
+
+def _were(rows: Sequence[Row], what: str) -> str:
+    if len(rows) == 1:
+        return f"was {what}, with {_participants(rows[0])}"
+    return f"were {what}, with a standard deviation of {amount(rows[0].participants_std)} participants a round"
 
 
 def _participants(row: Row) -> str:
@@ -184,5 +193,7 @@ def _predicted(row: Row) -> str:
 def _inside(row: Row) -> str:
     found, predicted = row.measured_slowdown, row.predicted_slowdown
     if found is None or found.low is None or found.high is None or predicted is None:
+        return ""
+    if found.low <= 0:  # so wide that it cannot tell anything
         return ""
     return " (inside that interval)" if found.low <= predicted <= found.high else " (outside that interval)"

@@ -25,11 +25,11 @@
   const visible = () => data.arms.map((arm, i) => ({ arm, i })).filter(({ i }) => state.shown[i]);
   const number = (v) => v.toLocaleString("en", { maximumFractionDigits: 10 });
 
-  // Round numbers between low and high, about `wanted` of them.
-  function ticks(low, high, wanted) {
+  // Round numbers between low and high, about `wanted` of them, no closer than `least`.
+  function ticks(low, high, wanted, least = 0) {
     const rough = (high - low) / wanted;
     const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough * 0.999);
+    const step = Math.max(least, [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough * 0.999));
     const found = [];
     for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k++) {
       found.push(Number((k * step).toPrecision(12)));
@@ -89,7 +89,8 @@
       svg.append(make("line", { class: "grid", x1: frame.left, x2: frame.right, y1: y, y2: y }));
       svg.append(make("text", { class: "tick-y", x: frame.left - 8, y: y + 4, "text-anchor": "end" }, number(v)));
     }
-    for (const v of ticks(0, longest, Math.max(3, Math.min(10, width / 90)))) {
+    const apart = state.x === "rounds" ? 1 : 0; // rounds are whole numbers
+    for (const v of ticks(0, longest, Math.max(3, Math.min(10, width / 90)), apart)) {
       const end = scale.x(v) > frame.right - 12 ? "end" : "middle";
       svg.append(make("text", { class: "tick-x", x: end === "end" ? frame.right : scale.x(v), y: frame.bottom + 18, "text-anchor": end }, number(v)));
     }
