@@ -30,7 +30,10 @@ def written_whole(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         aside.replace(path)
     except OSError as error:
-        if error.filename in (None, str(aside)):  # a full disk names no file, and nobody knows the one beside
+        if error.strerror and error.filename in (
+            None,
+            str(aside),
+        ):  # a full disk names no file, and nobody knows the one beside
             error.filename = str(path)
         raise
     finally:

@@ -243,7 +243,7 @@ def test_slowdowns_are_ratios_seed_by_seed() -> None:
     # rounds to 0.5: "a" 2 and 4, "b" 4 and 4; "a" has more participants and is best
     trials = [
         made_trial("b", 0, {2: 0.0, 4: 0.5}, [1] * 4), made_trial("b", 1, {2: 0.0, 4: 0.5}, [1] * 4),
-        made_trial("a", 0, {2: 0.5, 4: 0.6}, [2] * 4), made_trial("a", 1, {2: 0.4, 4: 0.5}, [2] * 4),
+        made_trial("a", 0, {1: 0.0, 2: 0.5, 4: 0.6}, [2] * 4), made_trial("a", 1, {1: 0.0, 2: 0.4, 4: 0.5}, [2] * 4),
     ]  # fmt: skip
     found = compare("x", trials, ACCURACY, 1, goal=0.5)
 

@@ -153,13 +153,41 @@ def test_the_same_gap_with_every_seed_is_no_test_of_chance() -> None:
     )
 
 
+def test_what_was_there_by_the_first_evaluation_is_not_timed() -> None:
+    counts, known = {"greedy": [1] * 8}, Constants(1.0, 1.0, 1.0)
+    soon = arms_ending_at({"myopic": [0.9, 0.9], "greedy": [0.8, 0.8]}, counts=counts, goal=0.1, constants=known)
+
+    assert said(soon, "Every") == "Every run was at the goal of 10.0 % by the first evaluation, after 2 rounds."
+    assert said(soon, "Beside").endswith("greedy cannot be timed: the goal was reached by the first evaluation.")
+    assert "that interval" not in said(soon, "Theory")
+    assert "(to what the worst run ended at)" in said(soon, "Theory")
+
+    one = arms_ending_at({"myopic": [0.9, 0.9], "greedy": [0.4, 0.4]}, counts=counts, goal=0.2)
+    assert [row.untimed for row in one.rows] == [2, 0]
+    assert said(one, "Beside").endswith("greedy cannot be timed: the goal was reached by the first evaluation.")
+
+
+def test_constants_that_are_known_are_not_called_unknown() -> None:
+    whole = arms_ending_at(CLOSE, constants=Constants(1.0, 1.0, 1.0))
+    no_forecast = replace(whole, rows=tuple(replace(row, predicted_slowdown=None) for row in whole.rows))
+
+    assert said(no_forecast, "Theory").endswith("; these runs allow no forecast with the problem's constants.")
+
+
+def test_runs_that_are_missing_are_named_and_so_is_the_arm_that_takes_the_place_of_the_first() -> None:
+    whole = replace(arms_ending_at(CLOSE), missing=("mine seed 0 (failed)",), wanted_first="mine")
+
+    assert said(whole, "Left out") == "Left out: mine seed 0 (failed)."
+    assert said(whole, "Since") == "Since no run of mine is finished, the others are compared with myopic."
+
+
 def test_intervals_end_where_values_do() -> None:
-    far = {"myopic": [0.5, 0.9], "greedy": [0.2, 0.8]}  # with two seeds, 12.7 standard errors
+    far = {"myopic": [0.5, 0.7], "greedy": [0.2, 0.7]}  # with two seeds, 12.7 standard errors
     comparison = arms_ending_at(far, counts={"greedy": [1] * 8}, goal=0.2, constants=Constants(1.0, 1.0, 1.0))
     row = comparison.rows[1]
 
-    assert "70.0 % (95 % interval: 0.0 to 100.0)" in summary(comparison)[0]
-    assert "-20.0 points (-100.0 to 100.0, p = " in said(comparison, "Greedy is")
+    assert "60.0 % (95 % interval: 0.0 to 100.0)" in summary(comparison)[0]
+    assert "-15.0 points (-100.0 to 100.0, p = " in said(comparison, "Greedy is")
     assert row.measured_slowdown is not None
     assert row.measured_slowdown.low is not None
     assert row.measured_slowdown.low < 0  # the estimate itself stays

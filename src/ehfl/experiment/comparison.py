@@ -28,6 +28,7 @@ class Row:
     difference: Difference | None  # of `final` against the first arm's, same seeds; None for the first arm
     area: Estimate  # the metric's mean over the rounds: area under the curve / rounds
     reached: int  # seeds that came to the goal
+    untimed: int  # those of them that were there by the first evaluation: their rounds and energy are at most these
     rounds_to_goal: Estimate | None  # None unless every seed came to it
     energy_to_goal: Estimate | None  # [units]
     participants: float  # mean of n_t
@@ -37,7 +38,7 @@ class Row:
     shortfall: float  # mean of max(target - n_t, 0) [clients a round]
     waste: float  # share of the harvest
     fairness: float  # Jain's index of turns per client
-    measured_slowdown: Estimate | None  # rounds to the goal, relative to the best arm's
+    measured_slowdown: Estimate | None  # rounds to the goal, relative to the best arm's; None unless all were timed
     predicted_slowdown: float | None  # rounds to the same bound, relative to the best arm's; needs the constants
     noise_limit: float  # the same where gradient noise is all that holds learning back; needs no constants
 
@@ -50,6 +51,7 @@ class Comparison:
     metric: Metric
     arms: tuple[Arm, ...]
     goal: float  # the metric's value that `rounds_to_goal` counts the rounds to
+    goal_is_common: bool  # whether that is what the worst run ended at, for which slowdowns are predicted
     target: int  # clients wanted a round
     best: str  # the arm that theory calls best; slowdowns are relative to it
     rows: tuple[Row, ...]
@@ -83,12 +85,13 @@ def compare(
     arms = tuple(_arm(label, trials) for label in dict.fromkeys(trial.arm for trial in trials))
     if not arms:
         raise UserError(f"{name} has no finished runs")
-    level = common_goal(arms, metric) if goal == "auto" else goal
+    common = common_goal(arms, metric)
+    level = common if goal == "auto" else goal
     best = min(arms, key=noise_limit)
     forecast = forecast_slowdown(arms, best)
     rows = tuple(_row(arm, arms[0], best, metric, level, target, forecast.get(arm.name)) for arm in arms)
     absent = "" if wanted_first in {arm.name for arm in arms} else wanted_first
-    return Comparison(name, metric, arms, level, target, best.name, rows, tuple(missing), absent)
+    return Comparison(name, metric, arms, level, level == common, target, best.name, rows, tuple(missing), absent)
 
 
 def _arm(label: str, trials: Sequence[Trial]) -> Arm:
@@ -119,6 +122,7 @@ def _row(arm: Arm, first: Arm, best: Arm, metric: Metric, goal: float, target: i
         difference=None if arm is first else _against(arm, first),
         area=estimate(_area(arm)),
         reached=int(np.isfinite(reached).sum()),
+        untimed=int((reached == arm.evaluated[0]).sum()),
         rounds_to_goal=estimate(reached) if everyone else None,
         energy_to_goal=estimate(energy_at(arm, reached)) if everyone else None,
         participants=mean("mean"),

@@ -50,11 +50,20 @@ def energy_at(arm: Arm, rounds: FloatArray) -> FloatArray:
 
 
 def slowdown(arm: Arm, best: Arm, metric: Metric, goal: float) -> Estimate | None:
-    """Return rounds to the goal over the best arm's, seed by seed where both have it and met the same."""
+    """Return rounds to the goal over the best arm's, seed by seed where both have it and met the same.
+
+    None where a run never came to the goal, or was there by its first evaluation, so that nobody knows when it came.
+    """
     common = pairs(arm, best)
-    mine, theirs = rounds_to(goal, arm, metric), rounds_to(goal, best, metric)
+    mine, theirs = _timed(goal, arm, metric), _timed(goal, best, metric)
     ratios = np.array([mine[one] / theirs[other] for one, other in common])
     return estimate(ratios) if common and np.isfinite(ratios).all() else None
+
+
+def _timed(goal: float, arm: Arm, metric: Metric) -> FloatArray:
+    """Return each seed's rounds to the goal, (n_seeds,); NaN where no two evaluations have it between them."""
+    found = rounds_to(goal, arm, metric)
+    return np.where(found > arm.evaluated[0], found, np.nan)
 
 
 def pairs(arm: Arm, other: Arm) -> list[tuple[int, int]]:

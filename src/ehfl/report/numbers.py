@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # learning's libraries take seconds to load, and `ehfl simulate` prints tables too
-    from ehfl.experiment import Difference, Estimate, Metric
+    from ehfl.experiment import Difference, Estimate, Metric, Row
 
 DASH = "–"  # noqa: RUF001  where there is nothing to say
 
@@ -72,6 +72,11 @@ def amount(x: float) -> str:
     ('1,235', '100', '93.3', '5', '0.314')
     """
     return _significant(x) if math.isfinite(x) else DASH
+
+
+def at_most(row: Row, text: str) -> str:
+    """Return what it took to come to the goal, as a bound where a run was there by its first evaluation."""
+    return f"≤ {text}" if row.untimed and text != DASH else text
 
 
 def in_percent(metric: Metric | None) -> bool:

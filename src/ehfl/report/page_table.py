@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ehfl.experiment import Comparison, Estimate, Row
-from ehfl.report.numbers import DASH, amount, gap, p_value, value
+from ehfl.report.numbers import DASH, amount, at_most, gap, p_value, value
 from ehfl.report.phrases import amount_range, gap_range, metric_range
 
 
@@ -69,9 +69,9 @@ def _to_goal(comparison: Comparison) -> list[Column]:
     missing = "nothing is given unless all of them did"
     return [
         Column(group, "Rounds", f"Rounds until the {comparison.metric.name} came to the goal; {missing}",
-               lambda row: _estimate(row.rounds_to_goal)),
+               lambda row: _to_the_goal(row, row.rounds_to_goal)),
         Column(group, "Energy", f"Units of energy that training took until then; {missing}",
-               lambda row: _estimate(row.energy_to_goal)),
+               lambda row: _to_the_goal(row, row.energy_to_goal)),
         Column(group, "Reached by", "Seeds whose run came to the goal, of all seeds",
                lambda row: Cell(f"{row.reached} of {row.seeds}", order=row.reached / row.seeds)),
     ]  # fmt: skip
@@ -108,6 +108,11 @@ def _slowdown(comparison: Comparison) -> list[Column]:
 
 def _estimate(found: Estimate | None) -> Cell:
     return Cell(amount(found.mean), amount_range(found), _order(found.mean)) if found else Cell(DASH)
+
+
+def _to_the_goal(row: Row, found: Estimate | None) -> Cell:
+    cell = _estimate(found)
+    return replace(cell, text=at_most(row, cell.text)) if found else cell
 
 
 def _plain(x: float | None) -> Cell:

@@ -90,8 +90,8 @@ def _cells(comparison: Comparison) -> dict[str, list[str]]:
     if any(row.reached < row.seeds for row in rows):
         lines["seeds at the goal"] = lambda row: f"{row.reached} of {row.seeds}"
     lines |= {
-        "rounds to goal": lambda row: _stacked(None, row.rounds_to_goal),
-        "energy to goal [units]": lambda row: _stacked(None, row.energy_to_goal),
+        "rounds to goal": lambda row: numbers.at_most(row, _stacked(None, row.rounds_to_goal)),
+        "energy to goal [units]": lambda row: numbers.at_most(row, _stacked(None, row.energy_to_goal)),
         "participants, mean": lambda row: numbers.amount(row.participants),
         "  standard deviation": lambda row: numbers.amount(row.participants_std),
         "  lowest (mean)": lambda row: numbers.amount(row.participants_min),

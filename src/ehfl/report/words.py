@@ -104,8 +104,11 @@ def _cautions(rows: Sequence[Row]) -> Iterator[str]:
 def _goal(comparison: Comparison) -> Iterator[str]:
     level = value(comparison.metric, comparison.goal)
     times = {row.arm: row.rounds_to_goal for row in comparison.rows if row.rounds_to_goal}
-    if times:
-        whole = len(times) == len(comparison.rows)
+    whole = len(times) == len(comparison.rows)
+    first = {int(arm.evaluated[0]) for arm in comparison.arms}
+    if whole and len(first) == 1 and all(row.untimed == row.seeds for row in comparison.rows):
+        yield f"Every run was at the goal of {level} by the first evaluation, after {amount(first.pop())} rounds."
+    elif times:
         yield f"{'Every' if whole else 'Not every'} run came to the goal of {level}; {_quickest(times, whole)}."
     for row in comparison.rows:
         if row.reached < row.seeds:
@@ -165,8 +168,9 @@ def _theory(comparison: Comparison) -> Iterator[str]:
     slowest = max(others, key=_slowness)
     longest = "longest: " if len(others) > 1 else ""
     beside = f"Beside {spoken(comparison.best)}, the arm that theory calls best,"
-    yield f"{beside} {spoken(slowest.arm)} {_took(slowest, longest)}."
-    yield f"Theory predicts {_predicted(slowest)}."
+    best = next(row for row in comparison.rows if row.arm == comparison.best)
+    yield f"{beside} {spoken(slowest.arm)} {_took(slowest, best, longest)}."
+    yield f"Theory predicts {_predicted(slowest, comparison)}."
 
 
 def _slowness(row: Row) -> tuple[float, float]:
@@ -174,20 +178,35 @@ def _slowness(row: Row) -> tuple[float, float]:
     return missed, row.measured_slowdown.mean if row.measured_slowdown else row.noise_limit
 
 
-def _took(row: Row, longest: str) -> str:
+def _took(row: Row, best: Row, longest: str) -> str:
     found = row.measured_slowdown
     if found is not None:
         return f"took {longest}" + with_range(f"{amount(found.mean)} times the rounds to the goal", amount_range(found))
-    missed = "it missed the goal" if row.reached < row.seeds else "on the same seeds the other has no time to the goal"
-    return f"cannot be timed: {missed}"
+    return f"cannot be timed: {_untimed(row, best)}"
 
 
-def _predicted(row: Row) -> str:
+def _untimed(row: Row, best: Row) -> str:
+    if row.reached < row.seeds:
+        return "it missed the goal"
+    if row.untimed or best.untimed:
+        return "the goal was reached by the first evaluation"
+    return "on the same seeds the other has no time to the goal"
+
+
+def _predicted(row: Row, comparison: Comparison) -> str:
     limit = f"{amount(row.noise_limit)} times" if math.isfinite(row.noise_limit) else "no finite number"
     alone = f"{limit} where gradient noise is all that holds learning back"
     if row.predicted_slowdown is None or not math.isfinite(row.predicted_slowdown):
-        return f"{alone}; the problem's constants, which would tell more, are not known"
-    return f"{amount(row.predicted_slowdown)} times{_inside(row)}, and {alone}"
+        return f"{alone}; {_no_forecast(comparison)}"
+    verdict = _inside(row) if comparison.goal_is_common else " (to what the worst run ended at)"
+    return f"{amount(row.predicted_slowdown)} times{verdict}, and {alone}"
+
+
+def _no_forecast(comparison: Comparison) -> str:
+    known = all(trial.constants for arm in comparison.arms for trial in arm.trials)
+    if not known:
+        return "the problem's constants, which would tell more, are not known"
+    return "these runs allow no forecast with the problem's constants"
 
 
 def _inside(row: Row) -> str:
