@@ -30,3 +30,30 @@ def test_empty_half_done_and_finished_bars_differ_in_sixteen_colours(monkeypatch
     assert [len(found) for found in colours.values()] == [1, 2, 1]
     assert colours["half"][1] == colours["empty"][0]
     assert len({colours["empty"][0], colours["half"][0], colours["done"][0]}) == 3
+
+
+def test_a_failure_is_printed_once_above_the_bars(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+
+    with live(["mine", "greedy"], seeds=1, rounds=8) as show:
+        for played in (2, 3):
+            show([State("mine", 0, 0, 8, None, "the sun went out"), State("greedy", 0, played, 8, 0.5)])
+
+    assert terminal.getvalue().count("mine seed 0 failed: the sun went out") == 1
+    assert re.search(r"mine.*0/8 rounds.*failed", terminal.getvalue())
+
+
+def test_plain_lines_tell_of_each_end_once_and_count_no_rounds_that_will_not_come(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with live(["mine", "greedy"], seeds=1, rounds=8) as show:
+        show([State("mine", 0, 0, 8, None), State("greedy", 0, 0, 8, None)])
+        for _ in range(2):
+            show([State("mine", 0, 3, 8, None, "the sun went out"), State("greedy", 0, 3, 8, 0.5)])
+        show([State("mine", 0, 3, 8, None, "the sun went out"), State("greedy", 0, 8, 8, 0.9)])
+
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("mine seed 0 failed: the sun went out (6 of 11 rounds in all")
+    assert second == "greedy seed 0: 8 rounds, 0.9000 (11 of 11 rounds in all)"

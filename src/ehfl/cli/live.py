@@ -43,7 +43,7 @@ def live(arms: Sequence[str], seeds: int, rounds: int) -> Iterator[Show]:
             for arm, task in tasks.items():
                 mine = [state for state in states if state.arm == arm]
                 done, total = _rounds(mine)
-                bars.update(task, completed=done, total=total, metric=_mean_metric(mine))
+                bars.update(task, completed=done, total=total or seeds * rounds, metric=_mean_metric(mine))
             for state in states:
                 if state.error and (state.arm, state.seed) not in told:
                     told.add((state.arm, state.seed))
@@ -64,7 +64,9 @@ def _failure(state: State) -> str:
 def _mean_metric(states: Sequence[State]) -> str:
     """Return the mean of the latest metrics, of the runs that have one."""
     known = [state.metric for state in states if state.metric is not None]
-    return f"{sum(known) / len(known):.4f}" if known else "-"
+    if not known:
+        return "failed" if states and all(state.error for state in states) else "-"
+    return f"{sum(known) / len(known):.4f}"
 
 
 class _Lines:
