@@ -17,8 +17,8 @@ from ehfl.validation import InvalidValue, UserError
 # The \b in it keeps the lines that follow as they are.
 HELP = """Build the table, the figures and the page again from run folders, several together if you like.
 
-RUN is an experiment's folder (runs/demo) or a single run's (runs/demo/myopic-s0). Nothing is trained. Runs that are not
-finished are left out and named.
+RUN is a folder that ehfl compare wrote: an experiment's (runs/demo) or a single run's (runs/demo/myopic-s0). Nothing is
+trained. Runs that failed or are not finished are left out and named.
 
 \b
 Examples:
