@@ -1,4 +1,4 @@
-"""What docs/paper.md says is what results/paper holds, and that is what its rounds give."""
+"""What docs/paper.md says is what results/ holds, and that is what its rounds give."""
 
 from __future__ import annotations
 
@@ -6,71 +6,89 @@ import csv
 import json
 import math
 from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ehfl import Bernoulli, Fleet, make_policy, simulate
-from ehfl.experiment import difference, estimate, read_spec
+from ehfl.experiment import Spec, difference, estimate, read_spec
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "results" / "paper"
-SUMMARY: dict[str, Any] = json.loads((RESULTS / "summary.json").read_text(encoding="utf-8"))
+ROUNDS = 150
 PAGE = (ROOT / "docs" / "paper.md").read_text(encoding="utf-8")
+BEFORE, _, AFTER = PAGE.partition("## Batteries of one unit")
 
 
-@pytest.fixture(scope="module")
-def finals() -> dict[str, list[float]]:
-    """The accuracy after the last round by arm, seeds ascending, from the rounds themselves."""
-    found: dict[str, list[float]] = defaultdict(list)
-    with (RESULTS / "rounds.csv").open(encoding="utf-8") as file:
+@dataclass(frozen=True)
+class Published:
+    """An experiment, what came of it, and what the page says of it."""
+
+    spec: Spec
+    summary: dict[str, Any]
+    finals: dict[str, list[float]]  # the accuracy after the last round by arm, seeds ascending, from the rounds
+    section: str
+
+
+@pytest.fixture(scope="module", params=["paper", "paper-capacity1"])
+def published(request: pytest.FixtureRequest) -> Published:
+    spec = read_spec(ROOT / "experiments" / f"{request.param}.toml")
+    results = ROOT / "results" / request.param
+    summary = json.loads((results / "summary.json").read_text(encoding="utf-8"))
+    return Published(spec, summary, _finals(results), BEFORE if request.param == "paper" else AFTER)
+
+
+def _finals(results: Path) -> dict[str, list[float]]:
+    finals: dict[str, list[float]] = defaultdict(list)
+    with (results / "rounds.csv").open(encoding="utf-8") as file:
         for line in csv.DictReader(file):
-            if int(line["round"]) == read_spec(ROOT / "experiments" / "paper.toml").rounds - 1:
-                found[line["arm"]].append(float(line["test_metric"]))
-    return found
+            if int(line["round"]) == ROUNDS - 1:
+                finals[line["arm"]].append(float(line["test_metric"]))
+    return finals
 
 
-def test_every_arm_and_seed_of_the_spec_is_there(finals: dict[str, list[float]]) -> None:
-    spec = read_spec(ROOT / "experiments" / "paper.toml")
+def test_every_arm_and_seed_of_the_spec_is_there(published: Published) -> None:
+    assert list(published.finals) == [arm.label for arm in published.spec.schedulers]
+    assert all(len(mine) == len(published.spec.seeds) for mine in published.finals.values())
+    assert published.spec.rounds == ROUNDS
+    assert published.summary["missing"] == []
 
-    assert list(finals) == [arm.label for arm in spec.schedulers]
-    assert all(len(mine) == len(spec.seeds) for mine in finals.values())
-    assert SUMMARY["missing"] == []
 
-
-def test_the_summary_follows_from_the_rounds(finals: dict[str, list[float]]) -> None:
-    first = next(iter(finals.values()))
-    for arm in SUMMARY["arms"]:
-        mine = estimate(finals[arm["arm"]])
+def test_the_summary_follows_from_the_rounds(published: Published) -> None:
+    first = next(iter(published.finals.values()))
+    for arm in published.summary["arms"]:
+        mine = estimate(published.finals[arm["arm"]])
         assert (arm["final"]["low"], arm["final"]["high"]) == pytest.approx((mine.low, mine.high))
         if arm["difference"] is not None:
-            assert arm["difference"]["p_value"] == pytest.approx(difference(finals[arm["arm"]], first).p_value)
+            theirs = difference(published.finals[arm["arm"]], first)
+            assert arm["difference"]["p_value"] == pytest.approx(theirs.p_value)
 
 
-def test_the_page_quotes_the_summary() -> None:
-    rows = {cells[1].strip(): cells for cells in (line.split("|") for line in PAGE.splitlines()) if len(cells) > 8}
-    for arm in SUMMARY["arms"]:
+def test_the_page_quotes_the_summary(published: Published) -> None:
+    lines = (line.split("|") for line in published.section.splitlines())
+    rows = {cells[1].strip(): [cell.strip() for cell in cells] for cells in lines if len(cells) > 8}
+    for arm in published.summary["arms"]:
         final, gap = arm["final"], arm["difference"]
-        cells = [cell.strip() for cell in rows[arm["arm"]]]
+        cells = rows[arm["arm"]]
         assert cells[2] == f"{_percent(final['mean'])} ({_percent(final['low'])} to {_percent(final['high'])})"
+        assert cells[8] == f"{arm['participants']:.2f} ± {arm['participants_std']:.2f}"
         if gap is not None:
-            assert cells[3] == " ".join(
-                [f"{100 * gap['mean']:+.1f}", f"({100 * gap['low']:+.1f}", "to", f"{100 * gap['high']:+.1f})"]
-            )
+            ends = f"({100 * gap['low']:+.1f} to {100 * gap['high']:+.1f})"
+            assert cells[3] == f"{100 * gap['mean']:+.1f} {ends}"
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def test_the_page_quotes_the_slowdowns() -> None:
-    for arm in SUMMARY["arms"]:
-        if arm["arm"] != SUMMARY["slowdowns_relative_to"]:
+def test_the_page_quotes_the_slowdowns(published: Published) -> None:
+    for arm in published.summary["arms"]:
+        if arm["arm"] != published.summary["slowdowns_relative_to"]:
             found = arm["measured_slowdown"]
             measured = f"{found['mean']:.2f} ({found['low']:.2f} to {found['high']:.2f})"
             row = f"| {arm['arm']} | {measured} | {arm['noise_limit']:.2f} | {arm['predicted_slowdown']:.2f} |"
-            assert row in PAGE
+            assert row in published.section
 
 
 @pytest.mark.parametrize(
@@ -93,4 +111,17 @@ def test_the_page_quotes_what_the_simulation_gives(capacity: float, scheduler: s
 
     quoted = f"{_percent(found.mean)} % ({_percent(found.low)} to {_percent(found.high)})"
 
-    assert quoted in " ".join(PAGE.split())
+    assert quoted in " ".join((AFTER if capacity == 1 else BEFORE).split())
+
+
+@pytest.mark.parametrize("arm", ["myopic", "round-robin", "round-robin:1"])
+def test_the_page_quotes_what_the_battery_is_worth(arm: str) -> None:
+    small, infinite = (_finals(ROOT / "results" / name)[arm] for name in ("paper-capacity1", "paper"))
+    found = difference(small, infinite)
+    assert found.low is not None and found.high is not None
+
+    quoted = (
+        f"{100 * found.mean:+.1f} ({100 * found.low:+.1f} to {100 * found.high:+.1f}) points (p = {found.p_value:.2f}"
+    )
+
+    assert quoted in " ".join(AFTER.split())
