@@ -50,10 +50,10 @@ def report(
     place = out or (run[0] if len(run) == 1 else Path("report"))
     check_folder("out", place)
     results = read_results(run, goal)
-    print_results(results.comparison, write_report(results, place, _again(run, place, goal)), as_json)
+    print_results(results.comparison, write_report(results, place, again(run, place, goal)), as_json)
 
 
-def _again(runs: Sequence[Path], place: Path, goal: float | None) -> list[str]:
+def again(runs: Sequence[Path], place: Path, goal: float | None) -> list[str]:
     """Return the commands that do it all again, in the same folders."""
     counted = [] if goal is None else ["--goal", str(goal)]
     named = [run if run.name else run.absolute() for run in runs]  # "." has no name
