@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ehfl import PolicyError, View, check_policy
+from ehfl import Myopic, PolicyError, View, check_policy
 from ehfl.energy.harvest import IntArray
 
 
@@ -136,6 +136,15 @@ def test_a_cost_written_into_a_policy_is_found() -> None:
 
     with pytest.raises(PolicyError, match="spends energy that is not there"):
         check_policy(CostsOne())
+
+
+def test_a_wrong_value_inside_a_policy_is_its_own_fault() -> None:
+    class Wrong:
+        def select(self, view: View) -> np.ndarray:
+            return Myopic(target=0).select(view)
+
+    with pytest.raises(PolicyError, match=r"Wrong breaks the rules:\n  - fails: round 0, target must be .* got 0"):
+        check_policy(Wrong())
 
 
 def test_a_fleet_size_written_into_a_policy_is_found() -> None:

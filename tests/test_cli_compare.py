@@ -96,7 +96,7 @@ def test_runs_that_a_smaller_spec_leaves_out_are_named(capsys: Capture) -> None:
 
     assert run("compare", *SMALL, "-o", "schedulers=['greedy']", "-o", "seeds=1") == 0
 
-    left_out = "not in this report: 3 runs of other arms or seeds in runs/demo (greedy-s1, myopic-s0, myopic-s1)\n"
+    left_out = "not in this report, of other arms or seeds: 3 in runs/demo (greedy-s1, myopic-s0, myopic-s1)\n"
     assert capsys.readouterr().err == left_out
 
 
@@ -108,12 +108,18 @@ def test_runs_that_a_smaller_spec_leaves_out_are_named(capsys: Capture) -> None:
         (["elsewhere/moved"], "ehfl compare elsewhere/moved/spec.toml --runs elsewhere -o name=moved"),
     ],
 )
-def test_what_is_run_again_is_run_in_the_same_folders(runs: list[str], trained: str) -> None:
+def test_what_is_run_again_is_run_in_the_same_folders(
+    runs: list[str], trained: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run_all(small(), Path("runs/demo"), jobs=1)
     shutil.copytree("runs/demo", "elsewhere/moved")
 
     commands = again([Path(folder) for folder in runs], Path("out"), goal=0.5)
 
+    monkeypatch.chdir("runs/demo")
+    (parent, _), (itself, _) = again([Path("greedy-s1")], Path("out"), None), again([Path()], Path("out"), None)
+    assert parent == f"ehfl compare {Path().resolve()}/spec.toml --runs {Path('..').resolve()}"
+    assert itself == parent
     assert commands == [trained, f"ehfl report {' '.join(runs)} --out out --goal 0.5"]
 
 

@@ -118,6 +118,14 @@ def test_a_folder_of_that_name_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.rglob("*")] == ["file.txt"]
 
 
+def test_a_file_in_place_of_a_folder_is_named_by_what_was_to_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError) as caught:
+        write_text(tmp_path / "file" / "x.txt", "new")
+
+    assert one_line(caught.value) == f"{tmp_path}/file/x.txt: Not a directory"
+
+
 def test_text_is_utf_8(tmp_path: Path) -> None:
     write_text(tmp_path / "file.txt", "λ = 0.5\n")
 

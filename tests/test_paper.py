@@ -14,6 +14,7 @@ import pytest
 
 from ehfl import Bernoulli, Fleet, make_policy, simulate
 from ehfl.experiment import Spec, difference, estimate, read_spec
+from ehfl.report.numbers import p_value
 
 ROOT = Path(__file__).parents[1]
 ROUNDS = 150
@@ -72,14 +73,22 @@ def test_the_page_quotes_the_summary(published: Published) -> None:
         final, gap = arm["final"], arm["difference"]
         cells = rows[arm["arm"]]
         assert cells[2] == f"{_percent(final['mean'])} ({_percent(final['low'])} to {_percent(final['high'])})"
+        assert cells[5] == f"{_percent(arm['area']['mean'])} {_ends(arm['area'], 100, 1)}"
+        for cell, found in ((cells[6], arm["rounds_to_goal"]), (cells[7], arm["energy_to_goal"])):
+            assert cell == f"{found['mean']:.0f} {_ends(found, 1, 0)}"
         assert cells[8] == f"{arm['participants']:.2f} ± {arm['participants_std']:.2f}"
         if gap is not None:
             ends = f"({100 * gap['low']:+.1f} to {100 * gap['high']:+.1f})"
             assert cells[3] == f"{100 * gap['mean']:+.1f} {ends}"
+            assert cells[4] == p_value(gap["p_value"])
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f}"
+
+
+def _ends(found: dict[str, float], scale: int, digits: int) -> str:
+    return f"({scale * found['low']:.{digits}f} to {scale * found['high']:.{digits}f})"
 
 
 def test_the_page_quotes_the_slowdowns(published: Published) -> None:

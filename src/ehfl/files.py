@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,14 +30,13 @@ def written_whole(path: Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         aside.replace(path)
     except OSError as error:
-        if error.strerror and error.filename in (
-            None,
-            str(aside),
-        ):  # a full disk names no file, and nobody knows the one beside
+        # a full disk names no file, and nobody knows the one beside
+        if error.strerror and error.filename in (None, str(aside)):
             error.filename = str(path)
         raise
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):
+            aside.unlink()
 
 
 def write_text(path: Path, text: str) -> None:

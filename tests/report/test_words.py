@@ -164,6 +164,7 @@ def test_what_was_there_by_the_first_evaluation_is_not_timed() -> None:
 
     one = arms_ending_at({"myopic": [0.9, 0.9], "greedy": [0.4, 0.4]}, counts=counts, goal=0.2)
     assert [row.untimed for row in one.rows] == [2, 0]
+    assert said(one, "Every").endswith("; myopic was there first on average, after at most 2 rounds.")
     assert said(one, "Beside").endswith("greedy cannot be timed: the goal was reached by the first evaluation.")
 
 

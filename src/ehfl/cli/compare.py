@@ -77,10 +77,10 @@ def compare(
         written = write_report(results, folder, [_again(spec, overrides, runs)])
         print_results(results.comparison, written, as_json)
     if others := unlisted_runs(told, folder):
-        told_of = f"{', '.join(others[:3])}{', ...' if len(others) > 3 else ''}"
-        typer.echo(f"not in this report: {len(others)} runs of other arms or seeds in {folder} ({told_of})", err=True)
+        names = f"{', '.join(others[:3])}{', ...' if len(others) > 3 else ''}"
+        typer.echo(f"not in this report, of other arms or seeds: {len(others)} in {folder} ({names})", err=True)
     if failed:
-        story = "the whole story is in their meta.json; the same command runs them again"
+        story = "tracebacks are in their meta.json; the same command runs them again"
         typer.echo(f"{len(failed)} of {len(outcomes)} runs failed: {story}", err=True)
         raise typer.Exit(1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,10 +57,15 @@ def report(
 def again(runs: Sequence[Path], place: Path, goal: float | None) -> list[str]:
     """Return the commands that do it all again, in the same folders."""
     counted = [] if goal is None else ["--goal", str(goal)]
-    named = [run if run.name else run.absolute() for run in runs]  # "." has no name
-    experiments = dict.fromkeys(run.parent if (run / "meta.json").exists() else run for run in named)
+    experiments = dict.fromkeys(_named(run / ".." if (run / "meta.json").exists() else run) for run in runs)
     trained = [_compare(folder) for folder in experiments if (folder / "spec.toml").exists()]
     return [*trained, shlex.join(["ehfl", "report", *map(str, runs), "--out", str(place), *counted])]
+
+
+def _named(folder: Path) -> Path:
+    """Return the folder by a path that ends in its name, which neither "." nor ".." does."""
+    tidy = Path(os.path.normpath(folder))
+    return tidy if tidy.name not in ("", "..") else folder.resolve()
 
 
 def _compare(experiment: Path) -> str:

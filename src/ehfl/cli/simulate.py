@@ -101,7 +101,9 @@ def _print_table(fleet: Fleet, seed: int, goal: int, played: dict[str, Participa
     from ehfl.report.tables import summary_table
 
     rounds = next(iter(played.values())).rounds
-    title = f"{fleet.clients:,} clients, {fleet.harvest!r}, battery {fleet.capacity:g}, {rounds:,} rounds, seed {seed}"
+    cost = f", cost {fleet.cost}" if fleet.cost > 1 else ""
+    fleet_told = f"{fleet.clients:,} clients, {fleet.harvest!r}, battery {fleet.capacity:g}{cost}"
+    title = f"{fleet_told}, {rounds:,} rounds, seed {seed}"
     print_table(title, summary_table({name: p.summary(goal) for name, p in played.items()}))
 
 

@@ -98,9 +98,10 @@ def _trial(source: _Source) -> Trial:
     folder.check_free_for(run)
     try:
         records, played = _recorded(folder, run.rounds)
-    except (UserError, OSError) as error:
+    except (UserError, FileNotFoundError) as error:
         raise UserError(f"{one_line(error)}: delete {folder.path} to run it again") from error
-    inputs = folder.meta().get("inputs") or {}  # data and code, beside the spec
+    told = folder.meta().get("inputs")
+    inputs = told if isinstance(told, dict) else {}  # data and code, beside the spec
     return Trial(
         source.label,
         run.seed,

@@ -151,4 +151,5 @@ def _arms(value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    return "not set" if value is None else str(value)
+    text = "not set" if value is None else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

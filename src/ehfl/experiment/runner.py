@@ -119,7 +119,10 @@ def _run(work: Sequence[Work], experiment: Path, workers: int, threads: int, on:
 def _run_once(todo: Sequence[Work], experiment: Path, workers: int, threads: int, on: Place) -> list[Outcome]:
     with _backend(on):
         calls = [joblib.delayed(execute)(run, experiment, threads, inputs) for run, inputs in todo]
-        return list(joblib.Parallel(n_jobs=workers, batch_size=1)(calls))
+        try:
+            return list(joblib.Parallel(n_jobs=workers, batch_size=1)(calls))
+        except _refusals(on) as error:
+            raise UserError(f"Ray cannot run this: {str(error).strip().splitlines()[-1]}") from error
 
 
 @contextmanager
@@ -144,7 +147,15 @@ def _ray() -> Any:
 
 def _deaths(on: Place) -> tuple[type[Exception], ...]:
     """Return the errors that say that a worker was killed from outside."""
-    return (TerminatedWorkerError,) if on == "local" else (_ray().exceptions.RayError,)
+    if on == "local":
+        return (TerminatedWorkerError,)
+    told = _ray().exceptions
+    return (told.RayActorError, told.WorkerCrashedError, told.OutOfMemoryError, told.NodeDiedError)
+
+
+def _refusals(on: Place) -> tuple[type[Exception], ...]:
+    """Return the errors that say that a cluster cannot do such work: a node without ehfl, for one."""
+    return () if on == "local" else (_ray().exceptions.RayTaskError, _ray().exceptions.RaySystemError)
 
 
 def _cores(on: Place) -> int:

@@ -88,7 +88,7 @@ def _say_batteries(comparison: Comparison) -> str:
 def _say_slowdown(comparison: Comparison) -> str:
     drawn = [row.arm for row in measured(comparison)]
     absent = [row.arm for row in comparison.rows if row.arm not in drawn]
-    without = f" Without a point, for want of the goal in every run: {listed(absent)}." if absent else ""
+    without = f" Without a point, for want of a time to the goal in every run: {listed(absent)}." if absent else ""
     bars = "; bars are 95 % t-intervals, cut off at the axes" if _most_seeds(comparison) > 1 else ""
     return (
         f"Rounds to the goal of {numbers.value(comparison.metric, comparison.goal)}, relative to {comparison.best}, "

@@ -19,6 +19,7 @@ from ehfl.files import write_text
 from ehfl.report.drawing import Drawing
 from ehfl.report.page_chart import chart_data, colours
 from ehfl.report.page_table import columns
+from ehfl.report.phrases import counted
 from ehfl.report.words import summary
 
 _LARGE = 1_000_000  # bytes of SVG, beyond which a figure goes in as PNG
@@ -101,7 +102,7 @@ def _facts_line(comparison: Comparison) -> str:
     clients = _from_to([arm.trials[0].participation.n_clients for arm in arms], "client")
     return ", ".join(
         [
-            _counted(len(arms), "scheduler"),
+            counted(len(arms), "scheduler"),
             _from_to([len(arm.seeds) for arm in arms], "seed"),
             _from_to([len(arm.trials[0].records) for arm in arms], "round"),
             f"{comparison.target:,} of {clients} wanted in each",
@@ -117,11 +118,7 @@ def _from_to(found: Sequence[int], noun: str) -> str:
     ('8 rounds', '8 to 1,000 rounds')
     """
     least, most = min(found), max(found)
-    return _counted(most, noun) if least == most else f"{least:,} to {_counted(most, noun)}"
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+    return counted(most, noun) if least == most else f"{least:,} to {counted(most, noun)}"
 
 
 def _seeds(comparison: Comparison) -> str:

@@ -99,3 +99,12 @@ def chance(found: Difference) -> str:
 def _within(x: float, least: float, most: float) -> float:
     """Return what is nearest to x between these; what is no number stays none."""
     return min(max(x, least), most)
+
+
+def counted(n: int, noun: str) -> str:
+    """Return so many of something.
+
+    >>> counted(1, "round"), counted(1500, "round")
+    ('1 round', '1,500 rounds')
+    """
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")

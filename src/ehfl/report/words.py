@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from ehfl.experiment import Comparison, Difference, Estimate, Metric, Row
 from ehfl.report.numbers import amount, gap, in_percent, value
-from ehfl.report.phrases import amount_range, chance, gap_range, listed, metric_range, spoken, with_range
+from ehfl.report.phrases import amount_range, chance, counted, gap_range, listed, metric_range, spoken, with_range
 
 FEW_SEEDS = 5  # Student's t makes an interval wide with fewer: half of it is 4.3 standard errors with three
 
@@ -28,7 +28,7 @@ def summary(comparison: Comparison) -> list[str]:
 def _absent(comparison: Comparison) -> Iterator[str]:
     if comparison.missing:
         yield f"Left out: {', '.join(comparison.missing)}."
-    if comparison.wanted_first:
+    if comparison.wanted_first and len(comparison.rows) > 1:
         without = f"no run of {spoken(comparison.wanted_first)} is finished"
         yield f"Since {without}, the others are compared with {spoken(comparison.rows[0].arm)}."
 
@@ -107,17 +107,21 @@ def _goal(comparison: Comparison) -> Iterator[str]:
     whole = len(times) == len(comparison.rows)
     first = {int(arm.evaluated[0]) for arm in comparison.arms}
     if whole and len(first) == 1 and all(row.untimed == row.seeds for row in comparison.rows):
-        yield f"Every run was at the goal of {level} by the first evaluation, after {amount(first.pop())} rounds."
+        yield f"Every run was at the goal of {level} by the first evaluation, after {counted(first.pop(), 'round')}."
     elif times:
-        yield f"{'Every' if whole else 'Not every'} run came to the goal of {level}; {_quickest(times, whole)}."
+        untimed = {row.arm for row in comparison.rows if row.untimed}
+        told = _quickest(times, whole, untimed)
+        yield f"{'Every' if whole else 'Not every'} run came to the goal of {level}; {told}."
     for row in comparison.rows:
         if row.reached < row.seeds:
             yield f"{spoken(row.arm, begins=True)} {_short_of_goal(row, level)}."
 
 
-def _quickest(times: Mapping[str, Estimate], whole: bool) -> str:
+def _quickest(times: Mapping[str, Estimate], whole: bool, untimed: Set[str]) -> str:
     quickest = min(times, key=lambda arm: times[arm].mean)
     rounds = with_range(f"{amount(times[quickest].mean)} rounds", amount_range(times[quickest]))
+    if quickest in untimed:  # there by the first evaluation
+        rounds = f"at most {amount(times[quickest].mean)} rounds"
     if len(times) == 1:
         return f"{spoken(quickest)} did so after {rounds}"
     if len({found.mean for found in times.values()}) == 1:
