@@ -36,6 +36,15 @@ def one_line(error: Exception) -> str:
     return text if isinstance(error, UserError) else f"{type(error).__name__}: {text}"
 
 
+def short(text: str, limit: int = 60) -> str:
+    """Return the text, cut off if it is longer than an error message has room for.
+
+    >>> short("a long list of numbers", limit=12)
+    'a long li...'
+    """
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
 def whole_number(name: str, value: SupportsIndex, *, low: int, high: int | None = None) -> int:
     """Return the value as an int in [low, high].
 

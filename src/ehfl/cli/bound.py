@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Counts = dict[str, IntArray]
 
 MAINS = "always-on"
+_FLEET = ("clients", "rate", "capacity", "initial", "cost")
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Bound the gradient norm for the participation that really happens.
@@ -113,18 +114,7 @@ def _check_combination(context: typer.Context, spec: Path | None, verify: bool) 
         of_its_own = ("local_steps", "smoothness", "variance", "gap", "eta", "task")
         ignored = dict.fromkeys(of_its_own, "with --verify, which has problems of its own")
     if spec is not None:
-        told = (
-            "clients",
-            "rate",
-            "capacity",
-            "initial",
-            "cost",
-            "scheduler",
-            "target",
-            "rounds",
-            "seed",
-            "local_steps",
-        )
+        told = (*_FLEET, "scheduler", "target", "rounds", "seed", "local_steps")
         ignored |= dict.fromkeys(told, "with a spec, which says it")
     for name, why in ignored.items():
         _check_left_out(context, (name,), why)

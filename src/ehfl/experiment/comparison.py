@@ -51,12 +51,16 @@ class Comparison:
     metric: Metric
     arms: tuple[Arm, ...]
     goal: float  # the metric's value that `rounds_to_goal` counts the rounds to
-    goal_is_common: bool  # whether that is what the worst run ended at, for which slowdowns are predicted
     target: int  # clients wanted a round
     best: str  # the arm that theory calls best; slowdowns are relative to it
     rows: tuple[Row, ...]
     missing: tuple[str, ...] = ()  # runs that should be here and are not, and why
     wanted_first: str = ""  # the arm that differences should have been to, where it is not here
+
+    @property
+    def goal_is_common(self) -> bool:
+        """Whether the goal is what the worst run ended at, for which slowdowns are predicted."""
+        return self.goal == common_goal(self.arms, self.metric)
 
     def difference(self, arm: str, baseline: str) -> Difference | None:
         """Return an arm's final metric less the baseline's, pair by pair; None where they cannot be paired."""
@@ -85,13 +89,12 @@ def compare(
     arms = tuple(_arm(label, trials) for label in dict.fromkeys(trial.arm for trial in trials))
     if not arms:
         raise UserError(f"{name} has no finished runs")
-    common = common_goal(arms, metric)
-    level = common if goal == "auto" else goal
+    level = common_goal(arms, metric) if goal == "auto" else goal
     best = min(arms, key=noise_limit)
     forecast = forecast_slowdown(arms, best)
     rows = tuple(_row(arm, arms[0], best, metric, level, target, forecast.get(arm.name)) for arm in arms)
     absent = "" if wanted_first in {arm.name for arm in arms} else wanted_first
-    return Comparison(name, metric, arms, level, level == common, target, best.name, rows, tuple(missing), absent)
+    return Comparison(name, metric, arms, level, target, best.name, rows, tuple(missing), absent)
 
 
 def _arm(label: str, trials: Sequence[Trial]) -> Arm:

@@ -12,7 +12,7 @@ import tomli_w
 from pydantic import BaseModel, ValidationError
 
 from ehfl.experiment.spec import STORED, ArmSpec, EvaluationSpec, FleetSpec, LearningSpec, Spec, TheorySpec
-from ehfl.validation import UserError, closest
+from ehfl.validation import UserError, closest, short
 
 # What the demo adds to the defaults: the constants of its task, by `ehfl bound --task digits`.
 DEMO: dict[str, Any] = {"theory": {"smoothness": 3.51, "variance": 0.058, "gap": 2.30}}
@@ -110,22 +110,17 @@ def _told(error: Any) -> str:
     if error["type"] == "missing":
         return f"{key} must be given"
     if error["type"] == "model_type":
-        return f"{key} must be a table of keys, got {_shown(error['input'])}"
+        return f"{key} must be a table of keys, got {short(repr(error['input']))}"
     allowed = error["msg"].removeprefix("Value error, ").replace("Input should", "must")
     if not key:  # a rule about several values names them itself
         return str(allowed)
-    return f"{key} {allowed}, got {_shown(error['input'])}"
+    return f"{key} {allowed}, got {short(repr(error['input']))}"
 
 
 def _unknown(key: str, section: str) -> str:
     known = list(_SECTIONS.get(section, Spec).model_fields)
     inside = f" of {section}" if section else ""
     return f"{key} is not a key{inside} ({', '.join(known)}){closest(key.rpartition('.')[2], known)}"
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _without_none(value: Any) -> Any:

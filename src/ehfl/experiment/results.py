@@ -51,7 +51,7 @@ def read_results(folders: Sequence[Path], goal: Goal | None = None) -> Results:
     first, metric = specs[0], _metric(metas)
     compared = compare(
         " and ".join(dict.fromkeys(spec.name for spec in specs)),
-        [_trial(source) for source in found],
+        [_trial(source, meta) for source, meta in zip(found, metas, strict=True)],
         metric,
         target_of(first),
         goal=check_goal(first.evaluation.goal if goal is None else goal, metric),
@@ -93,14 +93,14 @@ def _sources(folder: Path, spec: Spec, specs: Sequence[Spec]) -> Iterator[_Sourc
         yield _Source(label, run, RunFolder(folder) if single else RunFolder.of(run, folder))
 
 
-def _trial(source: _Source) -> Trial:
+def _trial(source: _Source, meta: dict[str, Any]) -> Trial:
     folder, run = source.folder, source.run
     folder.check_free_for(run)
     try:
         records, played = _recorded(folder, run.rounds)
     except (UserError, FileNotFoundError) as error:
         raise UserError(f"{one_line(error)}: delete {folder.path} to run it again") from error
-    told = folder.meta().get("inputs")
+    told = meta.get("inputs")
     inputs = told if isinstance(told, dict) else {}  # data and code, beside the spec
     return Trial(
         source.label,

@@ -18,7 +18,7 @@ import ehfl
 from ehfl.experiment.reading import SpecError, read_stored, write_spec
 from ehfl.experiment.spec import Spec
 from ehfl.files import write_text
-from ehfl.validation import UserError
+from ehfl.validation import UserError, short
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,5 +151,4 @@ def _arms(value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    text = "not set" if value is None else str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return "not set" if value is None else short(str(value))
