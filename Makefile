@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo paper test check bench format clean clean-kernels
+.PHONY: help demo paper test test-all check bench format clean clean-kernels
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -27,14 +27,17 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.runtime  ## the paper's schedulers and mains power on digits, five seeds: table, figures, page
 	$(BIN)/ehfl compare
 
-test: $(VENV)/.dev  ## the tests, doctests and document examples included
+test: $(VENV)/.dev  ## the tests, doctests and document examples included, but for those marked slow
+	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow"
+
+test-all: $(VENV)/.dev  ## all tests, the slow ones too
 	$(BIN)/pytest -q -n 2 --dist worksteal
 
-check: $(VENV)/.dev  ## ruff, mypy and the tests
+check: $(VENV)/.dev  ## ruff, mypy and all tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test-all
 
 paper: $(VENV)/.runtime  ## the paper's experiment on CIFAR-10, into results/paper; DATA=folder of the data (hours; resumes)
 	$(BIN)/ehfl compare experiments/paper.toml $(if $(DATA),--data $(DATA))

@@ -53,12 +53,12 @@ def seconds(task: Callable[[], object]) -> float:
 def compare(clients: int, rounds: int, initial: int, repeats: int) -> tuple[float, float, float]:
     """Return ns per client and round of (plain NumPy, ehfl, ehfl's loop): medians of turns, the first not counted."""
     fleet = Fleet(clients=clients, harvest=Bernoulli(0.5), initial=initial)
-    policy = Myopic(clients // 2)
+    scheduler = Myopic(clients // 2)
     turns = []
     for _ in range(repeats + 1):
         theirs = seconds(lambda: plain_numpy(clients, rounds, initial))
-        ours = seconds(lambda: simulate(fleet, policy, rounds))
-        loop = seconds(lambda: deque(play(fleet, policy, rounds), maxlen=0))
+        ours = seconds(lambda: simulate(fleet, scheduler, rounds))
+        loop = seconds(lambda: deque(play(fleet, scheduler, rounds), maxlen=0))
         turns.append((theirs, ours, loop))
     theirs, ours, loop = (statistics.median(turn) / rounds / clients * 1e9 for turn in zip(*turns[1:], strict=True))
     return theirs, ours, loop
@@ -96,9 +96,9 @@ def main() -> None:
 
     small = Fleet(clients=10, harvest=Bernoulli(0.5))
     print(f"{'10 clients, 1,000 rounds':<30}", end="")
-    for policy in (Myopic(5), Greedy()):
-        took = min(seconds(lambda: simulate(small, policy, 1000)) for _ in range(5))  # noqa: B023
-        print(f"{type(policy).__name__} {took * 1e3:.0f} ms   ", end="")
+    for scheduler in (Myopic(5), Greedy()):
+        took = min(seconds(lambda: simulate(small, scheduler, 1000)) for _ in range(5))  # noqa: B023
+        print(f"{type(scheduler).__name__} {took * 1e3:.0f} ms   ", end="")
     print("\n\n   clients    start    NumPy     ehfl   ratio     loop   [ns per client and round]")
     flat = {}
     for clients in map(int, options.clients):

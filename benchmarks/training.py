@@ -17,6 +17,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -24,14 +25,15 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Subset, TensorDataset
 
 from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
-from ehfl.energy.harvest import IntArray
-from ehfl.learning import Examples, IidPartitioner, LocalSgd, load_task, train
-from ehfl.learning.cifar10 import Standardise, paper_network
+from ehfl.arrays import IntArray
+from ehfl.learning import Examples, LocalSgd, Metric, train
 from ehfl.learning.device import keep_freed_memory, thread_limit
 from ehfl.learning.engine import Engine
 from ehfl.learning.evaluation import evaluate
-from ehfl.learning.task import accuracy
+from ehfl.learning.tasks import accuracy, load_task
+from ehfl.learning.tasks.cifar10 import Standardise, paper_network
 from ehfl.learning.training import initial_model
+from ehfl.partition import Iid
 
 CLIENTS, PER_ROUND, STEPS, BATCH, ETA = 10, 5, 5, 50, 0.05
 FLOP_PER_SAMPLE = 195e6
@@ -42,7 +44,7 @@ class CifarShaped:
     """Random images in the shape and number of CIFAR-10: speed does not depend on what they show."""
 
     name: str = "cifar-shaped"
-    metric_name: str = "accuracy"
+    metric: ClassVar[Metric] = Metric("accuracy", bounds=(0, 1))
     training: Examples = field(init=False)
     test: Examples = field(init=False)
 
@@ -60,7 +62,7 @@ class CifarShaped:
         """Return the mean cross entropy."""
         return nn.functional.cross_entropy(outputs, targets)
 
-    def metric(self, outputs: Tensor, targets: Tensor) -> float:
+    def score(self, outputs: Tensor, targets: Tensor) -> float:
         """Return the accuracy."""
         return accuracy(outputs, targets)
 
@@ -116,7 +118,7 @@ def compare_rounds(task: CifarShaped, engine: Engine, parts: list[IntArray], rou
     for t in range(rounds + 1):
         rates.append(matmul_rate())
         theirs.append(seconds(lambda: plain_round(plain, data, chosen)))
-        ours.append(seconds(lambda: engine.play(t, np.arange(PER_ROUND), ETA)))  # noqa: B023
+        ours.append(seconds(lambda: engine.train_round(t, np.arange(PER_ROUND), ETA)))  # noqa: B023
     a, b, ceiling = statistics.median(theirs[1:]), statistics.median(ours[1:]), statistics.median(rates[1:])
     work = PER_ROUND * STEPS * BATCH * FLOP_PER_SAMPLE
     ratios = [x / y for x, y in zip(theirs[1:], ours[1:], strict=True)]
@@ -132,7 +134,7 @@ def growth(engine: Engine, repeats: int) -> None:
     took: dict[int, list[float]] = {n: [] for n in sizes}
     for t in range(repeats):
         for n in sizes:
-            took[n].append(seconds(lambda: engine.play(t, np.arange(n), ETA)))  # noqa: B023
+            took[n].append(seconds(lambda: engine.train_round(t, np.arange(n), ETA)))  # noqa: B023
     best = {n: min(times) for n, times in took.items()}
     listed = "   ".join(f"{n}: {best[n]:.2f} s, {best[n] / n:.3f} s each" for n in sizes)
     print(f"clients a round      {listed}", flush=True)
@@ -157,13 +159,13 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     options = parser.parse_args()
 
-    keep_freed_memory()  # as `train` does
+    keep_freed_memory()  # as the command line and its workers do, which own their processes
     with thread_limit(options.threads):
         task = CifarShaped()
-        parts = IidPartitioner().partition(task.training.targets.numpy(), CLIENTS, seed=0)
+        parts = Iid().partition(task.training.targets.numpy(), CLIENTS, seed=0)
         cpu = torch.device("cpu")
         engine = Engine(task, initial_model(task, 0, cpu), parts, LocalSgd(STEPS, BATCH), seed=0, device=cpu)
-        engine.play(0, np.arange(PER_ROUND), ETA)
+        engine.train_round(0, np.arange(PER_ROUND), ETA)
         evaluation(task, engine)  # before the plain way raises the peak
         growth(engine, repeats=3)
         print(f"peak memory          {peak_mib():.0f} MiB, data included", flush=True)

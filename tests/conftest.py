@@ -1,4 +1,4 @@
-"""Set-up that every test shares: the way to `plain_loop`, how much Hypothesis tries, and a plain environment."""
+"""Set-up that every test shares: the way to `plain_loop` and `made_trials`, how much Hypothesis tries, environment."""
 
 import os
 import sys
@@ -6,7 +6,8 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
-sys.path.insert(0, str(Path(__file__).parent))  # pytest's importlib mode adds nothing itself
+# Modules that tests import plainly; pytest's importlib mode adds nothing itself.
+sys.path[:0] = [str(Path(__file__).parent / folder) for folder in ("scheduling", "analysis")]
 
 settings.register_profile(
     "ehfl",

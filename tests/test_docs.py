@@ -1,9 +1,15 @@
-"""Every Python block and every ehfl command in README and docs is run."""
+"""Every Python block, every ehfl command and every spec in README and docs is run.
+
+A block that begins with a file's name, `# reserve.py`, is also put into that file, in the folder where its page's
+blocks and commands run: what a page names as the reader's own is there.
+"""
 
 from __future__ import annotations
 
 import re
 import shlex
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,17 +19,11 @@ from ehfl.experiment import read_spec
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_FILE_NAME = re.compile(r"# ([\w-]+\.(?:py|toml|csv|txt))\n")
 
 
 def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
-def test_python_blocks_of_a_page_run_from_top_to_bottom(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    namespace: dict[str, object] = {"__name__": "__main__"}
-    for block in blocks(page, "python"):
-        exec(compile(block, str(page), "exec", dont_inherit=True), namespace)  # the pages are ours
 
 
 def commands(page: Path) -> list[str]:
@@ -31,24 +31,56 @@ def commands(page: Path) -> list[str]:
     return [line.partition("#")[0].strip() for line in lines if line.startswith("ehfl ")]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.name)
-def test_commands_of_a_page_run_one_after_another(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def folder(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A current folder with the page's files, whose modules are forgotten afterwards: pages may use a name alike."""
+    for block in blocks(page, r"\w+"):
+        if named := _FILE_NAME.match(block):
+            (tmp_path / named[1]).write_text(block, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
+    path = list(sys.path)
+    yield tmp_path
+    sys.path[:] = path
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None) or "").startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+def test_python_blocks_of_a_page_run_from_top_to_bottom(
+    page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.syspath_prepend(folder)  # as for a script that lies there
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks(page, "python"):
+        exec(compile(block, str(page), "exec", dont_inherit=True), namespace)  # the pages are ours
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.name)
+def test_commands_of_a_page_run_one_after_another(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for command in commands(page):
         with pytest.raises(SystemExit) as stop:
             main(shlex.split(command)[1:])
-        assert stop.value.code == 0, command
+        assert stop.value.code == 0, f"{command}\n{capsys.readouterr().err}"
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "toml")], ids=lambda page: page.name)
-def test_specs_of_a_page_can_be_read(page: Path, tmp_path: Path) -> None:
+def test_specs_of_a_page_can_be_read(page: Path, folder: Path) -> None:
     for block in blocks(page, "toml"):
-        path = tmp_path / "spec.toml"
+        path = folder / "read.toml"
         path.write_text(block, encoding="utf-8")
         assert read_spec(path).runs()
 
 
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
 def test_links_between_pages_lead_somewhere() -> None:
-    for page in [*PAGES, ROOT / "CONTRIBUTING.md"]:
-        for link in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
-            assert link.startswith("http") or (page.parent / link).exists(), f"{page.name}: {link}"
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]:
+        for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            name, _, anchor = link.partition("#")
+            target = page.parent / name if name else page
+            assert link.startswith("http") or target.exists(), f"{page.name}: {link}"
+            assert not anchor or link.startswith("http") or anchor in anchors(target), f"{page.name}: {link}"

@@ -12,9 +12,12 @@ from typing import Any
 
 import pytest
 
-from ehfl import Bernoulli, Fleet, make_policy, simulate
-from ehfl.experiment import Spec, difference, estimate, read_spec
-from ehfl.report.numbers import p_value
+from ehfl import SCHEDULERS, Bernoulli, Fleet, simulate
+from ehfl.analysis import difference, estimate
+from ehfl.analysis.numbers import p_value
+from ehfl.experiment import Spec, played_by, read_spec
+from ehfl.experiment.building import step_size_rule_of
+from ehfl.scheduling import Participation
 
 ROOT = Path(__file__).parents[1]
 ROUNDS = 150
@@ -50,9 +53,9 @@ def _finals(results: Path) -> dict[str, list[float]]:
 
 
 def test_every_arm_and_seed_of_the_spec_is_there(published: Published) -> None:
-    assert list(published.finals) == [arm.label for arm in published.spec.schedulers]
+    assert list(published.finals) == [arm.label for arm in published.spec.arms]
     assert all(len(mine) == len(published.spec.seeds) for mine in published.finals.values())
-    assert published.spec.rounds == ROUNDS
+    assert {arm.setting.rounds for arm in published.spec.arms} == {ROUNDS}
     assert published.summary["missing"] == []
 
 
@@ -114,8 +117,8 @@ def test_the_page_quotes_the_slowdowns(published: Published) -> None:
 )
 def test_the_page_quotes_what_the_simulation_gives(capacity: float, scheduler: str, figure: str) -> None:
     fleet = Fleet(10, Bernoulli(0.5), capacity=capacity)
-    shares = [getattr(simulate(fleet, make_policy(scheduler, 5), 150, seed).summary(5), figure) for seed in range(4)]
-    found = estimate(shares)
+    played = [simulate(fleet, SCHEDULERS.make(scheduler), 150, seed, target=5) for seed in range(4)]
+    found = estimate([getattr(one.summary(5), figure) for one in played])
     assert found.low is not None and found.high is not None
 
     quoted = f"{_percent(found.mean)} % ({_percent(found.low)} to {_percent(found.high)})"
@@ -134,3 +137,21 @@ def test_the_page_quotes_what_the_battery_is_worth(arm: str) -> None:
     )
 
     assert quoted in " ".join(AFTER.split())
+
+
+def test_the_specs_still_give_the_participants_and_step_sizes_of_the_results(published: Published) -> None:
+    """What needs no training is computed again, round by round, for every arm and seed."""
+    columns: dict[tuple[str, int], list[tuple[int, int, float]]] = defaultdict(list)
+    with (ROOT / "results" / published.spec.name / "rounds.csv").open(encoding="utf-8") as file:
+        for line in csv.DictReader(file):
+            found = (int(line["participants"]), int(line["energy_spent"]), float(line["step_size"]))
+            columns[line["arm"], int(line["seed"])].append(found)
+    for run in published.spec.runs():
+        played = played_by(run)
+        assert isinstance(played, Participation)
+        etas = step_size_rule_of(run.setting)(played.counts)
+        counts, spent, steps = zip(*columns[run.arm.label, run.seed], strict=True)
+
+        assert list(counts) == played.counts.tolist()
+        assert list(spent) == played.spent.cumsum().tolist()
+        assert list(steps) == pytest.approx(etas.tolist(), rel=1e-5)  # written with six digits

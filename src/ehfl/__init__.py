@@ -1,85 +1,113 @@
 """ehfl: federated learning on harvested energy.
 
 The names below are the public ones; each is imported when first used, so that `import ehfl` and `ehfl --help` are quick
-and never touch torch or numba. Rooms, from the ground up: randomness, energy, scheduling, theory, learning, experiment,
-report, cli, with small ones between them (docs/architecture.md).
+and never touch torch or numba. docs/architecture.md lists the rooms, from the ground up.
 """
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
+from ehfl.lazy import lazy_names
+
 if TYPE_CHECKING:
-    from ehfl import learning, theory
-    from ehfl.energy import Bernoulli, Fleet, Harvest, Replay
-    from ehfl.learning import History, load_task, train
+    from ehfl import analysis, energy, experiment, learning, report, scheduling, theory
+    from ehfl.analysis import Comparison, read
+    from ehfl.energy import HARVESTS, Bernoulli, EnergyTotals, Fleet, Harvest, Ledger, Replay
+    from ehfl.experiment import compare
+    from ehfl.history import History, Metric
+    from ehfl.learning import AGGREGATIONS, TASKS, load_task, train
+    from ehfl.partition import PARTITIONS
     from ehfl.scheduling import (
+        SCHEDULERS,
         AlwaysOn,
-        EnergyTotals,
+        Decider,
         Greedy,
+        Lockstep,
         Myopic,
+        OldestFirst,
         Participation,
-        Policy,
-        PolicyError,
+        PowerOfChoice,
         Round,
         RoundRobin,
+        Scheduler,
+        SchedulerError,
         Summary,
         UniformRandom,
         View,
-        check_policy,
-        make_policy,
+        check_scheduler,
         play,
         simulate,
     )
+    from ehfl.theory import STEP_SIZES
     from ehfl.validation import InvalidValue
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "AGGREGATIONS",
+    "HARVESTS",
+    "PARTITIONS",
+    "SCHEDULERS",
+    "STEP_SIZES",
+    "TASKS",
     "AlwaysOn",
     "Bernoulli",
+    "Comparison",
+    "Decider",
     "EnergyTotals",
     "Fleet",
     "Greedy",
     "Harvest",
     "History",
     "InvalidValue",
+    "Ledger",
+    "Lockstep",
+    "Metric",
     "Myopic",
+    "OldestFirst",
     "Participation",
-    "Policy",
-    "PolicyError",
+    "PowerOfChoice",
     "Replay",
     "Round",
     "RoundRobin",
+    "Scheduler",
+    "SchedulerError",
     "Summary",
     "UniformRandom",
     "View",
-    "check_policy",
+    "analysis",
+    "check_scheduler",
+    "compare",
+    "energy",
+    "experiment",
     "learning",
     "load_task",
-    "make_policy",
     "play",
+    "read",
+    "report",
+    "scheduling",
     "simulate",
     "theory",
     "train",
 ]
 
-_ROOMS = {
-    "ehfl.energy": {"Bernoulli", "Fleet", "Harvest", "Replay"},
-    "ehfl.validation": {"InvalidValue"},
-    "ehfl.learning": {"History", "load_task", "train"},
-}
-
-
-def __getattr__(name: str) -> object:
-    if name in {"learning", "theory"}:
-        return importlib.import_module(f"ehfl.{name}")
-    if name not in __all__:
-        raise AttributeError(f"module 'ehfl' has no attribute {name!r}")
-    room = next((room for room, names in _ROOMS.items() if name in names), "ehfl.scheduling")
-    return getattr(importlib.import_module(room), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = lazy_names(
+    "ehfl",
+    {
+        "analysis": ["Comparison", "read"],
+        "energy": ["HARVESTS", "Bernoulli", "EnergyTotals", "Fleet", "Harvest", "Ledger", "Replay"],
+        "experiment": ["compare"],
+        "history": ["History", "Metric"],
+        "learning": ["AGGREGATIONS", "TASKS", "load_task", "train"],
+        "partition": ["PARTITIONS"],
+        "scheduling": [
+            "SCHEDULERS", "AlwaysOn", "Decider", "Greedy", "Lockstep", "Myopic", "OldestFirst", "Participation",
+            "PowerOfChoice", "Round", "RoundRobin", "Scheduler", "SchedulerError", "Summary", "UniformRandom", "View",
+            "check_scheduler", "play", "simulate",
+        ],
+        "theory": ["STEP_SIZES"],
+        "validation": ["InvalidValue"],
+    },
+    rooms=["analysis", "energy", "experiment", "learning", "report", "scheduling", "theory"],
+)  # fmt: skip

@@ -9,9 +9,11 @@ types only (`frozen` helps): processes that compile two variants of it at once c
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, cast
 
 import numba
@@ -39,6 +41,14 @@ def kernel(function: _Function) -> _Function:
 def parallel_kernel(function: _Function) -> _Function:
     """Compile on first use for the argument types met, `prange` spread over threads; cached on disk."""
     return cast(_Function, numba.njit(cache=True, parallel=True)(function))
+
+
+def kernels_are_cached() -> bool:
+    """Return whether compiled kernels lie in numba's cache already, as far as one can tell without loading them."""
+    cache = Path(__file__).parent / "scheduling" / "__pycache__"
+    return "NUMBA_CACHE_DIR" in os.environ or any(
+        cache.glob("kernels.longest-*.nbi")
+    )  # else the user has put it elsewhere
 
 
 class ThreadLimit:

@@ -1,10 +1,15 @@
-"""What happened in each round, in memory and as JSON lines that survive a kill."""
+"""What a model is judged by, and what happened in each round: in memory, and as JSON lines that survive a kill.
+
+rounds.jsonl has one line a round; this is the only file that knows how it is written and read.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +18,44 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ehfl.validation import UserError
+from ehfl.scheduling import Participation
+from ehfl.validation import InvalidValue, UserError
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What the model is judged by.
+
+    >>> Metric("accuracy", bounds=(0, 1)).is_share, Metric("gap", lower_is_better=True).sign
+    (True, -1)
+    """
+
+    name: str  # such as "accuracy"
+    lower_is_better: bool = False
+    bounds: tuple[float | None, float | None] = (None, None)  # the least and the largest value that there can be
+
+    @property
+    def sign(self) -> int:
+        """1 where more is better, else -1."""
+        return -1 if self.lower_is_better else 1
+
+    @property
+    def is_share(self) -> bool:
+        """Whether values are shares of a whole, which people read in percent."""
+        return self.bounds == (0, 1)
+
+    def within(self, value: float) -> float:
+        """Return what is nearest to a value among those that there can be; what is no number stays none."""
+        least, most = self.bounds
+        low = value if least is None else max(value, least)
+        return low if most is None else min(low, most)
+
+    def check_goal(self, goal: float) -> None:
+        """Refuse a goal that no run could come to."""
+        if not math.isfinite(goal) or self.within(goal) != goal:
+            least, most = self.bounds
+            ends = f"[{-math.inf if least is None else least:g}, {math.inf if most is None else most:g}]"
+            raise InvalidValue("goal", f"a finite number in {ends}, the bounds of {self.name}", f"{goal:g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +68,14 @@ class Record:
     train_loss: float | None  # mean over the participants' minibatches; None in an empty round
     test_loss: float | None = None  # of x_{t+1}, where it was evaluated
     test_metric: float | None = None
+    losses: tuple[float, ...] | None = None  # of each participant, where the scheduler chooses by them
     seconds: float = field(default=0.0, compare=False)  # for training in this round [s]
     eval_seconds: float = field(default=0.0, compare=False)  # for its evaluation [s]
 
 
+NAME = "rounds.jsonl"
 _WHOLE = {"round", "participants"}
-_OPTIONAL = {"train_loss", "test_loss", "test_metric"}
+_OPTIONAL = {"train_loss", "test_loss", "test_metric", "losses"}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -39,8 +83,9 @@ class History:
     """All rounds of a run and the model it ended with."""
 
     records: tuple[Record, ...]
-    metric_name: str  # what test_metric is
+    metric: Metric  # what test_metric is
     weights: NDArray[np.float32]  # x_T, (n_params,), in the order of the model's parameters()
+    participation: Participation  # who took part
 
     @property
     def evaluations(self) -> tuple[Record, ...]:
@@ -62,7 +107,10 @@ class HistoryFile:
 
     def append(self, record: Record) -> None:
         """Write one line; a kill of this process cannot lose it any more."""
-        self._file.write(json.dumps(asdict(record), allow_nan=False) + "\n")
+        facts = asdict(record)
+        if record.losses is None:  # few schedulers ask for them
+            del facts["losses"]
+        self._file.write(json.dumps(facts, allow_nan=False) + "\n")
         self._file.flush()
 
     def sync(self) -> None:
@@ -91,10 +139,46 @@ def rewind(path: Path, rounds: int) -> list[Record]:
     return [record for record, _ in kept]
 
 
-def _lines(path: Path) -> Iterable[tuple[Record, int]]:
-    """Yield each whole line's record and where the line ends in the file."""
-    content = path.read_bytes() if path.exists() else b""
-    end = 0
+class Tail:
+    """The end of a history file that another process is writing: how far it has come, and its last evaluation."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._restart()
+
+    def _restart(self) -> None:
+        self._position = 0
+        self.rounds = 0
+        self.metric: float | None = None
+
+    def read(self) -> None:
+        """Take in the lines that were added; a file that is shorter than before belongs to a resumed run."""
+        if not self._path.exists():
+            return
+        if self._path.stat().st_size < self._position:
+            self._restart()
+        try:
+            self._take(_lines(self._path, self._position))
+        except UserError:
+            # A run that was resumed may have cut the file back and grown it since, so that we stand inside a line.
+            self._restart()
+            with suppress(UserError):  # the run itself will complain of a damaged file
+                self._take(_lines(self._path))
+
+    def _take(self, lines: Iterable[tuple[Record, int]]) -> None:
+        for record, end in lines:
+            self._position, self.rounds = end, record.round + 1
+            self.metric = self.metric if record.test_metric is None else record.test_metric
+
+
+def _lines(path: Path, start: int = 0) -> Iterable[tuple[Record, int]]:
+    """Yield the record of each whole line from a position on, and where the line ends in the file."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        file.seek(start)
+        content = file.read()
+    end = start
     for line in content.splitlines(keepends=True):
         if not line.endswith(b"\n"):
             return
@@ -105,12 +189,21 @@ def _lines(path: Path) -> Iterable[tuple[Record, int]]:
             raise UserError(f"{path} is damaged at byte {end - len(line)}: {error}") from error
 
 
-def _record(facts: dict[str, Any]) -> Record:
+def _record(facts: Any) -> Record:
     """Return the record of a line, whose values must be of the kinds that were written."""
-    record = Record(**facts)
+    if not isinstance(facts, dict):
+        raise ValueError("it holds no facts by name")
+    losses = facts.pop("losses", None)
+    record = Record(**facts, losses=None if losses is None else tuple(map(_number, losses)))
     for name, value in asdict(record).items():
-        kinds = (int,) if name in _WHOLE else (int, float)
+        kinds = (int,) if name in _WHOLE else (int, float, tuple) if name == "losses" else (int, float)
         absent = value is None and name in _OPTIONAL
         if not absent and (isinstance(value, bool) or not isinstance(value, kinds)):
             raise ValueError(f"{name} cannot be {value!r}")
     return record
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"losses cannot hold {value!r}")
+    return float(value)

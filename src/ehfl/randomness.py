@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from ehfl.validation import whole_number
 
-LANES = 512
+LANES = 512  # part of the streams' definition, like the generator: another number gives other weather
 TILE = 8 * LANES  # clients that share a row of LANES blocks: what a kernel works on at a time
 MAX_CLIENTS = 2**31 - 1
 MAX_ROUNDS = 2**31 - 1
@@ -50,6 +50,9 @@ class Purpose(IntEnum):
     PARTITION = 3
     INIT = 4
     BATCHES = 5
+    PROBE = 6  # what a task's constants are estimated with: minibatches and directions
+    PROBE_EXAMPLES = 7  # and which examples stand for all
+    TIES = 8  # between clients that a scheduler's own keys do not tell apart
 
 
 def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: np.uint64, k1: np.uint64) -> tuple[Word, Word, Word, Word]:

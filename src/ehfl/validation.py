@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import SupportsIndex
 
 
@@ -13,7 +14,7 @@ class UserError(ValueError):
 
 
 class InvalidValue(UserError):
-    """An argument outside its range; `name` lets the command line point at its own option."""
+    """A value outside its range; `name` is the argument, or the key of a spec that it came from."""
 
     def __init__(self, name: str, allowed: str, given: object) -> None:
         super().__init__(f"{name} must be {allowed}, got {given}")
@@ -22,7 +23,31 @@ class InvalidValue(UserError):
         self.given = given
 
 
-def one_line(error: Exception) -> str:
+class SpecError(UserError):
+    """A spec that cannot be run as it is: the key, and what is wrong with it in one line."""
+
+    def __init__(self, key: str, fault: str) -> None:
+        super().__init__(" ".join(f"{key} {fault}".split()))
+        self.key = key
+        self.fault = fault
+
+
+@contextmanager
+def at(key: str) -> Iterator[None]:
+    """Put the key under which values were given before the name of any that is refused inside.
+
+    >>> with at("fleet"):
+    ...     whole_number("cost", 0, low=1)
+    Traceback (most recent call last):
+    ehfl.validation.InvalidValue: fleet.cost must be a whole number >= 1, got 0
+    """
+    try:
+        yield
+    except InvalidValue as error:
+        raise InvalidValue(f"{key}.{error.name}".strip("."), error.allowed, error.given) from error
+
+
+def one_line(error: BaseException) -> str:
     """Return what went wrong in one line; errors that are not the user's carry their kind.
 
     >>> one_line(FileNotFoundError(2, "No such file or directory", "spec.toml"))

@@ -1,4 +1,4 @@
-"""Harvest processes: Bernoulli, Replay, and one's own."""
+"""Harvests: Bernoulli, a contract over all that are registered, and one's own."""
 
 import math
 from dataclasses import dataclass
@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ehfl import Bernoulli, Fleet, Greedy, Replay, simulate
+from ehfl.energy import HARVESTS, Bernoulli, Fleet
 from ehfl.randomness import TILE, Purpose, words
+from ehfl.scheduling import Greedy, simulate
 
 LARGE = 2 * TILE + 77  # two whole tiles and a part of one: compiled
 
@@ -96,47 +97,53 @@ def test_any_part_of_a_large_harvest_computed_alone_is_the_same() -> None:
     assert np.array_equal(part, whole[1:2, TILE - 5 : TILE + 5])
 
 
-def test_replay_gives_back_what_it_was_given() -> None:
-    harvest = Replay([[1, 0, 3], [0, 2, 0]])
+@pytest.mark.parametrize(
+    ("rate", "message"),
+    [
+        (1.5, r"rate must be in \[0, 1\], got 1.5"),
+        (-0.1, r"rate must be in \[0, 1\], got -0.1"),
+        (math.nan, r"rate must be in \[0, 1\], got nan"),
+        (math.inf, r"rate must be in \[0, 1\], got inf"),
+        ([0.5, 1.5], r"rate must be in \[0, 1\], got 1.5 for client 1"),
+        ([0.5, math.nan], r"rate must be in \[0, 1\], got nan for client 1"),
+        ([], "rate must be one number or a list of one per client, got an array of shape"),
+        ([[0.5]], "rate must be one number or a list of one per client, got an array of shape"),
+        ("sun", r"rate must be a number or a list of numbers in \[0, 1\], got 'sun'"),
+    ],
+)
+def test_a_rate_that_is_no_probability_is_refused(rate: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Bernoulli(rate)
 
-    assert harvest.units(99, range(2), range(3)).tolist() == [[1, 0, 3], [0, 2, 0]]
-    assert harvest.units(0, range(1, 2), range(1, 3)).tolist() == [[2, 0]]
-    assert harvest.mean_rates(3).tolist() == [0.5, 1.0, 1.5]
 
-
-def test_replay_keeps_a_copy_of_its_own() -> None:
-    given_arrivals = np.array([[1, 1]])
-    harvest = Replay(given_arrivals)
-    given_arrivals[:] = 7
-
-    assert harvest.units(0, range(1), range(2)).tolist() == [[1, 1]]
+# every registered harvest, and one's own
 
 
 @pytest.mark.parametrize(
-    ("arrivals", "message"),
-    [
-        ([[1, -1]], "arrivals must be at least 0, got -1"),
-        ([[0.5, 1.0]], "arrivals must be whole numbers of units, got an array of float64"),
-        ([[1, 0], [1]], "arrivals must be rows of equal length"),
-        ([1, 0], r"arrivals must be of shape \(n_rounds, n_clients\), got shape \(2,\)"),
-        ([[]], r"arrivals must be of shape \(n_rounds, n_clients\), got shape \(1, 0\)"),
-    ],
+    "text", ["bernoulli:0.3", "bernoulli:[0.2, 0.4, 1.0]", "replay:[[1, 0, 2], [0, 0, 0], [5, 1, 1]]"]
 )
-def test_replay_refuses_what_cannot_have_arrived(arrivals: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Replay(arrivals)
+def test_a_registered_harvest_is_a_pure_function_of_seed_round_and_client(text: str) -> None:
+    """Any part computed alone is a slice of the whole, whole numbers, none negative; the mean rates are its shape's."""
+    harvest = HARVESTS.make(text)
+    whole = harvest.units(5, range(3), range(3))
+
+    assert whole.shape == (3, 3)
+    assert whole.dtype.kind in "iu"
+    assert whole.min() >= 0
+    for t in range(3):
+        for client in range(3):
+            alone = harvest.units(5, range(t, t + 1), range(client, client + 1))
+            assert alone.tolist() == [[whole[t, client]]]
+    assert harvest.mean_rates(3).shape == (3,)
 
 
-def test_replay_refuses_more_rounds_than_it_has_and_says_how_many_were_asked_for() -> None:
-    fleet = Fleet(clients=10, harvest=Replay(np.ones((5, 10), dtype=int)))
-
-    with pytest.raises(ValueError, match=r"rounds must be at most 5 \(as recorded\), got 1000"):
-        simulate(fleet, Greedy(), rounds=1000)
+def test_the_contract_above_is_over_every_registered_harvest() -> None:
+    assert list(HARVESTS.members) == ["bernoulli", "replay"]
 
 
 @dataclass(frozen=True)
 class EveryThirdRound:
-    """A user's process: client i gets i + 1 units in rounds 2, 5, 8, ..."""
+    """A user's harvest: client i gets i + 1 units in rounds 2, 5, 8, ..."""
 
     def units(self, seed: int, rounds: range, clients: range) -> NDArray[np.int64]:
         due = np.asarray(rounds) % 3 == 2
@@ -147,7 +154,7 @@ class EveryThirdRound:
         return (np.arange(n_clients) + 1) / 3
 
 
-def test_a_harvest_process_of_ones_own_runs_in_a_simulation() -> None:
+def test_a_harvest_of_ones_own_runs_in_a_simulation() -> None:
     fleet = Fleet(clients=2, harvest=EveryThirdRound(), capacity=2)
     played = simulate(fleet, Greedy(), rounds=9, seed=0)
 
@@ -164,7 +171,7 @@ def test_a_harvest_process_of_ones_own_runs_in_a_simulation() -> None:
         (np.full((3, 2), -1), "units must be at least 0, got -1"),
     ],
 )
-def test_a_harvest_process_that_returns_nonsense_is_named(wrong: NDArray[Any], message: str) -> None:
+def test_a_harvest_that_returns_nonsense_is_named(wrong: NDArray[Any], message: str) -> None:
     class Broken:
         def units(self, seed: int, rounds: range, clients: range) -> NDArray[Any]:
             return wrong

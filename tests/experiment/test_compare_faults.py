@@ -16,17 +16,24 @@ from typing import Any
 
 import pytest
 
-from ehfl.experiment import read_results
+from ehfl.analysis import read_results
+from ehfl.experiment import read_spec, run_all
 from ehfl.history import read_history
+from ehfl.scheduling import Participation
 
 ROUNDS = 40
+ARMS = [
+    "{scheduler = 'myopic'}",
+    "{scheduler = 'always-on'}",
+    "{label = 'choosy', scheduler = 'power-of-choice', step_size = 'nominal-causal'}",  # decided while it is trained
+]
 COMPARE = [sys.executable, "-m", "ehfl", "compare", "-o", f"rounds={ROUNDS}", "-o", "seeds=1", "-o", "name=x",
-           "-o", "schedulers=['myopic', 'always-on']", "--jobs", "2"]  # fmt: skip
+           "--jobs", "2"]  # fmt: skip
 
 
-def start(folder: Path, **options: Any) -> subprocess.Popen[str]:
+def start(folder: Path, *more: str, **options: Any) -> subprocess.Popen[str]:
     pipe = subprocess.PIPE
-    command = [*COMPARE, "--runs", str(folder)]
+    command = [*COMPARE, "-o", f"arms=[{', '.join(ARMS)}]", "--runs", str(folder), *more]
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True, **options)
 
 
@@ -54,7 +61,14 @@ def numbers(folder: Path) -> dict[str, object]:
     rounds = {path.parent.name: read_history(path) for path in folder.glob("x/*/rounds.jsonl")}
     models = {path.parent.name: path.read_bytes() for path in folder.glob("x/*/checkpoint.safetensors")}
     files = {name: (folder / "x" / name).read_bytes() for name in ("rounds.csv", "summary.json")}
-    return {"rounds": rounds, "models": models, "rows": read_results([folder / "x"]).comparison.rows, **files}
+    rows = read_results([folder / "x"]).comparison.rows
+    return {"rounds": rounds, "models": models, "clients": clients(folder), "rows": rows, **files}
+
+
+def clients(folder: Path) -> dict[str, list[list[int]]]:
+    """Return who took part in each round of each run."""
+    played = {path.parent.name: Participation.load(path) for path in folder.glob("x/*/participation.npz")}
+    return {name: [one.clients(t).tolist() for t in range(one.rounds)] for name, one in played.items()}
 
 
 @pytest.fixture(scope="module")
@@ -102,15 +116,15 @@ def run_without_room(folder: Path) -> None:
     _, err = process.communicate(timeout=120)
 
     assert process.returncode == 1
-    assert "myopic seed 0 failed" in err
+    assert "myopic seed 0 failed" in err and "choosy seed 0 failed" in err
     assert "File too large" in err
     assert "Traceback" not in err
     assert not list(folder.rglob("report.html"))
 
 
-def kill_once(happened: Callable[[], bool], folder: Path, after: float = 0.0) -> None:
+def kill_once(happened: Callable[[], bool], folder: Path, *more: str, after: float = 0.0) -> None:
     """Kill the parent alone: its workers must notice, even those that are only starting."""
-    process = start(folder)
+    process = start(folder, *more)
     wait_for(happened, process)
     time.sleep(after)
     process.kill()
@@ -130,12 +144,30 @@ def interrupt_once(happened: Callable[[], bool], folder: Path) -> None:
     wait_for_the_end_of_all(process)
 
 
+def test_killed_in_the_middle_it_goes_on_with_the_same_numbers(tmp_path: Path) -> None:
+    """On a task so small that it takes seconds; the rest is run in this process."""
+    changes = [f"arms=[{', '.join(ARMS)}]", "learning.task=quadratic", "rounds=60", "seeds=1"]
+    kill_once(more_lines(tmp_path, 12), tmp_path, "-o", "learning.task=quadratic", "-o", "rounds=60")
+    played = lines(tmp_path)
+
+    for place in (tmp_path / "x", tmp_path / "alone" / "x"):
+        assert [outcome.error for outcome in run_all(read_spec(overrides=changes), place, jobs=1)] == [None] * 3
+
+    assert 12 <= played < 3 * 60
+    for name in ("myopic-s0", "always-on-s0", "choosy-s0"):
+        found, expected = tmp_path / "x" / name, tmp_path / "alone" / "x" / name
+        assert read_history(found / "rounds.jsonl") == read_history(expected / "rounds.jsonl")
+        assert (found / "checkpoint.safetensors").read_bytes() == (expected / "checkpoint.safetensors").read_bytes()
+    assert clients(tmp_path) == clients(tmp_path / "alone")
+
+
+@pytest.mark.slow
 def test_whatever_stops_it_it_finishes_with_the_same_numbers(alone: Path, tmp_path: Path) -> None:
     kill_once((tmp_path / "x" / "spec.toml").exists, tmp_path, after=0.5)  # its workers are starting
     run_without_room(tmp_path)
     interrupt_once(more_lines(tmp_path, 3), tmp_path)
     kill_once(more_lines(tmp_path, 3), tmp_path)
-    kill_once(lambda: lines(tmp_path) >= 2 * ROUNDS - 11, tmp_path)
+    kill_once(lambda: lines(tmp_path) >= len(ARMS) * ROUNDS - 11, tmp_path)
     kill_once((tmp_path / "x" / "figures").exists, tmp_path)
 
     out, _ = finish(tmp_path)
@@ -154,23 +186,23 @@ def test_a_place_that_cannot_be_written_to_is_one_line(tmp_path: Path) -> None:
     assert err.strip().splitlines() == [f"ehfl: error: {tmp_path}/file/runs/x: Not a directory"]
 
 
+@pytest.mark.slow
 def test_on_ray_the_numbers_are_the_same_though_a_worker_is_killed(alone: Path, tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'ehfl[ray]'")
-    shutil.copy(Path(__file__).parents[1] / "mortal_policy.py", tmp_path)
-    arms = "schedulers=['myopic', 'always-on', 'mortal_policy:Mortal']"
+    shutil.copy(Path(__file__).parents[1] / "mortal_scheduler.py", tmp_path)
+    arms = ", ".join([*ARMS, "{label = 'mortal', scheduler = 'mortal_scheduler:Mortal'}"])
 
-    command = [*COMPARE, "--runs", str(tmp_path), "--on", "ray", "-o", arms]
-    found_there = {"PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    command = [*COMPARE, "--runs", str(tmp_path), "--on", "ray", "-o", f"arms=[{arms}]"]
     prompt = {"RAY_worker_niceness": "0"}  # Ray's workers give way to everything else, which other tests are
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=600, env=os.environ | found_there | prompt
+        command, capture_output=True, text=True, check=False, timeout=600, env=os.environ | prompt, cwd=tmp_path
     )
 
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "died").exists()
     assert "Traceback" not in done.stderr
-    for kind in ("rounds", "models"):
+    for kind in ("rounds", "models", "clients"):
         on_ray = numbers(tmp_path)[kind]
         assert isinstance(on_ray, dict)
-        del on_ray["mortal-policy-mortal-s0"]
+        del on_ray["mortal-s0"]
         assert on_ray == numbers(alone)[kind]

@@ -7,16 +7,19 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
-from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from ehfl import Bernoulli, Fleet, Myopic, load_task, simulate, train
-from ehfl.experiment import RunFolder, Spec, SpecError, State, read_results, read_spec, run_all, runner
-from ehfl.experiment.execution import execute
+from ehfl.analysis import read_results
+from ehfl.experiment import Outcome, Spec, State, execute, make_spec, read_spec, run_all, runner
+from ehfl.experiment.execution import Threads
 from ehfl.files import InUse
 from ehfl.history import read_history
-from ehfl.validation import UserError
+from ehfl.run_folder import OtherRun, RunFolder
+from ehfl.validation import InvalidValue, UserError
 
 SMALL = ["learning.task=quadratic", "rounds=6", "seeds=2", "schedulers=['myopic', 'greedy']", "evaluation.every=2"]
 
@@ -30,12 +33,28 @@ def started(experiment: Path) -> dict[str, str]:
     return {path.parent.name: str(path.stat().st_mtime_ns) for path in experiment.glob("*/meta.json")}
 
 
+def content(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def test_a_run_is_what_simulate_and_train_give(tmp_path: Path) -> None:
     run_all(small(), tmp_path, jobs=1)
 
     played = simulate(Fleet(10, Bernoulli(0.5)), Myopic(), 6, seed=1)
     history = train(load_task("quadratic"), played, seed=1, eval_every=2)
     assert read_history(tmp_path / "myopic-s1" / "rounds.jsonl") == list(history.records)
+
+
+def test_how_a_participant_trains_and_the_server_aggregates_is_as_the_spec_says(tmp_path: Path) -> None:
+    given = {"local_steps": 2, "batch_size": 7, "clip": 0.5, "weight_decay": 0.1, "partition": "shards:3",
+             "aggregation": "weighted", "step_size": "linear"}  # fmt: skip
+    facts = {"rounds": 6, "seeds": [3], "scheduler": "myopic", "learning": {"task": "quadratic", **given}}
+
+    run_all(make_spec(facts), tmp_path, jobs=1)
+
+    played = simulate(Fleet(10, Bernoulli(0.5)), Myopic(), 6, seed=3)
+    history = train("quadratic", played, seed=3, eval_every=5, **given)  # type: ignore[arg-type]
+    assert read_history(tmp_path / "myopic-s3" / "rounds.jsonl") == list(history.records)
 
 
 def test_every_arm_meets_the_same_weather(tmp_path: Path) -> None:
@@ -48,10 +67,10 @@ def test_every_arm_meets_the_same_weather(tmp_path: Path) -> None:
 
 def test_two_processes_give_the_numbers_of_one(tmp_path: Path) -> None:
     run_all(small(), tmp_path / "one", jobs=1)
-    run_all(small(), tmp_path / "two", jobs=2)
+    run_all(small(), str(tmp_path / "two"), jobs=2)
 
     for run in small().runs():
-        one, two = (RunFolder.of(run, tmp_path / place) for place in ("one", "two"))
+        one, two = (RunFolder(tmp_path / place / run.folder_name) for place in ("one", "two"))
         assert read_history(one.rounds) == read_history(two.rounds)
         assert (one.path / "checkpoint.safetensors").read_bytes() == (two.path / "checkpoint.safetensors").read_bytes()
 
@@ -67,14 +86,26 @@ def test_finished_runs_are_not_run_again_and_new_seeds_are_added(tmp_path: Path)
     assert set(after) - set(before) == {"myopic-s2", "greedy-s2"}
 
 
+def test_new_arms_are_added_to_those_that_are_there(tmp_path: Path) -> None:
+    run_all(small("schedulers=['greedy']"), tmp_path, jobs=1)
+    before = started(tmp_path)
+    arms = "arms=[{scheduler='greedy'}, {label='deep', scheduler='greedy', fleet={capacity=1}}]"
+
+    run_all(read_spec(overrides=[*(one for one in SMALL if "schedulers" not in one), arms]), tmp_path, jobs=1)
+
+    after = started(tmp_path)
+    assert {name: after[name] for name in before} == before
+    assert set(after) - set(before) == {"deep-s0", "deep-s1"}
+
+
 def test_a_folder_of_another_spec_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     run_all(small("schedulers=['greedy']", "seeds=1"), tmp_path, jobs=1)
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    before = content(tmp_path)
 
-    with pytest.raises(SpecError, match=r"belongs to another spec \(rounds is 6 there and 7 here\)"):
+    with pytest.raises(OtherRun, match=r"belongs to another run \(rounds is 6 there and 7 here\)"):
         run_all(small("rounds=7"), tmp_path, jobs=1)
 
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert content(tmp_path) == before
 
 
 BROKEN = """
@@ -86,19 +117,19 @@ class Broken:
 """
 
 
-def test_a_failing_arm_is_told_and_the_others_finish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "broken_policy.py").write_text(BROKEN)
+def test_a_failing_arm_is_reported_and_the_others_finish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken_scheduler.py").write_text(BROKEN)
     monkeypatch.syspath_prepend(tmp_path)
-    spec = small("schedulers=['broken_policy:Broken', 'greedy']", "seeds=1")
+    spec = small("schedulers=['broken_scheduler:Broken', 'greedy']", "seeds=1")
 
     broken, greedy = run_all(spec, tmp_path / "runs", jobs=1)
 
-    assert broken.error == "Broken fails: round 3, RuntimeError: the sun went out (broken_policy.py:5)"
+    assert broken.error == "Broken fails: round 3, RuntimeError: the sun went out (broken_scheduler.py:5)"
     assert greedy.error is None
-    meta = RunFolder(tmp_path / "runs" / "broken-policy-broken-s0").meta()
+    meta = RunFolder(tmp_path / "runs" / "broken-scheduler-broken-s0").meta()
     assert (meta["status"], meta["error"]) == ("failed", broken.error)
     assert 'raise RuntimeError("the sun went out")' in "".join(meta["traceback"])
-    assert read_results([tmp_path / "runs"]).comparison.missing == ("broken_policy:Broken seed 0 (failed)",)
+    assert read_results([tmp_path / "runs"]).comparison.missing == ("broken_scheduler:Broken seed 0 (failed)",)
 
 
 HOLD = "import sys; from pathlib import Path; from ehfl.files import sole_use\n" \
@@ -120,127 +151,187 @@ def test_a_second_process_in_a_folder_is_refused(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
+CHOOSY = "schedulers=['greedy', 'power-of-choice']"
+
+
 @pytest.mark.parametrize(
-    ("override", "message"),
+    ("overrides", "message"),
     [
-        ("learning.task=digit", "learning.task must be one of .* got digit .did you mean digits"),
-        ("learning={task='digits', partition='dirichlet:0.01'}", "learning.partition must be reachable .* alpha 0.01"),
-        ("fleet.clients=2000", "learning.partition must be possible with 1000 examples, got a need for 2000"),
+        (["learning.task=digit"], r"learning.task must be one of .* got digit .did you mean digits"),
+        (["learning.aggregation=meen"], r"learning.aggregation must be one of .* got meen .did you mean mean"),
+        (
+            ["learning={task='digits', partition='dirichlet:0.01'}", "fleet.clients=60"],
+            r"learning.partition.alpha must be so large that at least 10 of the 1437 examples .* got 0.01",
+        ),
+        (["fleet.clients=2000"], r"fleet.clients must be at most 1000 \(the examples\), got 2000"),
+        (["learning.data=nowhere"], r"learning.data must be left out: quadratic takes none, got nowhere"),
+        (
+            ["learning={task='digits'}", "evaluation.goal=1.5"],
+            r"evaluation.goal must be .*\[0, 1\].* got 1.5",
+        ),
+        (["learning.device=cuda"], r"learning.device must be "),
+        (
+            [CHOOSY],
+            r"learning.step_size must be one that looks at past rounds alone, such as nominal-causal, since "
+            r"power-of-choice chooses by losses, got nominal",
+        ),
+        ([CHOOSY, "learning.step_size=linear"], r"learning.step_size must be one that looks at past .* got linear"),
     ],
 )
 def test_what_cannot_be_learned_is_refused_before_anything_is_written(
-    override: str, message: str, tmp_path: Path
+    overrides: list[str], message: str, tmp_path: Path
 ) -> None:
-    spec = small(override, *(["fleet.clients=60"] if "dirichlet" in override else []))
+    if "learning.device=cuda" in overrides and pytest.importorskip("torch").cuda.is_available():
+        pytest.skip("there is such a device here")
 
-    with pytest.raises(UserError, match=message):
-        run_all(spec, tmp_path / "runs", jobs=1)
+    with pytest.raises(UserError, match=f"^{message}"):
+        run_all(small(*overrides), tmp_path / "runs", jobs=1)
 
     assert not (tmp_path / "runs").exists()
 
 
-def test_states_are_told_while_the_work_goes_on(tmp_path: Path) -> None:
-    told: list[list[State]] = []
+@pytest.mark.parametrize(("name", "value"), [("jobs", 0), ("jobs", -1), ("jobs", 2.0), ("on", "moon")])
+def test_where_to_run_is_checked_before_anything_is_written(name: str, value: Any, tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match=f"^{name} must be .*, got {value}$"):
+        run_all(small(), tmp_path / "runs", **{name: value})
 
-    run_all(small(), tmp_path, jobs=1, on_look=told.append)
+    assert not (tmp_path / "runs").exists()
 
-    assert [(state.arm, state.seed, state.rounds, state.total) for state in told[-1]] == [
+
+def test_states_are_given_while_the_work_goes_on(tmp_path: Path) -> None:
+    looks: list[list[State]] = []
+
+    run_all(small(), tmp_path, jobs=1, on_look=looks.append)
+
+    assert [(state.arm, state.seed, state.rounds, state.total) for state in looks[-1]] == [
         ("myopic", 0, 6, 6), ("greedy", 0, 6, 6), ("myopic", 1, 6, 6), ("greedy", 1, 6, 6)
     ]  # fmt: skip
-    assert all(state.metric is not None for state in told[-1])
+    assert all(state.metric is not None for state in looks[-1])
 
 
-def test_the_first_state_told_is_that_before_the_work_however_quick_the_work_is(
+def test_the_first_state_is_that_before_the_work_however_quick_the_work_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "_EVERY", threading.TIMEOUT_MAX)  # the work is over before the next look
-    told: list[list[State]] = []
+    monkeypatch.setattr(runner, "POLL_SECONDS", threading.TIMEOUT_MAX)  # the work is over before the next look
+    looks: list[list[State]] = []
 
-    run_all(small("seeds=1"), tmp_path, jobs=1, on_look=told.append)
-    run_all(small("seeds=2"), tmp_path, jobs=1, on_look=told.append)
+    run_all(small("seeds=1"), tmp_path, jobs=1, on_look=looks.append)
+    run_all(small("seeds=2"), tmp_path, jobs=1, on_look=looks.append)
 
-    assert [[state.rounds for state in states] for states in told] == [[0, 0], [6, 6], [6, 6, 0, 0], [6, 6, 6, 6]]
+    assert [[state.rounds for state in states] for states in looks] == [[0, 0], [6, 6], [6, 6, 0, 0], [6, 6, 6, 6]]
 
 
-def test_a_failure_is_told_when_it_happens_and_an_old_one_is_no_news(
+def test_a_failure_is_shown_when_it_happens_and_an_old_one_is_no_news(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "failing_policy.py").write_text(BROKEN)
+    (tmp_path / "failing_scheduler.py").write_text(BROKEN)
     monkeypatch.syspath_prepend(tmp_path)
-    spec = small("schedulers=['failing_policy:Broken']", "seeds=1")
+    spec = small("schedulers=['failing_scheduler:Broken']", "seeds=1")
 
     for _ in range(2):
-        told: list[list[State]] = []
-        (outcome,) = run_all(spec, tmp_path / "runs", jobs=1, on_look=told.append)
+        looks: list[list[State]] = []
+        (outcome,) = run_all(spec, tmp_path / "runs", jobs=1, on_look=looks.append)
 
-        assert not told[0][0].over
-        assert told[-1][0].over
-        assert told[-1][0].error == outcome.error
+        assert not looks[0][0].over
+        assert looks[-1][0].over
+        assert looks[-1][0].error == outcome.error
 
 
 def test_another_comparison_of_the_same_name_is_refused_though_its_runs_would_be_new(tmp_path: Path) -> None:
     run_all(small(), tmp_path, jobs=1)
     before = (tmp_path / "spec.toml").read_bytes()
 
-    with pytest.raises(SpecError, match=r"belongs to another spec \(rounds is 6 there and 7 here\)"):
+    with pytest.raises(OtherRun, match=r"belongs to another run \(rounds is 6 there and 7 here\)"):
         run_all(small("rounds=7", "schedulers=['round-robin:1']"), tmp_path, jobs=1)
 
     assert (tmp_path / "spec.toml").read_bytes() == before
 
 
-def test_a_scheduler_whose_code_has_changed_is_not_taken_for_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_module_that_was_edited_is_not_taken_for_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "class Mine:\n    def select(self, view):\n        return [] # {}\n"
-    (tmp_path / "edited_policy.py").write_text(code.format("first"))
+    (tmp_path / "edited_scheduler.py").write_text(code.format("first"))
     monkeypatch.syspath_prepend(tmp_path)
-    spec = small("schedulers=['edited_policy:Mine', 'greedy']", "seeds=1")
+    spec = small("schedulers=['edited_scheduler:Mine', 'greedy']", "seeds=1")
     run_all(spec, tmp_path / "runs", jobs=1)
 
-    (tmp_path / "edited_policy.py").write_text(code.format("second"))
+    (tmp_path / "edited_scheduler.py").write_text(code.format("second"))
 
-    with pytest.raises(SpecError, match="edited-policy-mine-s0 was run with another version of edited_policy:Mine"):
+    with pytest.raises(
+        OtherRun, match="edited-scheduler-mine-s0 was run with another version of edited_scheduler:Mine"
+    ):
         run_all(spec, tmp_path / "runs", jobs=1)
 
 
 def test_other_data_are_not_taken_for_the_same(tmp_path: Path) -> None:
     run_all(small(), tmp_path, jobs=1)
-    RunFolder(tmp_path / "greedy-s0").tell(inputs={"data": "0123"})
+    RunFolder(tmp_path / "greedy-s0").add_meta(inputs={"data": "0123"})
 
-    with pytest.raises(SpecError, match="greedy-s0 was run with other data"):
+    with pytest.raises(OtherRun, match="greedy-s0 was run with other data"):
         run_all(small(), tmp_path, jobs=1)
 
 
 def test_reading_results_imports_nothing_that_a_spec_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "gone_policy.py").write_text("class Mine:\n    def select(self, view):\n        return []\n")
+    (tmp_path / "gone_scheduler.py").write_text("class Mine:\n    def select(self, view):\n        return []\n")
     with monkeypatch.context() as there:
         there.syspath_prepend(tmp_path)
-        run_all(small("schedulers=['greedy', 'gone_policy:Mine']", "seeds=1"), tmp_path / "runs", jobs=1)
-    sys.modules.pop("gone_policy", None)
-    (tmp_path / "gone_policy.py").unlink()
+        run_all(small("schedulers=['greedy', 'gone_scheduler:Mine']", "seeds=1"), tmp_path / "runs", jobs=1)
+    sys.modules.pop("gone_scheduler", None)
+    (tmp_path / "gone_scheduler.py").unlink()
 
-    assert [row.arm for row in read_results([tmp_path / "runs"]).comparison.rows] == ["greedy", "gone_policy:Mine"]
+    assert [row.arm for row in read_results([tmp_path / "runs"]).comparison.rows] == ["greedy", "gone_scheduler:Mine"]
 
 
-def test_where_a_worker_is_killed_the_others_finish_and_it_is_begun_again(
+def test_a_run_that_kills_its_worker_every_time_fails_alone_and_one_that_does_so_once_is_begun_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copy(Path(__file__).parents[1] / "mortal_policy.py", tmp_path)
+    shutil.copy(Path(__file__).parents[1] / "mortal_scheduler.py", tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    get_reusable_executor().shutdown()  # workers of an earlier test do not know the way
+    schedulers = "schedulers=['mortal_scheduler:Mortal:always=true', 'mortal_scheduler:Mortal', 'greedy']"
 
-    outcomes = run_all(small("schedulers=['mortal_policy:Mortal', 'greedy']", "seeds=1"), tmp_path / "runs", jobs=2)
+    always, once, greedy = run_all(small(schedulers, "seeds=1"), tmp_path / "runs", jobs=2)
 
     assert (tmp_path / "died").exists()
-    assert [outcome.error for outcome in outcomes] == [None, None]
+    assert always.error is not None and always.error.startswith("its worker process was killed")
+    assert [once.error, greedy.error] == [None, None]
+    finished = [path.parent.name for path in (tmp_path / "runs").glob("*/meta.json") if RunFolder(path.parent).finished]
+    assert sorted(finished) == ["greedy-s0", "mortal-scheduler-mortal-s0"]
 
 
 def test_a_refused_process_changes_nothing_in_the_folder(tmp_path: Path) -> None:
     run_all(small(), tmp_path, jobs=1)
-    run = small().runs()[0]
-    other = run.model_copy(update={"rounds": 7})
+    before = content(tmp_path)
+    (other,) = small("rounds=7", "schedulers=['myopic']", "seeds=1").runs()
+    (same,) = small("name=another", "schedulers=['myopic']", "seeds=1").runs()
+    folder = RunFolder(tmp_path / "myopic-s0")
 
-    outcome = execute(other, tmp_path, threads=1, inputs={"data": "x"})
+    outcome = execute(other, folder, Threads(1), inputs={"data": "x"})
+    changed = execute(same, folder, Threads(1), inputs={"data": "x"})
 
-    assert outcome.error is not None and "belongs to another spec" in outcome.error
-    assert RunFolder.of(run, tmp_path).finished
+    assert outcome.error is not None and "belongs to another run (rounds is 6 there and 7 here)" in outcome.error
+    assert changed.error is not None and "was run with other data" in changed.error
+    assert content(tmp_path) == before
+
+
+@pytest.mark.parametrize(("jobs", "crews"), [(2, [2]), (3, [3]), (4, [4, 2]), (8, [8, 4])])
+def test_after_a_death_half_the_workers_go_on_and_then_each_run_alone(
+    jobs: int, crews: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Never the same number again: what killed a worker for want of memory would do so again."""
+    asked: list[int] = []
+    alone: list[str] = []
+
+    def die(todo: list[runner.Work], workers: int, threads: int, on: str) -> list[Outcome]:
+        asked.append(workers)
+        raise TerminatedWorkerError
+
+    def run_alone(one: runner.Work, threads: int, on: str) -> Outcome:
+        alone.append(one[1].path.name)
+        return Outcome(one[0].arm.label, one[0].seed)
+
+    monkeypatch.setattr(runner, "_run_together", die)
+    monkeypatch.setattr(runner, "_run_alone", run_alone)
+
+    run_all(small("seeds=4"), tmp_path, jobs=jobs)
+
+    assert asked == crews
+    assert sorted(alone) == sorted(run.folder_name for run in small("seeds=4").runs())

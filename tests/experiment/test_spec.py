@@ -1,34 +1,39 @@
-"""Specs: what is read, changed and written, and what makes two runs the same."""
+"""Specs: what is read, in which spellings, what overrides change, and what is made of it."""
 
 from __future__ import annotations
 
 import math
-import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from pydantic import BaseModel
 
-from ehfl.experiment import Spec, SpecError, read_spec, write_spec
-from ehfl.experiment.building import fleet_of, policy_of, steps_of, target_of
-from ehfl.experiment.reading import make_spec
-from ehfl.experiment.spec import ArmSpec, EvaluationSpec, FleetSpec, LearningSpec, TheorySpec
-from ehfl.theory import STEP_SIZES
+from ehfl import AGGREGATIONS, HARVESTS, PARTITIONS, SCHEDULERS, STEP_SIZES
+from ehfl.experiment import Spec, SpecError, make_spec, read_spec
+from ehfl.experiment.building import (
+    aggregation_of,
+    constants_of,
+    fleet_of,
+    local_sgd_of,
+    partition_of,
+    scheduler_of,
+    step_size_rule_of,
+    target_of,
+)
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
-RATE = "fleet.rate must be a number, a list with one per client or { low = 0.1, high = 0.9 }"
+PER_CLIENT = "must be a number, a list or a file with one per client, or { low = 0.1, high = 0.9 }"
+CONSTANTS = {"smoothness": 1.0, "variance": 0.1, "gap": 5.5}
 
 
 def written(folder: Path, text: str) -> Path:
-    path = folder / "told.toml"
+    path = folder / "mine.toml"
     path.write_text(text, encoding="utf-8")
     return path
 
 
-# reading
+# the experiments that come with ehfl
 
 
 @pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*.toml")), ids=lambda path: path.stem)
@@ -41,60 +46,228 @@ def test_there_are_experiments_to_read() -> None:
 
 
 def test_the_demo_in_the_file_is_the_demo_without_one() -> None:
-    assert read_spec(EXPERIMENTS / "demo.toml") == read_spec()
+    assert read_spec(EXPERIMENTS / "demo.toml").facts() == read_spec().facts()
 
 
-def test_what_is_not_told_is_the_default(tmp_path: Path) -> None:
-    told = read_spec(written(tmp_path, "rounds = 7\n[fleet]\nclients = 4"))
+def test_the_demo_in_the_file_leaves_no_default_out() -> None:
+    """What it does not spell out itself has no value by default: data, clip, and the rate, which the harvest has."""
+    spec = read_spec(EXPERIMENTS / "demo.toml").base
 
-    assert (told.name, told.rounds, told.seeds) == ("told", 7, (0, 1, 2, 3, 4))
-    assert (told.fleet.clients, told.fleet.rate, told.fleet.capacity) == (4, 0.5, math.inf)
-    assert told.theory is None  # the demo's constants are not those of another spec
+    assert set(type(spec).model_fields) - spec.model_fields_set == {"scheduler"}  # it has `schedulers`
+    assert set(type(spec.fleet).model_fields) - spec.fleet.model_fields_set == {"rate"}
+    assert set(type(spec.learning).model_fields) - spec.learning.model_fields_set == {"data", "clip"}
+    assert set(type(spec.evaluation).model_fields) == spec.evaluation.model_fields_set
+
+
+@pytest.mark.parametrize(("name", "capacity"), [("paper", math.inf), ("paper-capacity1", 1)])
+def test_the_papers_experiment_is_what_it_was_when_its_results_were_made(name: str, capacity: float) -> None:
+    facts = read_spec(EXPERIMENTS / f"{name}.toml").facts()
+
+    assert (facts["rounds"], facts["target"], facts["seeds"], facts["evaluation"]["every"]) == (
+        150,
+        5,
+        [0, 1, 2, 3],
+        10,
+    )
+    assert [arm["label"] for arm in facts["arms"]] == ["myopic", "round-robin", "round-robin:1", "greedy", "always-on"]
+    assert facts["fleet"] == {
+        "clients": 10, "harvest": {"name": "bernoulli", "rate": 0.5}, "capacity": capacity, "initial": 0, "cost": 1,
+        "unit": "units",
+    }  # fmt: skip
+    assert facts["learning"] == {
+        "task": {"name": "cifar10", "records": 10_000}, "local_steps": 5, "batch_size": 50, "device": "auto",
+        "step_size": {"name": "nominal", "initial": 0.15, "decay": 0.99, "every": 10, "window": 10},
+        "weight_decay": 0.0,
+        "partition": {"name": "iid"}, "order": "random", "aggregation": {"name": "mean"},
+    }  # fmt: skip
+    assert facts["theory"] == {"smoothness": 28.2, "variance": 0.18, "gap": 2.30}
+
+
+# reading
+
+
+def test_what_is_left_out_is_the_default(tmp_path: Path) -> None:
+    spec = read_spec(written(tmp_path, "rounds = 7\n[fleet]\nclients = 4\n[learning]\nbatch_size = 9"))
+
+    assert (spec.name, spec.base.rounds, spec.seeds) == ("mine", 7, (0, 1, 2, 3, 4))
+    assert (spec.base.fleet.clients, spec.base.fleet.capacity) == (4, math.inf)
+    assert spec.base.fleet.harvest_table() == {"name": "bernoulli", "rate": 0.5}
+    assert spec.base.known_theory() is None  # nobody knows the constants of digits in batches of 9
+
+
+def test_the_path_of_a_spec_may_be_a_text(tmp_path: Path) -> None:
+    path = written(tmp_path, "rounds = 7")
+
+    assert read_spec(str(path)) == read_spec(path)
 
 
 def test_folders_bear_letters_and_digits_of_any_alphabet() -> None:
-    told = make_spec(
-        {"schedulers": [{"policy": "greedy", "label": label} for label in ("Größe_2, x", "贪婪", "a/../b")]}
-    )
+    labels = ("Größe_2, x", "贪婪", "a/../b")
+    spec = make_spec({"arms": [{"scheduler": "greedy", "label": label} for label in labels]})
 
-    assert [arm.slug for arm in told.schedulers] == ["größe-2-x", "贪婪", "a-..-b"]
+    assert [arm.label for arm in spec.arms] == list(labels)
+    assert [run.folder_name for run in spec.runs()[:3]] == ["größe-2-x-s0", "贪婪-s0", "a-..-b-s0"]
 
 
 def test_values_have_several_spellings_and_one_form() -> None:
-    told = make_spec({
+    spec = make_spec({
         "seeds": 3,
-        "schedulers": ["greedy", {"policy": "round-robin:1", "step_size": 0.1}],
-        "fleet": {"clients": 2, "rate": [0, 1], "capacity": "inf"},
-        "learning": {"step_size": {"rule": "Nominal_Causal", "window": 4}},
+        "schedulers": ["greedy", "Round_Robin:1", {"name": "myopic", "target": 2}],
+        "fleet": {"clients": 2, "rate": [0, 1], "capacity": "inf", "initial": {"low": 0, "high": 4}, "cost": [1, 2]},
+        "learning": {"step_size": {"name": "Nominal_Causal", "window": 4}, "partition": "dirichlet:0.3",
+                     "aggregation": "Weighted"},
     })  # fmt: skip
 
-    assert told.seeds == (0, 1, 2)
-    assert [arm.label for arm in told.schedulers] == ["greedy", "round-robin:1"]
-    assert [arm.slug for arm in told.schedulers] == ["greedy", "round-robin-1"]
-    assert told.schedulers[1].step_size == {"rule": "constant", "value": 0.1}
-    assert (told.fleet.rate, told.fleet.capacity) == ((0.0, 1.0), math.inf)
-    assert told.learning.step_size == {
-        "rule": "nominal-causal", "initial": 0.15, "decay": 0.99, "every": 10, "window": 4
+    assert spec.seeds == (0, 1, 2)
+    assert [arm.label for arm in spec.arms] == ["greedy", "Round_Robin:1", "myopic:2"]
+    assert [arm.slug for arm in spec.arms] == ["greedy", "round-robin-1", "myopic-2"]
+    assert [arm.setting.scheduler for arm in spec.arms] == [
+        {"name": "greedy"}, {"name": "round-robin", "per_round": 1}, {"name": "myopic", "target": 2},
+    ]  # fmt: skip
+    fleet, learning = spec.base.fleet, spec.base.learning
+    assert (fleet.rate, fleet.capacity, fleet.cost) == ((0, 1), math.inf, (1, 2))
+    assert fleet.initial == {"low": 0, "high": 4}
+    assert learning.partition == {"name": "dirichlet", "alpha": 0.3, "min_partition_size": 10}
+    assert learning.aggregation == {"name": "weighted"}
+    assert learning.step_size == {
+        "name": "nominal-causal", "initial": 0.15, "decay": 0.99, "every": 10, "window": 4
     }  # fmt: skip
 
 
+SPELLINGS: dict[str, list[Any]] = {
+    "scheduler": ["round-robin:3", "round-robin:per_round=3", {"name": "round-robin", "per_round": 3},
+                  {"name": "round-robin:3"}],
+    "fleet.harvest": ["bernoulli:0.25", "bernoulli:rate=0.25", {"name": "bernoulli", "rate": 0.25}],
+    "learning.partition": ["shards:3", "shards:num_shards_per_partition=3",
+                           {"name": "shards", "num_shards_per_partition": 3}],
+    "learning.step_size": [0.25, "constant:0.25", "constant:value=0.25", {"name": "constant", "value": 0.25}],
+    "learning.aggregation": ["weighted", "Weighted", {"name": "weighted"}],
+    "learning.task": ["quadratic", "Quadratic", {"name": "quadratic"}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", SPELLINGS)
+def test_a_name_a_short_form_and_a_table_are_the_same(key: str) -> None:
+    read = [read_spec(overrides={key: given}) for given in SPELLINGS[key]]
+
+    assert all(spec.base == read[0].base for spec in read)
+    assert all(spec.base.facts() == read[0].base.facts() for spec in read)
+    assert read[0].base != read_spec().base
+
+
+def test_one_scheduler_is_a_comparison_of_one_arm() -> None:
+    spec = make_spec({"scheduler": "round-robin:2"})
+
+    assert [(arm.label, dict(arm.changes), arm.setting) for arm in spec.arms] == [("round-robin:2", {}, spec.base)]
+
+
 def test_a_spec_becomes_the_things_it_names() -> None:
-    told = make_spec({
-        "schedulers": ["myopic", {"policy": "round-robin:1", "step_size": 0.5}],
-        "fleet": {"clients": 3, "rate": {"low": 0.2, "high": 1.0}, "capacity": 4, "initial": 2, "cost": 2},
-        "learning": {"step_size": 0.25},
+    spec = make_spec({
+        "arms": [{"scheduler": "myopic"}, {"scheduler": "round-robin:1", "step_size": 0.5, "aggregation": "weighted"}],
+        "fleet": {"clients": 3, "rate": {"low": 0.2, "high": 1}, "capacity": 4, "initial": 2, "cost": 2, "unit": "mJ"},
+        "learning": {"step_size": 0.25, "clip": 3.0, "weight_decay": 0.1, "batch_size": 7},
+        "theory": CONSTANTS,
     })  # fmt: skip
-    fleet = fleet_of(told)
+    first, second = (arm.setting for arm in spec.arms)
+    fleet = fleet_of(first)
 
     assert fleet.harvest.mean_rates(3).tolist() == pytest.approx([0.2, 0.6, 1.0])
-    assert (fleet.capacity, fleet.total_initial, fleet.cost) == (4, 6, 2)
-    assert target_of(told) == 1  # 1.8 units a round, 2 each, at least one
-    assert [repr(policy_of(told, arm)) for arm in told.schedulers] == [
-        "Myopic(target='auto')",
-        "RoundRobin(per_round=1)",
-    ]
-    assert [steps_of(told, arm)([1, 0]).tolist() for arm in told.schedulers] == [[0.25, 0.0], [0.5, 0.0]]
-    assert repr(policy_of(make_spec({"target": 2}), told.schedulers[0])) == "Myopic(target=2)"
+    assert (fleet.capacity, fleet.start().tolist(), fleet.cost, fleet.unit) == (4, [2, 2, 2], 2, "mJ")
+    assert target_of(first) is None  # what the harvest sustains
+    assert target_of(make_spec({"target": 2}).base) == 2
+    assert [repr(scheduler_of(one)) for one in (first, second)] == ["Myopic(target='auto')", "RoundRobin(per_round=1)"]
+    assert [step_size_rule_of(one)([1, 0]).tolist() for one in (first, second)] == [[0.25, 0.0], [0.5, 0.0]]
+    assert [AGGREGATIONS.name_of(aggregation_of(one)) for one in (first, second)] == ["mean", "weighted"]
+    rule = local_sgd_of(first)
+    assert (rule.local_steps, rule.batch_size, rule.clip, rule.weight_decay) == (5, 7, 3.0, 0.1)
+    constants = constants_of(first)
+    assert constants is not None and (constants.smoothness, constants.variance, constants.gap) == (1.0, 0.1, 5.5)
+
+
+def test_a_spread_of_batteries_is_rounded_to_whole_amounts() -> None:
+    """From 1 to 2 in four steps: 1, 1.33, 1.67, 2."""
+    spec = make_spec({"fleet": {"clients": 4, "capacity": {"low": 1, "high": 2}, "cost": {"low": 1.0, "high": 1.0}}})
+
+    fleet = fleet_of(spec.base)
+
+    assert fleet.ceilings.tolist() == [1, 1, 2, 2]
+    assert np.broadcast_to(fleet.costs, 4).tolist() == [1, 1, 1, 1]
+
+
+def test_shares_go_by_label_if_the_order_says_so() -> None:
+    labels = np.repeat([3, 2, 1, 0], 25)
+    by_label = make_spec({"learning": {"partition": "shards:1", "order": "by-label"}}).base
+
+    shares = partition_of(by_label).partition(labels, 4, seed=0)
+
+    assert [labels[share].tolist() for share in shares] == [[label] * 25 for label in (0, 1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("registry", "key"),
+    [(SCHEDULERS, "scheduler"), (HARVESTS, "fleet.harvest"), (PARTITIONS, "learning.partition"),
+     (STEP_SIZES, "learning.step_size"), (AGGREGATIONS, "learning.aggregation")],
+    ids=lambda part: part if isinstance(part, str) else "",
+)  # fmt: skip
+def test_every_registered_name_can_be_written(registry: Any, key: str, tmp_path: Path) -> None:
+    (tmp_path / "sun.csv").write_text("1,0\n0,1\n")
+    needs: dict[str, dict[str, Any]] = {
+        "dirichlet": {"alpha": 0.5},
+        "bernoulli": {"rate": 0.5},
+        "replay": {"arrivals": str(tmp_path / "sun.csv")},
+    }
+    for name in registry.members:
+        table = {"name": name} | needs.get(name, {})
+
+        facts: Any = read_spec(overrides={key: table, "fleet.clients": 2, "rounds": 2}).base.facts()
+
+        for part in key.split("."):
+            facts = facts[part]
+        assert table.items() <= facts.items()
+
+
+# values of each client from files
+
+
+@pytest.mark.parametrize("name", ["rate", "capacity", "initial", "cost"])
+def test_one_value_per_client_may_lie_in_a_file_beside_the_spec(name: str, tmp_path: Path) -> None:
+    (tmp_path / "each.csv").write_text(f"{name}\n1\n0\n1\n" if name in ("rate", "initial") else f"{name}\n3\n2\n3\n")
+    path = written(tmp_path, f'[fleet]\n{name} = "each.csv"')
+
+    spec = read_spec(path)
+
+    assert spec.base.fleet.clients == 3  # as many as the file has
+    assert getattr(spec.base.fleet, name) == ((1, 0, 1) if name in ("rate", "initial") else (3, 2, 3))
+    assert read_spec(path, ["fleet.clients=3"]).base == spec.base
+
+
+def test_values_of_a_file_are_in_the_spec_that_is_written(tmp_path: Path) -> None:
+    (tmp_path / "rates.csv").write_text("0.25 0.75")
+    spec = read_spec(written(tmp_path, 'schedulers = ["greedy"]\n[fleet]\nrate = "rates.csv"'))
+
+    assert spec.facts()["fleet"]["harvest"] == {"name": "bernoulli", "rate": [0.25, 0.75]}
+
+
+def test_a_rate_file_may_stand_in_the_harvests_table(tmp_path: Path) -> None:
+    (tmp_path / "rates.csv").write_text("0.25 0.75")
+    path = written(tmp_path, '[fleet]\nharvest = { name = "bernoulli", rate = "rates.csv" }')
+
+    spec = read_spec(path)
+
+    assert (spec.base.fleet.clients, fleet_of(spec.base).rates.tolist()) == (2, [0.25, 0.75])
+
+
+def test_a_recorded_harvest_says_how_many_clients_there_are(tmp_path: Path) -> None:
+    (tmp_path / "sun.csv").write_text("1,0,1\n0,1,0\n")
+
+    spec = read_spec(written(tmp_path, 'rounds = 2\n[fleet]\nharvest = "replay:sun.csv"'))
+
+    assert (spec.base.fleet.clients, fleet_of(spec.base).rates.tolist()) == (3, [0.5, 0.5, 0.5])
+
+
+def test_lists_that_differ_in_length_are_refused() -> None:
+    with pytest.raises(SpecError, match=r"^fleet.rate must be one number or one per client \(3\), got a list of 2$"):
+        make_spec({"fleet": {"rate": [0.5, 0.5], "cost": [1, 1, 1]}})
 
 
 # overrides
@@ -105,247 +278,155 @@ def test_a_spec_becomes_the_things_it_names() -> None:
     [
         ("rounds=20", ("rounds",), 20),
         (" rounds = 20 ", ("rounds",), 20),
-        ("seeds=[3, 1]", ("seeds",), (3, 1)),
         ("fleet.capacity=3", ("fleet", "capacity"), 3.0),
         ("fleet.capacity=inf", ("fleet", "capacity"), math.inf),
         ("fleet.rate={ low = 0.1, high = 0.9 }", ("fleet", "rate"), {"low": 0.1, "high": 0.9}),
-        ("learning.weighted=true", ("learning", "weighted"), True),
-        ("learning.task=quadratic", ("learning", "task"), "quadratic"),
-        ("learning.task = quadratic ", ("learning", "task"), "quadratic"),
-        ("learning.task='quadratic'", ("learning", "task"), "quadratic"),
+        ("fleet.cost={ low = 1, high = 3 }", ("fleet", "cost"), {"low": 1, "high": 3}),
+        ("fleet.harvest=bernoulli:0.25", ("fleet", "harvest"), {"name": "bernoulli", "rate": 0.25}),
+        ("fleet.unit=mJ", ("fleet", "unit"), "mJ"),
+        ("learning.aggregation=weighted", ("learning", "aggregation"), {"name": "weighted"}),
+        ("learning.task=quadratic", ("learning", "task"), {"name": "quadratic"}),
+        ("learning.task = quadratic ", ("learning", "task"), {"name": "quadratic"}),
+        ("learning.task='quadratic'", ("learning", "task"), {"name": "quadratic"}),
         ("learning.data=/some/where", ("learning", "data"), "/some/where"),
-        ("learning.partition=dirichlet:0.3", ("learning", "partition"), "dirichlet:0.3"),
-        ("learning.step_size.rule=theorem", ("learning", "step_size"), {"rule": "theorem", "eta": 1.0}),
+        ("learning.partition=shards:3", ("learning", "partition"), {"name": "shards", "num_shards_per_partition": 3}),
+        ("learning.step_size.name=theorem", ("learning", "step_size"), {"name": "theorem", "eta": 1.0}),
         ("evaluation.goal=0.9", ("evaluation", "goal"), 0.9),
+        ("scheduler=round-robin:3", ("scheduler",), {"name": "round-robin", "per_round": 3}),
     ],
 )
 def test_an_override_is_toml_or_a_bare_word(override: str, place: tuple[str, ...], value: object) -> None:
-    told: Any = read_spec(overrides=[override])
+    found: Any = read_spec(overrides=[override]).base
     for part in place:
-        told = getattr(told, part)
+        found = getattr(found, part)
 
-    assert told == value
+    assert found == value
+
+
+def test_overrides_change_the_heading_and_the_arms_too() -> None:
+    spec = read_spec(overrides=["name=mine", "seeds=[3, 1]", "schedulers=['greedy', 'myopic:2']"])
+
+    assert (spec.name, spec.seeds, [arm.label for arm in spec.arms]) == ("mine", (3, 1), ["greedy", "myopic:2"])
 
 
 def test_overrides_change_a_file_and_the_later_wins(tmp_path: Path) -> None:
     path = written(tmp_path, "rounds = 7\n[learning]\nlocal_steps = 3\nbatch_size = 4")
-    told = read_spec(path, ["learning.local_steps=1", "rounds=8", "rounds=9"])
+    base = read_spec(path, ["learning.local_steps=1", "rounds=8", "rounds=9"]).base
 
-    assert (told.rounds, told.learning.local_steps, told.learning.batch_size) == (9, 1, 4)
+    assert (base.rounds, base.learning.local_steps, base.learning.batch_size) == (9, 1, 4)
+
+
+def test_overrides_may_be_values_by_key(tmp_path: Path) -> None:
+    path = written(tmp_path, "rounds = 7")
+
+    assert read_spec(path, {"rounds": 9, "fleet.rate": [0.5, 1]}) == read_spec(
+        path, ["rounds=9", "fleet.rate=[0.5, 1]"]
+    )
+
+
+def test_a_rate_and_a_harvest_take_each_others_place(tmp_path: Path) -> None:
+    rate = written(tmp_path, "[fleet]\nrate = 0.75")
+    assert read_spec(rate, ["fleet.harvest=bernoulli:0.25"]).base.fleet.harvest_table()["rate"] == 0.25
+    harvest = written(tmp_path, '[fleet]\nharvest = { name = "bernoulli", rate = 0.75 }')
+    assert read_spec(harvest, ["fleet.rate=0.25"]).base.fleet.harvest_table()["rate"] == 0.25
+
+
+def test_an_override_adds_a_parameter_to_a_name(tmp_path: Path) -> None:
+    path = written(tmp_path, 'scheduler = "round-robin"\nlearning.step_size = "nominal:0.3"')
+    base = read_spec(path, ["scheduler.per_round=2", "learning.step_size.window=4"]).base
+
+    assert base.scheduler == {"name": "round-robin", "per_round": 2}
+    assert (base.learning.step_size["initial"], base.learning.step_size["window"]) == (0.3, 4)
 
 
 @pytest.mark.parametrize(
-    ("override", "told"),
+    ("override", "message"),
     [
         ("rounds", "override must be KEY=VALUE such as learning.local_steps=1, got rounds"),
         ("=3", "override must be KEY=VALUE such as learning.local_steps=1, got =3"),
         ("fleet..rate=1", "override must be KEY=VALUE such as learning.local_steps=1, got fleet..rate=1"),
         ("fleet=3", "fleet must be a table of keys, got 3"),
-        ("fleet.rate=x", f"{RATE}, got 'x'"),
+        ("fleet.rate=true", f"fleet.rate {PER_CLIENT}, got True"),
+        (
+            "fleet.rate=x",
+            "fleet.rate must be a readable file of numbers, .npy or text, got x (No such file or directory)",
+        ),
         ("learning.loca_steps=3", "learning.loca_steps is not a key of learning"),
         ("a\nb", "override must be KEY=VALUE such as learning.local_steps=1, got a b"),
     ],
 )
-def test_a_bad_override_is_refused(override: str, told: str) -> None:
+def test_a_bad_override_is_refused(override: str, message: str) -> None:
     with pytest.raises(SpecError) as caught:
         read_spec(overrides=[override])
 
-    assert str(caught.value).startswith(told) and "\n" not in str(caught.value)
-
-
-def test_an_override_inside_what_is_no_section_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, 'rounds = 7\nlearning.step_size = "nominal"')
-
-    for key in ("rounds.more", "learning.step_size.initial"):
-        with pytest.raises(SpecError, match=f"^override must name a key of a section, got {key}$"):
-            read_spec(path, [f"{key}=3"])
-
-
-# writing
-
-
-rates = st.floats(0, 1)
-steps = st.one_of(
-    st.floats(1e-6, 10),
-    st.sampled_from(sorted(STEP_SIZES)),
-    st.fixed_dictionaries(
-        {"rule": st.just("nominal")}, optional={"initial": st.floats(1e-3, 1), "every": st.integers(1, 9)}
-    ),
-)
-printable = st.characters(exclude_characters="$[]\\", exclude_categories=["C", "Z"])
-labels = st.text(printable, min_size=1, max_size=8).map(lambda text: f"{text}x")
-
-
-@st.composite
-def told_facts(draw: st.DrawFn) -> dict[str, Any]:
-    clients = draw(st.integers(1, 6))
-    rate = draw(
-        st.one_of(
-            rates,
-            st.lists(rates, min_size=clients, max_size=clients),
-            st.fixed_dictionaries({"low": rates, "high": rates}),
-        )
-    )
-    names = draw(st.lists(st.sampled_from(["myopic", "greedy", "round-robin:1"]), min_size=1, unique=True))
-    arms = [
-        {"policy": name} | ({"label": f"{i} {draw(labels)}", "step_size": draw(steps)} if draw(st.booleans()) else {})
-        for i, name in enumerate(names)
-    ]
-    return {
-        "seeds": draw(st.one_of(st.integers(1, 4), st.lists(st.integers(0, 2**64 - 1), min_size=1, unique=True))),
-        "schedulers": arms,
-        "target": draw(st.one_of(st.just("auto"), st.integers(1, clients))),
-        "fleet": {"clients": clients, "rate": rate, "capacity": draw(st.sampled_from([1, 7, math.inf]))},
-        "learning": {
-            "step_size": draw(steps),
-            "clip": draw(st.none() | st.floats(0.1, 9)),
-            "data": draw(st.none() | labels),
-        },
-        "evaluation": {"goal": draw(st.just("auto") | st.floats(-9, 9) | st.integers(0, 9))},
-        "theory": draw(st.none() | st.just({"smoothness": 2.0, "variance": 0, "gap": 1e-3})),
-    }
-
-
-@settings(max_examples=100)
-@given(facts=told_facts())
-def test_a_written_spec_reads_back_equal(facts: dict[str, Any]) -> None:
-    spec = make_spec(facts)
-    text = write_spec(spec)
-
-    assert make_spec(tomllib.loads(text)) == spec
-    assert write_spec(make_spec(tomllib.loads(text))) == text
-
-
-def test_a_written_spec_spells_everything_out() -> None:
-    text = write_spec(make_spec({"seeds": 2, "schedulers": ["greedy"], "learning": {"step_size": 0.1}}))
-    facts = tomllib.loads(text)
-
-    assert facts["seeds"] == [0, 1]
-    assert facts["schedulers"] == [{"policy": "greedy", "label": "greedy"}]
-    assert facts["learning"]["step_size"] == {"rule": "constant", "value": 0.1}
-    assert facts["fleet"] == {"clients": 10, "rate": 0.5, "capacity": math.inf, "initial": 0, "cost": 1}
-    unset = {"learning": {"data", "clip"}, "": {"theory"}}  # TOML has no None
-    for section, model in (
-        ("", Spec),
-        ("fleet", FleetSpec),
-        ("learning", LearningSpec),
-        ("evaluation", EvaluationSpec),
-    ):
-        there = facts[section] if section else facts
-        assert set(there) == set(model.model_fields) - unset.get(section, set())
-
-
-# what makes two runs the same
-
-ANOTHER: dict[type[BaseModel], dict[str, Any]] = {
-    Spec: {
-        "name": "other",
-        "rounds": 3,
-        "target": 4,
-        "seeds": (7,),
-        "schedulers": (ArmSpec(policy="greedy", label="greedy"),),
-        "fleet": FleetSpec(cost=2),
-        "learning": LearningSpec(local_steps=1),
-        "evaluation": EvaluationSpec(every=1),
-        "theory": TheorySpec(smoothness=1.0, variance=1.0, gap=1.0),
-    },
-    FleetSpec: {"clients": 9, "rate": 0.4, "capacity": 3.0, "initial": 1, "cost": 2},
-    LearningSpec: {
-        "task": "quadratic",
-        "data": "elsewhere",
-        "local_steps": 1,
-        "batch_size": 7,
-        "step_size": {"rule": "theorem", "eta": 1.0},
-        "partition": "shards:2",
-        "order": "by-label",
-        "weighted": True,
-        "clip": 1.0,
-        "weight_decay": 0.1,
-        "device": "cpu",
-    },
-    EvaluationSpec: {"every": 1, "goal": 0.5},
-    ArmSpec: {"policy": "greedy", "label": "another", "step_size": {"rule": "constant", "value": 0.1}},
-    TheorySpec: {"smoothness": 2.0, "variance": 2.0, "gap": 2.0},
-}
-NO_MATTER = {
-    (Spec, "name"),
-    (Spec, "theory"),
-    (LearningSpec, "data"),
-    (EvaluationSpec, "goal"),
-    (ArmSpec, "label"),
-    *((TheorySpec, name) for name in TheorySpec.model_fields),
-}
-PLACES: dict[type[BaseModel], str] = {
-    FleetSpec: "fleet",
-    LearningSpec: "learning",
-    EvaluationSpec: "evaluation",
-    TheorySpec: "theory",
-    ArmSpec: "schedulers",
-}
-
-
-def changed(spec: Spec, section: type[BaseModel], field: str) -> Spec:
-    """Return the spec with this field's other value, which must differ from the one it has."""
-    old: Any = spec if section is Spec else getattr(spec, PLACES[section])
-    old = old[0] if section is ArmSpec else old
-    value = ANOTHER[section][field]  # a KeyError here: a new field; say above what another value of it is
-    assert getattr(old, field) != value
-    new = old.model_copy(update={field: value})
-    if section is Spec:
-        assert isinstance(new, Spec)
-        return new
-    return spec.model_copy(update={PLACES[section]: (new,) if section is ArmSpec else new})
+    assert str(caught.value).startswith(message) and "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("section", "field"),
-    [(section, field) for section in ANOTHER for field in section.model_fields],
-    ids=lambda part: part if isinstance(part, str) else part.__name__,
+    ("key", "inside"), [("rounds.more", "rounds"), ("learning.step_size.initial", "step_size"), ("seeds.x", "seeds")]
 )
-def test_identity_is_all_that_decides_the_numbers_and_nothing_else(section: type[BaseModel], field: str) -> None:
-    constants = TheorySpec(smoothness=3.0, variance=3.0, gap=3.0)
-    run = read_spec().model_copy(update={"theory": constants}).runs()[0]
-    other = changed(run, section, field)
+def test_an_override_inside_what_is_no_section_is_refused(key: str, inside: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "rounds = 7\nseeds = 2\nlearning.step_size = 0.1")
 
-    assert (other.identity() == run.identity()) == ((section, field) in NO_MATTER)
-
-
-def test_every_section_is_looked_at() -> None:
-    assert {section for section in ANOTHER if section is not Spec} == set(PLACES)
-    assert set(PLACES.values()) | {"name", "rounds", "target", "seeds"} == set(Spec.model_fields)
+    with pytest.raises(SpecError, match=f"mine.toml: {key} must be a key of a section, and {inside} is none$"):
+        read_spec(path, [f"{key}=3"])
 
 
-def test_identity_survives_writing() -> None:
-    run = read_spec().runs()[0]
+@pytest.mark.parametrize("key", ["learning.clip", "learning.data"])
+def test_none_takes_a_value_away_again(key: str, tmp_path: Path) -> None:
+    path = written(tmp_path, '[learning]\nclip = 2.0\ndata = "x"')
 
-    assert make_spec(tomllib.loads(write_spec(run))).identity() == run.identity()
+    learning = read_spec(path, [f"{key}=none"]).base.learning
 
-
-def test_runs_are_every_arm_under_every_seed_seed_by_seed() -> None:
-    spec = make_spec({"seeds": [5, 2], "schedulers": ["greedy", "myopic", "round-robin:1"], "rounds": 9})
-    runs = spec.runs()
-
-    assert [(run.seed, run.arm.label) for run in runs] == [
-        (5, "greedy"),
-        (5, "myopic"),
-        (5, "round-robin:1"),
-        (2, "greedy"),
-        (2, "myopic"),
-        (2, "round-robin:1"),
-    ]
-    assert all(len(run.schedulers) == len(run.seeds) == 1 for run in runs)
-    assert all(run.model_copy(update={"seeds": spec.seeds, "schedulers": spec.schedulers}) == spec for run in runs)
+    assert (learning.clip, learning.data) == ((None, "x") if key == "learning.clip" else (2.0, None))
 
 
-def test_a_whole_spec_has_no_single_arm() -> None:
-    with pytest.raises(ValueError, match="unpack"):
-        _ = read_spec().arm
+def test_one_parameter_of_a_default_can_be_changed_alone() -> None:
+    base = read_spec(overrides=["scheduler.target=3", "learning.step_size.window=4", "fleet.harvest.rate=0.25"]).base
+
+    assert base.scheduler == {"name": "myopic", "target": 3}
+    assert (base.learning.step_size["name"], base.learning.step_size["window"]) == ("nominal", 4)
+    assert base.fleet.harvest_table() == {"name": "bernoulli", "rate": 0.25}
 
 
-def test_constants_of_another_problem_are_dropped() -> None:
-    assert read_spec().theory is not None
-    assert read_spec(overrides=[" learning.task=quadratic"]).theory is None
-    assert read_spec(overrides=["learning={task='quadratic'}"]).theory is None
-    assert read_spec(overrides=["learning.batch_size=10"]).theory is None
-    assert read_spec(overrides=["learning.batch_size=10", "theory.variance=0.2"]).theory is not None
-    assert read_spec(overrides=["learning.local_steps=1"]).theory is not None
+# theory's constants
+
+
+def with_constants(folder: Path) -> Path:
+    return written(folder, "[theory]\nsmoothness = 1.0\nvariance = 0.1\ngap = 5.5")
+
+
+@pytest.mark.parametrize("override", ["learning.task=quadratic", "learning.batch_size=10", "learning={batch_size=10}"])
+def test_constants_are_not_kept_for_another_problem_nor_dropped_without_a_word(override: str, tmp_path: Path) -> None:
+    key = override.partition("=")[0]
+    with pytest.raises(
+        SpecError, match=f"mine.toml: {key} must not change alone: theory's constants are of the spec's"
+    ):
+        read_spec(with_constants(tmp_path), [override])
+
+
+def constants(spec: Spec) -> float | None:
+    known = spec.base.known_theory()
+    return None if known is None else known.gap
+
+
+def test_constants_are_kept_changed_or_dropped_where_that_is_said(tmp_path: Path) -> None:
+    path, new = with_constants(tmp_path), "theory={smoothness=1.0, variance=2.0, gap=3.0}"
+
+    assert constants(read_spec(path)) == 5.5
+    assert constants(read_spec(path, ["learning.local_steps=1"])) == 5.5  # nothing to do with them
+    assert constants(read_spec(path, ["learning.batch_size=10", new])) == 3.0
+    assert constants(read_spec(path, ["learning.batch_size=10", "theory=none"])) is None
+    assert constants(read_spec(path, ["learning.batch_size=10", "theory.gap=4.0"])) == 4.0
+
+
+def test_the_constants_of_a_known_problem_need_not_be_given(tmp_path: Path) -> None:
+    """They are those of the demo, which has them spelled out; another problem has none."""
+    known = read_spec(EXPERIMENTS / "demo.toml").base.theory
+
+    assert known is not None
+    assert read_spec().base.known_theory() == known
+    assert read_spec(with_constants(tmp_path), ["theory=none"]).base.known_theory() == known
+    assert read_spec(overrides=["learning.task=quadratic"]).base.known_theory() is None
+    assert read_spec(overrides=["learning.batch_size=10"]).base.known_theory() is None
+    assert read_spec(overrides=["learning.local_steps=1", "fleet.clients=3"]).base.known_theory() == known

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -11,9 +14,11 @@ import torch
 from torch import Tensor, nn
 
 from ehfl import Fleet, Greedy, Participation, Replay, simulate
-from ehfl.learning import Examples, initialise, load_task
-from ehfl.learning.digits import Digits
-from ehfl.learning.task import accuracy
+from ehfl.learning import Examples, Metric, initialise, load_task
+from ehfl.learning.tasks import accuracy
+from ehfl.learning.tasks.digits import Digits
+
+sys.path.insert(0, str(Path(__file__).parent))  # so that "server_momentum:ServerMomentum" names a user's own class
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +27,7 @@ class Blobs:
 
     size: int = 90
     name: str = "blobs"
-    metric_name: str = "accuracy"
+    metric: ClassVar[Metric] = Metric("accuracy", bounds=(0, 1))
     training: Examples = field(init=False)
     test: Examples = field(init=False)
 
@@ -40,7 +45,7 @@ class Blobs:
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         return nn.functional.cross_entropy(outputs, targets)
 
-    def metric(self, outputs: Tensor, targets: Tensor) -> float:
+    def score(self, outputs: Tensor, targets: Tensor) -> float:
         return accuracy(outputs, targets)
 
 

@@ -1,5 +1,6 @@
-"""A run to be killed: `python killed_run.py train DIR` trains, `... sweep DIR` kills a run at every instant there is.
+"""A run to be killed: `python killed_run.py train DIR` trains, `... sweep DIR KIND` kills one at every instant.
 
+KIND is "played" (the participants are known) or "lockstep" (they are chosen by losses, and the aggregation remembers).
 An instant is just before a write to the history, half way through one, and just before each fsync, rename and
 truncation: what lies between two of them changes nothing on the disk.
 """
@@ -15,15 +16,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
+from ehfl import AlwaysOn, Bernoulli, Fleet, Lockstep, PowerOfChoice, simulate
 from ehfl.history import HistoryFile, read_history
-from ehfl.learning import History, load_task, train
+from ehfl.learning import train
+
+Run = Callable[[Path], object]
+QUICK: dict[str, Any] = {
+    "local_steps": 2, "batch_size": 10, "eval_every": 3, "checkpoint_every": 2, "threads": 1, "device": "cpu"
+}  # fmt: skip
 
 
-def run(folder: Path, rounds: int = 7, task: str = "quadratic") -> History:
-    mains = simulate(Fleet(clients=4, harvest=Bernoulli(0.5)), AlwaysOn(2), rounds=rounds)
-    return train(load_task(task), mains, local_steps=2, batch_size=10, eval_every=3, checkpoint_every=2, threads=1,
-                 device="cpu", run_dir=folder)  # fmt: skip
+def played(folder: Path, rounds: int = 7, task: str = "quadratic") -> None:
+    mains = simulate(Fleet(clients=4, harvest=Bernoulli(0.5)), AlwaysOn(2), rounds)
+    train(task, mains, **QUICK, run_dir=folder)
+
+
+def lockstep(folder: Path) -> None:
+    fleet = Fleet(clients=3, harvest=Bernoulli(0.5), initial=2)
+    plan = Lockstep(fleet, PowerOfChoice(target=1, candidates=3), rounds=6)  # losses decide from round 3 on
+    momentum = "server_momentum:ServerMomentum"
+    train("quadratic", plan, **QUICK, run_dir=folder, step_size="nominal-causal:window=2", aggregation=momentum)
 
 
 def die() -> None:
@@ -49,7 +61,7 @@ class Countdown:
         return wrapped
 
 
-def train_until(instant: int, folder: Path) -> None:
+def run_until(instant: int, run: Run, folder: Path) -> None:
     countdown = Countdown(instant)
     append = HistoryFile.append
 
@@ -83,16 +95,16 @@ def in_a_child(work: Callable[[], object]) -> bool:
     return False
 
 
-def sweep(folder: Path) -> dict[str, Any]:
+def sweep(folder: Path, run: Run) -> dict[str, Any]:
     """Kill a run at each instant, run it again, and compare with one that was left alone."""
     whole = folder / "whole"
     run(whole)
     different: list[int] = []
     for instant in itertools.count():
         place = folder / str(instant)
-        if not in_a_child(lambda: train_until(instant, place)):  # noqa: B023
+        if not in_a_child(lambda: run_until(instant, run, place)):  # noqa: B023
             return {"instants": instant, "different": different}
-        in_a_child(lambda: train_until(instant // 2, place))  # noqa: B023  # most are killed again, when resuming
+        in_a_child(lambda: run_until(instant // 2, run, place))  # noqa: B023  # most are killed again, when resuming
         in_a_child(lambda: run(place))  # noqa: B023
         same_model = (place / "checkpoint.safetensors").read_bytes() == (whole / "checkpoint.safetensors").read_bytes()
         if not same_model or read_history(place / "rounds.jsonl") != read_history(whole / "rounds.jsonl"):
@@ -102,6 +114,7 @@ def sweep(folder: Path) -> dict[str, Any]:
 
 if __name__ == "__main__":
     if sys.argv[1] == "sweep":
-        print(json.dumps(sweep(Path(sys.argv[2]))))  # noqa: T201
+        kinds: dict[str, Run] = {"played": played, "lockstep": lockstep}
+        print(json.dumps(sweep(Path(sys.argv[2]), kinds[sys.argv[3]])))  # noqa: T201
     else:
-        run(Path(sys.argv[2]), rounds=120, task="digits")
+        played(Path(sys.argv[2]), rounds=120, task="digits")

@@ -2,28 +2,59 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ehfl.learning.checkpoint import NAME, PREVIOUS, Checkpoint, CheckpointError, latest_checkpoint, read_checkpoint
+from ehfl.run_folder import OtherRun, check_same
 
-SETTINGS: dict[str, str | int | float | bool | None] = {"task": "blobs", "seed": 3, "clip": None}
+IDENTITY: dict[str, Any] = {"task": "blobs", "seed": 3, "clip": None, "step_size": {"name": "nominal", "initial": 0.15}}
+STATE: dict[str, NDArray[Any]] = {
+    "velocity": np.linspace(0, 1, 5, dtype=np.float32),
+    "memory": np.arange(6, dtype=np.float64).reshape(2, 3),
+    "seen": np.array([True, False]),
+    "rounds": np.array(7),  # no axis at all
+}
 
 
 def checkpoint(rounds: int) -> Checkpoint:
-    return Checkpoint(rounds, np.arange(5, dtype=np.float32) + rounds, SETTINGS)
+    return Checkpoint(rounds, np.arange(5, dtype=np.float32) + rounds, IDENTITY, STATE)
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     checkpoint(4).write(tmp_path)
 
-    found = latest_checkpoint(tmp_path, SETTINGS)
+    found = latest_checkpoint(tmp_path, IDENTITY)
 
     assert found is not None
     assert found.rounds == 4
     assert found.weights.dtype == np.float32
     assert found.weights.tolist() == [4, 5, 6, 7, 8]
+    assert found.identity == IDENTITY
+
+
+@pytest.mark.parametrize("name", STATE)
+def test_what_the_aggregation_remembers_is_read_back_by_name(tmp_path: Path, name: str) -> None:
+    checkpoint(4).write(tmp_path)
+
+    state = read_checkpoint(tmp_path / NAME).state
+
+    assert state.keys() == STATE.keys()
+    assert (state[name].dtype, state[name].shape) == (STATE[name].dtype, STATE[name].shape)
+    assert state[name].tobytes() == STATE[name].tobytes()
+
+
+def test_equal_checkpoints_are_equal_files(tmp_path: Path) -> None:
+    contents = set()
+    for order in (list(STATE), list(reversed(STATE))):
+        state = {name: STATE[name] for name in order}
+        Checkpoint(1, np.zeros(3, np.float32), IDENTITY, state).write(tmp_path)
+        contents.add((tmp_path / NAME).read_bytes())
+
+    assert len(contents) == 1
 
 
 def test_the_one_before_is_kept_and_nothing_else(tmp_path: Path) -> None:
@@ -35,7 +66,7 @@ def test_the_one_before_is_kept_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder_has_none(tmp_path: Path) -> None:
-    assert latest_checkpoint(tmp_path, SETTINGS) is None
+    assert latest_checkpoint(tmp_path, IDENTITY) is None
 
 
 def test_every_damaged_byte_is_noticed(tmp_path: Path) -> None:
@@ -49,6 +80,15 @@ def test_every_damaged_byte_is_noticed(tmp_path: Path) -> None:
             read_checkpoint(path)
 
 
+def test_one_of_another_version_is_refused_by_its_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as older:
+        older.setattr("ehfl.learning.checkpoint._FORMAT", 1)
+        checkpoint(2).write(tmp_path)
+
+    with pytest.raises(CheckpointError, match="format 1, this version reads 2"):
+        read_checkpoint(tmp_path / NAME)
+
+
 @pytest.mark.parametrize("cut", [0, 7, 100, -1])
 def test_a_damaged_one_is_named_and_the_one_before_is_used(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, cut: int
@@ -59,7 +99,7 @@ def test_a_damaged_one_is_named_and_the_one_before_is_used(
     path.write_bytes(path.read_bytes()[:cut])
 
     with caplog.at_level(logging.WARNING, "ehfl.learning"):
-        found = latest_checkpoint(tmp_path, SETTINGS)
+        found = latest_checkpoint(tmp_path, IDENTITY)
 
     assert found is not None
     assert found.rounds == 2
@@ -71,18 +111,41 @@ def test_two_damaged_ones_are_an_error_not_a_fresh_start(tmp_path: Path) -> None
         (tmp_path / name).write_bytes(b"nothing of use")
 
     with pytest.raises(CheckpointError, match="holds no whole checkpoint: delete its files to start the run over"):
-        latest_checkpoint(tmp_path, SETTINGS)
+        latest_checkpoint(tmp_path, IDENTITY)
 
 
-def test_one_of_another_run_is_refused_and_the_difference_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        ({"seed": 4}, "seed is 3 there and 4 here"),
+        ({"clip": 0.5}, "clip is not set there and 0.5 here"),
+        ({"momentum": 0.9}, "momentum is not set there and 0.9 here"),
+        ({"step_size": {"name": "nominal", "initial": 0.3}}, "step_size.initial is 0.15 there and 0.3 here"),
+        ({"step_size": "own"}, "step_size is {'initial': 0.15, 'name': 'nominal'} there and own here"),
+    ],
+)
+def test_one_of_another_run_is_refused_and_the_difference_named(
+    tmp_path: Path, change: dict[str, Any], difference: str
+) -> None:
     checkpoint(2).write(tmp_path)
 
-    with pytest.raises(CheckpointError, match=r"another run \(seed is 3 there and 4 here\): take another folder"):
-        latest_checkpoint(tmp_path, SETTINGS | {"seed": 4})
+    with pytest.raises(OtherRun) as refused:
+        latest_checkpoint(tmp_path, IDENTITY | change)
+
+    remedy = "take another folder, or delete its files to start over"
+    assert str(refused.value) == f"{tmp_path / NAME} belongs to another run ({difference}): {remedy}"
 
 
-def test_a_setting_that_is_new_here_is_a_difference(tmp_path: Path) -> None:
-    checkpoint(2).write(tmp_path)
+def test_of_many_differences_three_are_named() -> None:
+    there, here = {"a": 1, "b": 1, "c": 1, "d": 1}, {"a": 2, "b": 2, "c": 2, "d": 2}
 
-    with pytest.raises(CheckpointError, match="momentum"):
-        latest_checkpoint(tmp_path, SETTINGS | {"momentum": 0.9})
+    with pytest.raises(OtherRun, match=r"\(a is 1 .*, b is 1 .*, c is 1 there and 2 here, \.\.\.\): go away$"):
+        check_same(there, here, Path("folder"), "go away")
+    check_same(there, dict(there), Path("folder"), "go away")
+
+
+def test_arrays_in_any_order_of_memory_are_read_back(tmp_path: Path) -> None:
+    turned = np.arange(6.0).reshape(2, 3).T
+    Checkpoint(1, np.zeros(3, np.float32), IDENTITY, {"turned": turned}).write(tmp_path)
+
+    assert read_checkpoint(tmp_path / NAME).state["turned"].tolist() == turned.tolist()

@@ -10,12 +10,13 @@ import torch
 from torch import nn
 
 from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
-from ehfl.learning import IidPartitioner, LocalSgd, load_task, train
-from ehfl.learning import cifar10_files as files
-from ehfl.learning.cifar10 import Cifar10, Standardise, paper_network
+from ehfl.learning import LocalSgd, load_task, train
 from ehfl.learning.engine import Engine
 from ehfl.learning.reference import reference_round
+from ehfl.learning.tasks import cifar10_files as files
+from ehfl.learning.tasks.cifar10 import Cifar10, Standardise, paper_network
 from ehfl.learning.training import initial_model
+from ehfl.partition import Iid
 from ehfl.randomness import Purpose, generator
 
 RECORDS = 4
@@ -82,12 +83,15 @@ def test_the_environment_names_the_folder_and_the_argument_wins(
         files.find_cifar10(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("cut", [0, 3073, 4 * 3073 - 1])
-def test_a_truncated_file_is_named(folder: Path, cut: int) -> None:
+@pytest.mark.parametrize(
+    ("size", "kind"), [(0, "truncated"), (3073, "truncated"), (4 * 3073 - 1, "truncated"), (4 * 3073 + 1, "too long")]
+)
+def test_a_file_of_another_length_is_named(folder: Path, size: int, kind: str) -> None:
     path = folder / files.FOLDER / "data_batch_3.bin"
-    path.write_bytes(path.read_bytes()[:cut])
+    path.write_bytes((path.read_bytes() + b"x")[:size])
 
-    with pytest.raises(ValueError, match=rf"data_batch_3.bin must be 12292 bytes .* got {cut} bytes, it is truncated"):
+    needed = r"whole: a data_batch_3.bin of 12292 bytes \(4 records\)"
+    with pytest.raises(ValueError, match=rf"^data must be {needed}, got one of {size} bytes, it is {kind}$"):
         Cifar10(folder, RECORDS)
 
 
@@ -95,7 +99,8 @@ def test_a_foreign_file_is_named(folder: Path) -> None:
     path = folder / files.FOLDER / "test_batch.bin"
     path.write_bytes(b"\xff" * (4 * 3073))
 
-    with pytest.raises(ValueError, match=r"test_batch.bin must be a CIFAR-10 file .* got label 255"):
+    needed = r"CIFAR-10's: a test_batch.bin with labels in \[0, 9\]"
+    with pytest.raises(ValueError, match=rf"^data must be {needed}, got label 255$"):
         Cifar10(folder, RECORDS)
 
 
@@ -118,8 +123,8 @@ def test_a_torn_archive_is_named(tmp_path: Path, cut: int) -> None:
 
 
 def test_the_official_size_is_asked_for_by_name(folder: Path) -> None:
-    with pytest.raises(ValueError, match=r"data_batch_1.bin must be 30730000 bytes \(10000 records\)"):
-        load_task("cifar10", data_dir=folder)
+    with pytest.raises(ValueError, match=r"task.data must be whole: a data_batch_1.bin of 30730000 bytes \(10000 rec"):
+        load_task("cifar10", folder)
 
 
 def test_without_data_or_network_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +139,7 @@ def test_without_data_or_network_the_error_says_what_to_do(monkeypatch: pytest.M
     monkeypatch.delenv("EHFL_DATA", raising=False)
     monkeypatch.setattr(pooch, "retrieve", offline)
 
-    with pytest.raises(ValueError, match="--data DIR or EHFL_DATA where there is no network"):
+    with pytest.raises(ValueError, match=r"task.data must be given, or EHFL_DATA be set, .* \(OSError\)$"):
         load_task("cifar10")
     url, checksum = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", "md5:c32a1d4ab5d03f1284b67883e8d87530"
     assert asked == [(url, checksum, {"progressbar": True})]
@@ -174,14 +179,14 @@ def test_the_network_is_the_papers_in_values_and_gradients() -> None:
 
 def test_the_engine_equals_the_reference_loop_on_the_papers_network(folder: Path) -> None:
     task = Cifar10(folder, RECORDS)
-    parts = IidPartitioner().partition(task.training.targets.numpy(), 2, seed=0)
+    parts = Iid().partition(task.training.targets.numpy(), 2, seed=0)
     rule = LocalSgd(local_steps=2, batch_size=4)
     model = initial_model(task, 0, CPU)
     engine = Engine(task, model, parts, rule, seed=0, device=CPU)
     plain = task.model(generator(0, Purpose.INIT))
     x = {name: p.detach().clone() for name, p in plain.named_parameters()}
 
-    engine.play(0, np.array([0, 1]), eta=0.1)
+    engine.train_round(0, np.array([0, 1]), eta=0.1)
     x = reference_round(task, plain, x, parts, np.array([0, 1]), t=0, eta=0.1, rule=rule, seed=0)
 
     torch.testing.assert_close(model.weights, torch.cat([v.reshape(-1) for v in x.values()]), rtol=1e-4, atol=1e-6)

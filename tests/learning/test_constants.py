@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
-from ehfl.learning import estimate_constants, load_task
+from ehfl.learning import constants, estimate_constants, load_task
+from ehfl.randomness import Purpose, generator
 
 
 @pytest.mark.parametrize(("name", "gap"), [("quadratic", 5.5), ("wells", 2.75)])
@@ -28,6 +30,20 @@ def test_estimates_are_a_pure_function_of_task_and_seed() -> None:
 
     assert first == second
     assert estimate_constants(task, seed=4, iterations=3) != first
+
+
+def test_estimates_draw_from_streams_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a probe would see the minibatches that training draws."""
+    asked = []
+
+    def noted(seed: int, purpose: Purpose, **options: int) -> np.random.Generator:
+        asked.append((seed, purpose))
+        return generator(seed, purpose, **options)
+
+    monkeypatch.setattr(constants, "generator", noted)
+    estimate_constants(load_task("quadratic"), seed=3, batches=1, iterations=1)
+
+    assert sorted(asked) == [(3, Purpose.PROBE), (3, Purpose.PROBE_EXAMPLES)]
 
 
 def test_digits_has_estimates_of_a_plausible_size() -> None:

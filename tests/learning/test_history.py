@@ -1,30 +1,55 @@
+"""Records, and the lines of a file in which they survive a kill."""
+
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ehfl.history import HistoryFile, read_history, rewind
-from ehfl.learning import History, Record
+from ehfl import Participation
+from ehfl.history import History, HistoryFile, Metric, Record, read_history, rewind
+from ehfl.validation import UserError
 
 RECORDS = [
     Record(0, 2, 0.1, 2.5, seconds=1.0),
     Record(1, 0, 0.0, None),
-    Record(2, 5, 0.1 + 0.2, 1 / 3, test_loss=0.7, test_metric=0.25, eval_seconds=2.0),
+    Record(2, 5, 0.1 + 0.2, 1 / 3, test_loss=0.7, test_metric=0.25, losses=(1 / 3, 0.1, 2.0), eval_seconds=2.0),
 ]
+LINE = {"round": 0, "participants": 1, "step_size": 0.1, "train_loss": 1.0}
 
 
-def written(path: Path) -> Path:
+def written(path: Path, records: Sequence[Record] = RECORDS) -> Path:
     with HistoryFile(path) as file:
-        for record in RECORDS:
+        for record in records:
             file.append(record)
     return path
 
 
 def test_lines_read_back_to_the_bit(tmp_path: Path) -> None:
-    assert read_history(written(tmp_path / "rounds.jsonl")) == RECORDS
+    found = read_history(written(tmp_path / "rounds.jsonl"))
+
+    assert found == RECORDS
+    assert [record.losses for record in found] == [None, None, (1 / 3, 0.1, 2.0)]
+    assert [(record.seconds, record.eval_seconds) for record in found] == [(1.0, 0.0), (0.0, 0.0), (0.0, 2.0)]
+
+
+def test_losses_are_in_a_line_only_where_they_are_kept(tmp_path: Path) -> None:
+    path = written(tmp_path / "rounds.jsonl", [Record(0, 0, 0.1, None, losses=()), Record(1, 1, 0.1, 2.0)])
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+
+    assert lines[0]["losses"] == []
+    assert "losses" not in lines[1]
+    assert [record.losses for record in read_history(path)] == [(), None]
+
+
+@pytest.mark.parametrize("loss", [float("nan"), float("inf")])
+def test_what_json_cannot_hold_is_not_written(tmp_path: Path, loss: float) -> None:
+    with HistoryFile(tmp_path / "rounds.jsonl") as file, pytest.raises(ValueError, match="JSON"):
+        file.append(Record(0, 1, 0.1, loss))
+    assert (tmp_path / "rounds.jsonl").read_bytes() == b""
 
 
 def test_a_line_is_in_the_file_as_soon_as_its_round_is_over(tmp_path: Path) -> None:
@@ -61,17 +86,36 @@ def test_rounds_that_a_checkpoint_stands_for_must_be_there(tmp_path: Path) -> No
         rewind(written(tmp_path / "rounds.jsonl"), 4)
 
 
-def test_damage_in_the_middle_is_named_with_its_place(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "not json",
+        "[]",
+        "{}",
+        *(
+            json.dumps(LINE | change)
+            for change in (
+                {"round": 0.5}, {"round": True}, {"round": None}, {"participants": "1"}, {"step_size": None},
+                {"step_size": "0.1"}, {"train_loss": [1.0]}, {"train_loss": False}, {"test_loss": "low"}, {"more": 1},
+                {"seconds": None}, {"losses": 5}, {"losses": "ab"}, {"losses": [1.0, None]}, {"losses": [True]},
+            )
+        ),
+        "3",
+        "null",
+    ],
+)  # fmt: skip
+def test_a_line_that_was_never_written_is_named_with_its_place(tmp_path: Path, line: str) -> None:
     path = tmp_path / "rounds.jsonl"
-    path.write_text("not json\n")
+    path.write_text(json.dumps(LINE) + "\n" + line + "\n")
 
-    with pytest.raises(ValueError, match="is damaged at byte 0"):
+    with pytest.raises(UserError, match=rf"rounds.jsonl is damaged at byte {len(json.dumps(LINE)) + 1}: "):
         read_history(path)
 
 
-def test_a_history_knows_its_evaluations() -> None:
-    history = History(tuple(RECORDS), "accuracy", np.zeros(1, dtype=np.float32))
+def test_a_history_knows_its_evaluations(gaps: Participation) -> None:
+    def history(records: Sequence[Record]) -> History:
+        return History(tuple(records), Metric("accuracy", bounds=(0, 1)), np.zeros(1, dtype=np.float32), gaps)
 
-    assert [record.round for record in history.evaluations] == [2]
-    assert history.final_metric == 0.25
-    assert History((), "accuracy", np.zeros(1, dtype=np.float32)).final_metric is None
+    assert [record.round for record in history(RECORDS).evaluations] == [2]
+    assert history(RECORDS).final_metric == 0.25
+    assert history(RECORDS[:2]).final_metric is None

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ehfl.learning.normalisation import LocalResponseNorm
+from ehfl.learning.tasks.normalisation import LocalResponseNorm
 
 LAYOUTS = [torch.contiguous_format, torch.channels_last]
 

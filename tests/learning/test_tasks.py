@@ -1,24 +1,23 @@
 from __future__ import annotations
 
+import hashlib
 import sys
 import types
+from importlib.resources import files
 
 import numpy as np
 import pytest
 import torch
-from sklearn.datasets import load_digits  # type: ignore[import-untyped]
 from torch import Tensor, nn
 
 from ehfl import Participation
-from ehfl.learning import Examples, Task, initialise, load_task, train
-from ehfl.learning.device import pick_device
+from ehfl.learning import TASKS, Examples, Metric, Task, initialise, load_task, train
 from ehfl.learning.evaluation import CHUNK, evaluate
 from ehfl.learning.initialisation import blank, check_model
-from ehfl.learning.tasks import TASKS
 from ehfl.randomness import Purpose, generator
 
 
-@pytest.mark.parametrize("name", [name for name in TASKS if name != "cifar10"])
+@pytest.mark.parametrize("name", [name for name in TASKS.members if name != "cifar10"])
 class TestEveryTask:
     def test_is_named_and_has_a_model_that_takes_its_inputs(self, name: str) -> None:
         task = load_task(name)
@@ -31,7 +30,10 @@ class TestEveryTask:
         assert task.name == name
         assert loss.shape == ()
         assert len(torch.autograd.grad(loss, list(model.parameters()))) > 0
-        assert isinstance(task.metric(model(batch), targets), float)
+        score = task.score(model(batch), targets)
+        assert isinstance(score, float)
+        assert isinstance(task.metric, Metric)
+        assert task.metric.within(score) == score
 
     def test_its_model_and_data_are_functions_of_the_seed(self, name: str) -> None:
         first, again = (load_task(name) for _ in range(2))
@@ -46,12 +48,24 @@ def test_digits_are_split_once_and_for_all(digits: Task) -> None:
     assert torch.bincount(digits.test.targets).min() > 20
 
 
-def test_digits_are_those_of_scikit_learn(digits: Task) -> None:
-    pixels, labels = load_digits(return_X_y=True)
-    original = sorted(zip(pixels.tolist(), labels.tolist(), strict=True))
+def test_digits_are_the_published_images(digits: Task) -> None:
+    """The digest was taken from scikit-learn's load_digits, which reads the same file of the UCI repository."""
+    with (files("ehfl.learning.tasks") / "digits.npz").open("rb") as file, np.load(file) as stored:
+        pixels, labels = stored["pixels"], stored["labels"]
+
+    assert (pixels.shape, labels.shape, pixels.max()) == ((1797, 64), (1797,), 16)
+    packed = pixels.astype(np.uint8).tobytes() + labels.astype(np.uint8).tobytes()
+    assert hashlib.sha256(packed).hexdigest()[:16] == "87ff0c9e40dc7e2c"
+    assert np.bincount(labels).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
+
+
+def test_digits_has_every_image_once_with_its_label(digits: Task) -> None:
+    with (files("ehfl.learning.tasks") / "digits.npz").open("rb") as file, np.load(file) as stored:
+        original = sorted(zip(stored["pixels"].tolist(), stored["labels"].tolist(), strict=True))
 
     inputs = torch.cat([digits.training.inputs, digits.test.inputs])
     targets = torch.cat([digits.training.targets, digits.test.targets])
+    assert (inputs.dtype, inputs.shape[1:], targets.dtype) == (torch.float32, (1, 8, 8), torch.int64)
     assert sorted(zip((16 * inputs.view(-1, 64)).tolist(), targets.tolist(), strict=True)) == original
 
 
@@ -83,13 +97,21 @@ def test_a_task_of_ones_own_is_found_by_name(blobs: Task, gaps: Participation, m
     ("name", "message"),
     [
         ("digit", "task must be one of digits, cifar10, .*did you mean digits"),
-        ("no.such.module:make", "importable as package.module:factory, got no.such.module:make"),
-        ("math:nothing", "importable as package.module:factory, got math:nothing"),
+        ("no.such.module:make", "importable as package.module:Class, got no.such.module:make"),
+        ("math:nothing", "importable as package.module:Class, got math:nothing"),
+        ("math:sqrt", "task must be one that can be made, got math:sqrt"),
+        ("types:SimpleNamespace", "task must be a task, with name, .*, got types:SimpleNamespace without name"),
     ],
 )
-def test_a_task_that_is_not_there_is_named(name: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_a_task_that_is_not_there_is_named_in_one_line(name: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message) as refused:
         load_task(name)
+    assert "\n" not in str(refused.value)
+
+
+def test_data_for_a_task_that_brings_its_own_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^task.data must be a parameter of digits, left out: it takes no parameters"):
+        load_task("digits", "somewhere")
 
 
 def test_evaluation_weighs_the_last_smaller_chunk_rightly() -> None:
@@ -102,7 +124,7 @@ def test_evaluation_weighs_the_last_smaller_chunk_rightly() -> None:
     with torch.no_grad():
         outputs = model(task.test.inputs)
         assert loss == pytest.approx(task.loss(outputs, task.test.targets).item(), rel=1e-5)
-    assert metric == pytest.approx(task.metric(outputs, task.test.targets))
+    assert metric == pytest.approx(task.score(outputs, task.test.targets))
 
 
 def test_initialise_fills_within_the_fan_in_bound_and_spreads_evenly() -> None:
@@ -117,6 +139,16 @@ def test_initialise_fills_within_the_fan_in_bound_and_spreads_evenly() -> None:
     assert layer.bias.abs().max() <= bound
 
 
+def test_initialise_fills_layers_without_bias_and_leaves_other_parameters_alone() -> None:
+    layers = nn.Sequential(nn.Linear(4, 2, bias=False), nn.GroupNorm(1, 2))
+    initialise(layers, generator(0, Purpose.INIT))
+
+    weight, scale, shift = (parameter.detach() for parameter in layers.parameters())
+    rng = generator(0, Purpose.INIT)
+    assert weight.tolist() == rng.uniform(-0.5, 0.5, size=(2, 4)).astype(np.float32).tolist()  # fan in 4
+    assert (scale.tolist(), shift.tolist()) == ([1, 1], [0, 0])
+
+
 def test_a_model_that_averaging_would_break_is_refused() -> None:
     with pytest.raises(ValueError, match="model must be without running statistics"):
         check_model(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)))
@@ -128,19 +160,3 @@ def test_a_model_that_averaging_would_break_is_refused() -> None:
 def test_examples_come_in_pairs(targets: Tensor) -> None:
     with pytest.raises(ValueError, match="as many inputs as targets"):
         Examples(torch.zeros(len(targets) and 3), targets)
-
-
-@pytest.mark.parametrize("name", ["cuda", "mps"])
-def test_a_device_that_is_not_there_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for kind in (torch.cuda, torch.backends.mps):
-        monkeypatch.setattr(kind, "is_available", lambda: False)
-
-    with pytest.raises(ValueError, match=rf"device must be one that this machine has \(cpu\), got {name}"):
-        pick_device(name)
-    assert pick_device("auto").type == "cpu"
-
-
-def test_auto_takes_the_gpu_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-
-    assert pick_device("auto").type == "cuda"

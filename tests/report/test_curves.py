@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ehfl.experiment import Metric, compare
+from ehfl.analysis import compare
+from ehfl.history import Metric
 from ehfl.report import style
 from ehfl.report.curves import band, energy_figure, rounds_figure
 from ehfl.report.page_chart import chart_data
-from made_trials import made_trial, two_arms
+from made_trials import ACCURACY, made_trial, two_arms
 
 
 def test_band_is_the_mean_and_students_interval_of_each_column() -> None:
@@ -48,7 +49,7 @@ def test_the_pages_chart_and_the_figure_have_the_same_energies() -> None:
 @pytest.mark.parametrize("counts", [[2, 0, 2], [3, 0, 0], [0, 0, 0]])
 def test_rounds_in_which_nobody_trained_are_drawn_above_each_other(counts: list[int], tmp_path: Path) -> None:
     trials = [made_trial("a", seed, [0.1, 0.3, 0.5 + seed / 9], counts) for seed in range(2)]
-    figure = energy_figure(compare("idle", trials, Metric("accuracy"), 2))
+    figure = energy_figure(compare("idle", trials, ACCURACY, 2))
     style.save(figure, tmp_path / "idle.png")  # nothing warns
 
     line = figure.axes[0].get_lines()[0]
@@ -82,6 +83,21 @@ def test_wide_bands_do_not_leave_the_range_of_an_accuracy() -> None:
 
 def test_a_diverged_loss_is_a_gap() -> None:
     trials = [made_trial("a", 0, [0.1, float("-inf")], [1, 1])]  # a loss of infinity
-    axes = rounds_figure(compare("broken", trials, Metric("accuracy"), 2, goal=0.1)).axes[1]
+    axes = rounds_figure(compare("broken", trials, ACCURACY, 2, goal=0.1)).axes[1]
 
     assert np.asarray(axes.get_lines()[0].get_ydata()).tolist() == pytest.approx([0.9, np.nan], nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "low", "high"),
+    [((0, 1), 0, 1.01), ((0, None), 0, None), ((None, None), None, None), ((0.1, 0.8), 0.1, 0.81)],
+)
+def test_the_axis_ends_where_the_metrics_values_do(
+    bounds: tuple[float | None, float | None], low: float | None, high: float | None
+) -> None:
+    free = rounds_figure(two_arms(metric=Metric("score"))).axes[0].get_ylim()
+    bottom, top = rounds_figure(two_arms(metric=Metric("score", bounds=bounds))).axes[0].get_ylim()
+
+    assert free[0] < 0 and free[1] > 1  # intervals of two seeds
+    assert bottom == (free[0] if low is None else low)
+    assert top == free[1] if high is None else top <= high

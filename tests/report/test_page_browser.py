@@ -10,15 +10,15 @@ from typing import Literal
 
 import pytest
 
-from ehfl.experiment import Metric, compare
-from ehfl.report import style
-from ehfl.report.drawing import Drawing
+from ehfl.analysis import compare
+from ehfl.report import Drawing, style
 from ehfl.report.page import write_page
-from made_trials import arms_ending_at, made_trial
+from made_trials import ACCURACY, arms_ending_at, made_trial, two_arms
 
 pytest.importorskip("playwright.sync_api", reason="no playwright: pip install 'ehfl[dev]'")
 from playwright import sync_api as api
 
+_STROKE = "e => [getComputedStyle(e).stroke, getComputedStyle(e).strokeDasharray]"
 EVIL = "</script><script>document.title = 'run'</script>"
 FINALS = {"myopic": [0.90, 0.92, 0.94], "greedy": [0.40, 0.421, 0.439], EVIL: [0.70, 0.71, 0.75]}
 
@@ -79,7 +79,7 @@ def label(page: api.Page, axis: str) -> str:
 
 def point_at(page: api.Page, share: float) -> str:
     """Move the mouse to this share of the chart's width; return what the tooltip says."""
-    chart = page.locator(".plot svg")
+    chart = page.locator(".plot > svg")
     chart.scroll_into_view_if_needed()
     box = chart.bounding_box()
     assert box
@@ -108,7 +108,8 @@ def test_a_heading_sorts_by_number_up_and_then_down(page: api.Page) -> None:
 
 
 def test_missing_values_stay_last_whichever_way(page: api.Page) -> None:
-    button = page.locator(".headings th", has_text="Rounds").locator("button")  # greedy does not come to the goal
+    # greedy does not come to the goal
+    button = page.locator(".headings th", has_text="Rounds to goal").locator("button")
 
     button.click()
     assert names(page) == ["myopic", EVIL, "greedy"]
@@ -145,7 +146,7 @@ def test_pointing_shows_the_round_and_each_value(page: api.Page) -> None:
 
 
 def test_the_arrow_keys_go_from_evaluation_to_evaluation(page: api.Page) -> None:
-    chart = page.locator(".plot svg")
+    chart = page.locator(".plot > svg")
     for key, expected in (("Home", 2), ("ArrowRight", 4), ("End", 8), ("ArrowRight", 8), ("ArrowLeft", 6)):
         chart.press(key)
         assert f"after {expected} rounds" in page.locator(".tip").inner_text()
@@ -165,6 +166,32 @@ def test_both_axes_can_be_changed(page: api.Page) -> None:
     assert re.search(r"myopic\s+0\.08 \(", shown)  # 1 - 0.92
     assert "round 8, 24 units" in shown
     assert re.search(r"greedy\s+0\.58 \(.*round 8, 8 units", shown)  # has long ended, and says where
+
+
+def test_amounts_of_energy_have_the_fleets_unit(browser: api.Browser, tmp_path: Path) -> None:
+    write_page(two_arms(unit="mJ <b>"), [], tmp_path / "unit.html", spec="", facts={}, commands=[])
+    with browser.new_context() as context:
+        opened = context.new_page()
+        opened.goto((tmp_path / "unit.html").as_uri())
+        opened.get_by_role("button", name="energy spent").click()
+        assert label(opened, "x") == "energy spent [mJ <b>]"
+        shown = point_at(opened, 0.99)
+        assert "at about 6 mJ <b> spent" in shown
+        assert "round 3, 6 mJ <b>" in shown
+        assert opened.locator(".headings th", has_text="Energy to goal [mJ <b>]").count() == 1
+
+
+def test_a_line_and_its_swatches_have_the_same_dashes(browser: api.Browser, tmp_path: Path) -> None:
+    finals = {f"mine {n}": [0.5 + n / 10] for n in range(4)}  # three spare colours: the last repeats the first
+    write_page(arms_ending_at(finals), [], tmp_path / "dashes.html", spec="", facts={}, commands=[])
+    with browser.new_context() as context:
+        opened = context.new_page()
+        opened.goto((tmp_path / "dashes.html").as_uri())
+        for place, dashed in ((0, False), (3, True)):
+            drawn = [f".plot .line.arm-{place}", f".legend .arm-{place} .swatch path", f".name.arm-{place} path"]
+            styles = [opened.locator(path).evaluate(_STROKE) for path in drawn]
+            assert styles[0] == styles[1] == styles[2]
+            assert (styles[0][1] != "none") == dashed
 
 
 def test_a_phone_shows_it_without_sideways_scrolling(page: api.Page) -> None:
@@ -197,7 +224,7 @@ def test_figures_fit_a_sheet_of_paper(page: api.Page) -> None:
 @pytest.mark.parametrize("rounds", [1, 2, 3])
 def test_rounds_are_counted_in_whole_numbers(browser: api.Browser, tmp_path: Path, rounds: int) -> None:
     trials = [made_trial("a", seed, {rounds: 0.5}, [1] * rounds) for seed in range(2)]
-    comparison = compare("short", trials, Metric("accuracy"), 1)
+    comparison = compare("short", trials, ACCURACY, 1)
     write_page(comparison, [], tmp_path / "short.html", spec="", facts={}, commands=[])
     with browser.new_context() as context:
         opened = context.new_page()

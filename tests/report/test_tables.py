@@ -6,10 +6,10 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from ehfl.experiment import Metric, compare
-from ehfl.report import numbers
+from ehfl.analysis import compare, numbers
+from ehfl.history import Metric
 from ehfl.report.tables import comparison_table
-from made_trials import made_trial, two_arms
+from made_trials import ACCURACY, made_trial, two_arms
 
 
 def text_of(table: Table) -> list[str]:
@@ -64,7 +64,7 @@ def test_a_goal_that_is_out_of_reach_leaves_dashes() -> None:
 
 
 def test_other_metrics_are_no_percentages() -> None:
-    lines = text_of(comparison_table(two_arms(metric="score")))
+    lines = text_of(comparison_table(two_arms(metric=Metric("score"))))
 
     assert line(lines, "final score") == ["0.85", "0.91"]
     assert line(lines, "final score", below=1) == ["±0.64", "±0.13"]
@@ -77,7 +77,7 @@ def test_it_fits_80_columns(arms: int) -> None:
     counts = [4] * 3
     trials = [made_trial(name, seed, [0.1, 0.2, 0.3 + seed / 9], counts) for name in names for seed in range(2)]
 
-    lines = text_of(comparison_table(compare("wide", trials, Metric("accuracy"), 2)))
+    lines = text_of(comparison_table(compare("wide", trials, ACCURACY, 2)))
 
     assert max(len(text) for text in lines) <= 80
     assert sum(text.startswith("final accuracy") for text in lines) == -(-arms // 5)
@@ -93,7 +93,7 @@ def test_amounts(x: float, text: str) -> None:
 
 
 def test_a_gap_that_rounds_to_nothing_has_no_sign() -> None:
-    assert numbers.gap(Metric("accuracy"), -0.0004) == "0.0 points"
+    assert numbers.gap(ACCURACY, -0.0004) == "0.0 points"
     assert numbers.gap(Metric("error"), -1234.0) == "-1,234"
 
 

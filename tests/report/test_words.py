@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from ehfl.experiment import Comparison, Difference, Estimate, Metric
-from ehfl.report.numbers import DASH
-from ehfl.report.phrases import amount_range, gap_range, metric_range
+from ehfl.analysis import Comparison, Difference, Estimate, compare
+from ehfl.analysis.numbers import DASH, amount_range, gap_range, metric_range
+from ehfl.history import Metric
 from ehfl.report.words import summary
 from ehfl.theory import Constants
-from made_trials import arms_ending_at
+from made_trials import ACCURACY, arms_ending_at, made_trial, trials_ending_at
 
 LOSS = Metric("loss", lower_is_better=True)
 CLOSE = {"myopic": [0.90, 0.92, 0.94], "greedy": [0.91, 0.91, 0.94]}
@@ -45,7 +46,7 @@ def test_a_difference_outside_zero_is_told_by_size_and_side() -> None:
     )
 
 
-@pytest.mark.parametrize(("metric", "winner"), [(Metric("accuracy"), "myopic"), (LOSS, "greedy")])
+@pytest.mark.parametrize(("metric", "winner"), [(ACCURACY, "myopic"), (LOSS, "greedy")])
 def test_only_the_better_arm_beats_and_only_outside_chance(metric: Metric, winner: str) -> None:
     for first, second in (("myopic", "greedy"), ("greedy", "myopic")):
         sentences = summary(arms_ending_at({first: APART[first], second: APART[second]}, metric=metric))
@@ -60,11 +61,11 @@ def test_where_less_is_better_more_is_called_worse() -> None:
     assert said(comparison, "Myopic ended").endswith(", which is worse.")
 
 
-def test_one_seed_says_nothing_of_chance() -> None:
+def test_one_seed_gives_no_interval() -> None:
     sentences = summary(arms_ending_at({"myopic": [0.9], "greedy": [0.8], "always-on": [0.95]}))
 
-    assert sentences[0] == "Myopic reached 90.0 % after 8 rounds with a single seed: one seed says nothing of chance."
-    assert sentences[1] == "Greedy ended 10.0 points below myopic; one seed says nothing of chance."
+    assert sentences[0] == "Myopic reached 90.0 % after 8 rounds; one seed: no interval can be given."
+    assert sentences[1] == "Greedy ended 10.0 points below myopic; one seed: no interval can be given."
     assert not any("p =" in sentence or "p-value" in sentence or " beat " in sentence for sentence in sentences)
 
 
@@ -74,11 +75,69 @@ def test_equal_runs_are_called_equal() -> None:
     assert said(comparison, "Greedy ended") == "Greedy ended exactly where myopic did with every seed."
 
 
-def test_arms_without_a_common_seed_are_not_compared() -> None:
-    whole = arms_ending_at(CLOSE)
-    comparison = replace(whole, rows=(whole.rows[0], replace(whole.rows[1], difference=None)))
+# what arms share
 
-    assert "cannot be compared pair by pair with myopic" in said(comparison, "Greedy came to")
+SHARED = "All arms met the same weather, data and first model, seed by seed."
+
+
+def in_other_conditions(**met: Any) -> Comparison:
+    """Return myopic and greedy, of which greedy met something else."""
+    trials = [replace(trial, **met) if trial.arm == "greedy" else trial for trial in trials_ending_at(CLOSE)]
+    return compare("small", trials, ACCURACY, 3)
+
+
+def test_what_all_arms_share_is_said() -> None:
+    assert SHARED in summary(arms_ending_at(CLOSE))
+    assert not any("the same" in sentence for sentence in summary(arms_ending_at({"myopic": [0.9, 0.8]})))
+
+
+@pytest.mark.parametrize(
+    ("met", "alike", "unlike"),
+    [
+        ({"weather": "rain"}, "data and first model", "weather"),
+        ({"data": "others"}, "weather and first model", "data"),
+        ({"weather": "rain", "first_model": "another"}, "data", "weather or first model"),
+    ],
+)
+def test_what_arms_do_not_share_is_said_and_so_is_what_follows(met: dict[str, str], alike: str, unlike: str) -> None:
+    comparison = in_other_conditions(**met)
+
+    assert said(comparison, "All arms met") == (
+        f"All arms met the same {alike}, seed by seed, but not the same {unlike}: "
+        "only runs that met the same are compared pair by pair."
+    )
+    assert said(comparison, "Greedy came to") == (
+        f"Greedy came to 92.0 %; it cannot be compared pair by pair with myopic: they did not meet the same {unlike}."
+    )
+    assert said(comparison, "Beside").endswith(f"cannot be timed: they did not meet the same {unlike}.")
+    assert not any("p =" in sentence or "seeds are few" in sentence for sentence in summary(comparison))
+
+
+def test_arms_that_share_nothing_are_said_to() -> None:
+    sentences = summary(in_other_conditions(weather="rain", data="others", first_model="another"))
+
+    assert (
+        "Not all arms met the same weather, data or first model: only runs that met the same are compared pair by pair."
+    ) in sentences
+
+
+def test_arms_without_a_common_seed_are_not_compared() -> None:
+    trials = [replace(trial, seed=trial.seed + 5 * (trial.arm == "greedy")) for trial in trials_ending_at(CLOSE)]
+    comparison = compare("small", trials, ACCURACY, 3)
+
+    assert "No two arms have a seed in common, so none are compared pair by pair." in summary(comparison)
+    assert said(comparison, "Greedy came to").endswith("pair by pair with myopic: they have no seed in common.")
+
+
+def test_arms_of_different_lengths_are_not_compared() -> None:
+    trials = [made_trial("myopic", 0, {4: 0.9}), made_trial("greedy", 0, {4: 0.5, 8: 0.8}, [1] * 8)]
+
+    sentence = said(compare("small", trials, ACCURACY, 3), "Greedy came to")
+
+    assert sentence.endswith("with myopic: they were trained for different numbers of rounds.")
+
+
+# differences, the goal, steadiness and theory
 
 
 def test_common_seeds_are_counted_where_they_are_not_all() -> None:
@@ -116,7 +175,7 @@ def test_the_steadiest_arm_is_named_with_its_figures() -> None:
         "Myopic was the steadiest, with 3 participants a round (standard deviation 0); "
         "greedy was the least steady, with 3 participants a round (standard deviation 3)."
     )
-    assert "equally steady" in said(arms_ending_at(CLOSE), "All arms")
+    assert said(arms_ending_at(CLOSE), "All arms were equally steady")
 
 
 def test_theory_stands_beside_the_measurement() -> None:
@@ -208,7 +267,7 @@ def test_a_forecast_is_held_against_an_interval_above_zero(predicted: float, ver
 def test_intervals_without_a_number_stay_without_one() -> None:
     lost = Estimate(math.nan, math.nan, math.nan, 2)
 
-    assert metric_range(Metric("accuracy"), lost) == amount_range(lost) == f"{DASH} to {DASH}"
+    assert metric_range(ACCURACY, lost) == amount_range(lost) == f"{DASH} to {DASH}"
 
 
 def test_other_metrics_have_no_ends() -> None:
@@ -240,4 +299,4 @@ def test_steadiness_is_judged_by_what_is_printed() -> None:
     stds = (0.50001, 0.50002)
     rows = tuple(replace(row, participants_std=std) for row, std in zip(whole.rows, stds, strict=True))
 
-    assert said(replace(whole, rows=rows), "All arms").startswith("All arms were equally steady")
+    assert said(replace(whole, rows=rows), "All arms were equally steady")

@@ -17,6 +17,7 @@ from ehfl.theory import (
     Constants,
     Extremes,
     Quadratic,
+    Theorem,
     best_along,
     bound,
     largest_eta,
@@ -29,7 +30,6 @@ from ehfl.theory import (
     theorem2,
 )
 from ehfl.theory.bounds import noise, weights
-from ehfl.theory.step_sizes import theorem
 from ehfl.theory.verification import gradient_squares
 
 UNIT = Constants(smoothness=1.0, variance=1.0, gap=1.0)
@@ -106,7 +106,7 @@ def test_erratum_2_with_the_remarks_eta_the_noise_does_not_vanish(rounds: int) -
     assert theorem1(extremes, eta, constants) == pytest.approx(5 / (8 * (2 * math.sqrt(r) - r)))
 
 
-def test_errata_3_and_4_the_printed_theorem_2_is_void_where_the_corrected_one_holds() -> None:
+def test_errata_3_and_4_beyond_the_printed_condition_only_the_corrected_theorem_2_holds() -> None:
     extremes = Extremes(n_min=5, n_max=5, rounds=400)
     tight, wide = (largest_eta(extremes, 5, 1.0, printed=printed) for printed in (True, False))
 
@@ -123,7 +123,7 @@ def test_erratum_5_the_papers_own_experiment_has_an_empty_first_round() -> None:
 
     assert extremes.n_min == 0
     assert theorem1(extremes, 0.1, UNIT) == theorem1(extremes, 0.1, UNIT, printed=True) == math.inf
-    assert realised(played.counts, theorem(played.counts, 1.0)) < math.inf
+    assert realised(played.counts, Theorem(1.0)(played.counts)) < math.inf
 
 
 def path(x: float, eta: float, noises: Sequence[float], gradient: Callable[[float], float]) -> tuple[float, float]:
@@ -194,7 +194,7 @@ def test_with_a_constant_number_of_participants_the_realised_bound_is_at_most_th
     counts = np.full(300, 4)
     extremes = Extremes(4, 4, 300)
     eta = largest_eta(extremes, K, 1.0) / 3
-    ours = realised(counts, theorem(counts, eta), K)
+    ours = realised(counts, Theorem(eta)(counts), K)
     theirs = theorem1(extremes, eta, UNIT) if K == 1 else theorem2(extremes, eta, K, UNIT)
 
     assert ours == pytest.approx(theirs, rel=1e-12) if K == 1 else ours < theirs
@@ -254,10 +254,10 @@ def test_bad_arguments_are_named(arguments: dict[str, object]) -> None:
         bound([3], **(good | arguments))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("policy", [Myopic(), Greedy(), RoundRobin()], ids=repr)
+@pytest.mark.parametrize("scheduler", [Myopic(), Greedy(), RoundRobin()], ids=repr)
 @pytest.mark.parametrize("K", [1, 5])
-def test_the_realised_bound_accepts_every_participation(policy: Myopic | Greedy | RoundRobin, K: int) -> None:
-    counts = simulate(Fleet(clients=10, harvest=Bernoulli(0.5), capacity=1), policy, rounds=100, seed=1).counts
+def test_the_realised_bound_accepts_every_participation(scheduler: Myopic | Greedy | RoundRobin, K: int) -> None:
+    counts = simulate(Fleet(clients=10, harvest=Bernoulli(0.5), capacity=1), scheduler, rounds=100, seed=1).counts
     etas = np.full(100, largest_step(K, 1.0))
 
     assert 0 < realised(counts, etas, K) < math.inf

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import ehfl
 from ehfl.cli import bound, compare, report, simulate, train
-from ehfl.validation import InvalidValue, UserError, one_line
+from ehfl.validation import UserError, one_line
 
 # Typer brings click along inside itself or beside it; either way this is the root of all usage errors.
 _UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -47,14 +48,13 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; exit code 0, or 2 with one line on standard error for bad input."""
-    if "" not in sys.path:
-        sys.path.insert(0, "")  # a scheduler or task of the user's own, in the folder where the command is given
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)  # classes of the user's own; last, so that no file there stands for a module of Python's
     try:
         code = app(arguments, standalone_mode=False)
     except _UsageError as error:
         _stop(error.format_message() if hasattr(error, "format_message") else str(error))
-    except InvalidValue as error:
-        _stop(f"--{error.name.replace('_', '-')} must be {error.allowed}, got {error.given}")
     except (UserError, OSError) as error:
         _stop(one_line(error))
     except (KeyboardInterrupt, typer.Abort):

@@ -11,22 +11,40 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from ehfl.cli.options import AsJson, Capacity, Clients, Cost, Initial, Rate, Rounds, Scheduler, Seed, Target
-from ehfl.cli.output import FIGURES, check_writable, print_table, progress, say_if_compiling
-from ehfl.cli.parsing import read_setting, spec_setting, whole
+from ehfl.cli.options import (
+    KEYS,
+    AsJson,
+    Capacity,
+    Clients,
+    Cost,
+    HarvestOption,
+    Initial,
+    LocalSteps,
+    Override,
+    Rate,
+    Rounds,
+    Scheduler,
+    Seed,
+    Target,
+    named_by_option,
+    scheduler_names,
+    spec_of,
+    whole,
+)
+from ehfl.cli.output import FIGURES, check_writable, print_table, progress, say_if_blind, say_if_compiling
 from ehfl.files import json_text
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.validation import InvalidValue, UserError, whole_number
 
 if TYPE_CHECKING:
-    from ehfl.cli.parsing import Setting
-    from ehfl.energy.harvest import IntArray
+    from ehfl.arrays import IntArray
+    from ehfl.experiment import Spec
     from ehfl.theory import Constants
 
-    Counts = dict[str, IntArray]
+    Counts = dict[str, IntArray]  # n_t by label
 
 MAINS = "always-on"
-_FLEET = ("clients", "rate", "capacity", "initial", "cost")
-
+_OF_PROBLEM = ("smoothness", "variance", "gap")
+_CONSTANTS = {"smoothness": "--smoothness", "variance": "--variance", "gap": "--gap", "eta": "--eta"}
 # The \b in it keeps the lines that follow as they are.
 HELP = """Bound the gradient norm for the participation that really happens.
 
@@ -51,17 +69,16 @@ def bound(
         Path | None, Argument(metavar="SPEC", help="Fleet, schedulers, rounds and K from here.", show_default=False)
     ] = None,
     clients: Clients = None,
-    rate: Rate = "0.5",
-    capacity: Capacity = "inf",
-    initial: Initial = 0,
-    cost: Cost = 1,
+    rate: Rate = None,
+    harvest: HarvestOption = None,
+    capacity: Capacity = None,
+    initial: Initial = None,
+    cost: Cost = None,
     scheduler: Scheduler = None,
-    target: Target = "auto",
+    target: Target = None,
     rounds: Rounds = 400,
     seed: Seed = 0,
-    local_steps: Annotated[
-        int, Option("--local-steps", "-k", metavar="K", parser=whole, help="SGD steps a round.")
-    ] = 1,
+    local_steps: LocalSteps = 1,
     smoothness: Annotated[float, Option(metavar="L", help="Smoothness of the loss.")] = 1.0,
     variance: Annotated[float, Option(metavar="S2", help="Variance of a stochastic gradient.")] = 1.0,
     gap: Annotated[float, Option(metavar="D", help="f(x_0) - f*.")] = 1.0,
@@ -75,77 +92,109 @@ def bound(
         bool, Option("--verify", help="Run SGD with K = 1 and 5 on two problems of known constants.")
     ] = False,
     seeds: Annotated[int, Option(metavar="N", parser=whole, help="Runs per experiment of --verify.")] = 200,
+    override: Override = None,
     as_json: AsJson = False,
     figure: Annotated[Path | None, Option(metavar="FILE", help="Draw the result here: .png, .svg or .pdf.")] = None,
 ) -> None:
     """Bound the gradient norm for the participation that really happens."""
-    from ehfl.experiment import constants_of, read_spec
+    from ehfl.experiment import read_spec
+    from ehfl.experiment.building import constants_of
     from ehfl.theory import Constants
 
-    _check_combination(context, spec, verify)
-    constants = Constants(smoothness, variance, gap)
-    origin = ""
+    _check_combination(context, spec, task, verify)
+    whole_number("--seeds", seeds, low=2)
+    if figure is not None:
+        check_writable("--figure", figure, FIGURES)
+    with named_by_option(_CONSTANTS):
+        constants = Constants(smoothness, variance, gap)
     if spec is not None:
-        told = read_spec(spec)
-        setting, rounds, seed, local_steps = spec_setting(told), told.rounds, told.seeds[0], told.learning.local_steps
-        constants = constants_of(told) or constants
-        if told.theory is not None:
-            _check_left_out(context, ("smoothness", "variance", "gap"), "with a spec that says it")
+        read = read_spec(spec, override or ())
+        _check_alike(read)
+        if read.base.theory is not None:
+            _check_left_out(context, _OF_PROBLEM, "with a spec that has them")
+        if not any(_is_given(context, name) for name in _OF_PROBLEM):
+            constants = constants_of(read.base) or constants
     else:
-        setting = read_setting(clients, rate, capacity, initial, cost, scheduler, target)
+        with named_by_option():
+            read = spec_of(context)
+    origin = ""
     if task is not None:
         constants, origin = _estimated(task), f" (estimates for {task})"
-    whole_number("local_steps", local_steps, low=1)
-    whole_number("seeds", seeds, low=2)
-    if figure is not None:
-        check_writable("figure", figure, FIGURES)
-    say_if_compiling(setting.fleet.clients)
-    counts = _play(setting, rounds, seed)
-    if verify:
-        _verify(counts, seeds, seed, as_json, figure)
-    else:
-        _promise(counts, local_steps, constants, origin, eta, as_json, figure)
+    counts = _play(read)
+    with named_by_option(_CONSTANTS):
+        if verify:
+            _verify(counts, seeds, read, as_json, figure)
+        else:
+            _promise(counts, read, constants, origin, eta, as_json, figure)
 
 
-def _check_combination(context: typer.Context, spec: Path | None, verify: bool) -> None:
+def _check_combination(context: typer.Context, spec: Path | None, task: str | None, verify: bool) -> None:
     """Refuse options that the chosen kind of work would ignore."""
     ignored = dict.fromkeys(("seeds",), "without --verify")
+    if task is not None:
+        ignored |= dict.fromkeys(_OF_PROBLEM, "with --task, which estimates it")
     if verify:
-        of_its_own = ("local_steps", "smoothness", "variance", "gap", "eta", "task")
+        of_its_own = ("local_steps", *_OF_PROBLEM, "eta", "task")
         ignored = dict.fromkeys(of_its_own, "with --verify, which has problems of its own")
     if spec is not None:
-        told = (*_FLEET, "scheduler", "target", "rounds", "seed", "local_steps")
-        ignored |= dict.fromkeys(told, "with a spec, which says it")
+        of_the_spec = [option for option in KEYS if option != "task"]  # which asks for estimates here
+        ignored |= dict.fromkeys(of_the_spec, "with a spec, which has it: use -o KEY=VALUE")
     for name, why in ignored.items():
         _check_left_out(context, (name,), why)
 
 
 def _check_left_out(context: typer.Context, names: Sequence[str], why: str) -> None:
     for name in names:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise InvalidValue(name, f"left out {why}", "it")
+        if _is_given(context, name):
+            raise InvalidValue(f"--{name.replace('_', '-')}", f"left out {why}", context.params[name])
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _check_alike(spec: Spec) -> None:
+    """Refuse arms that change what a table of bounds has once for all."""
+    for number, arm in enumerate(spec.arms, start=1):
+        for key in ("rounds", "learning.local_steps", "learning.task", "learning.batch_size", "theory"):
+            if any(f"{changed}.".startswith(f"{key}.") for changed in arm.changes):
+                raise UserError(f"arms[{number}].{key} must be left out here: bounds have one of it for all arms")
 
 
 def _estimated(task: str) -> Constants:
     from ehfl.learning import estimate_constants, load_task
 
-    typer.echo(f"estimating the constants of {task} (a few seconds)", err=True)
-    return estimate_constants(load_task(task))
+    with named_by_option({"task": "--task"}):
+        loaded = load_task(task)
+    typer.echo(f"estimating the constants of {task} (ten seconds or so)", err=True)
+    return estimate_constants(loaded)
 
 
-def _play(setting: Setting, rounds: int, seed: int) -> Counts:
-    """Return n_t by scheduler, mains power last."""
-    from ehfl import AlwaysOn, simulate
+def _play(spec: Spec) -> Counts:
+    """Return n_t of each arm, mains power last."""
+    from ehfl import SCHEDULERS, AlwaysOn, simulate
+    from ehfl.experiment.building import fleet_of, scheduler_of, target_of
 
-    others = {name: policy for name, policy in setting.policies.items() if name != MAINS}
-    policies = others | {MAINS: AlwaysOn(setting.target)}
-    return {name: simulate(setting.fleet, policy, rounds, seed).counts for name, policy in policies.items()}
+    base, seed = spec.base, spec.seeds[0]
+    fleet = fleet_of(base)
+    say_if_compiling(fleet.clients)
+    mains = base.model_copy(update={"scheduler": SCHEDULERS.spelled_out(MAINS)})
+    counts: Counts = {}
+    for arm in spec.arms:
+        one, scheduler = arm.setting, scheduler_of(arm.setting)
+        if one == mains:  # last, whether it is asked for or not
+            continue
+        if arm.label == MAINS:
+            raise UserError(f"{MAINS} must not be the label of another arm: it is what mains power is called here")
+        say_if_blind(arm.label, scheduler)
+        counts[arm.label] = simulate(fleet_of(one), scheduler, one.rounds, seed, target=target_of(one)).counts
+    return counts | {MAINS: simulate(fleet, AlwaysOn(), base.rounds, seed, target=target_of(base)).counts}
 
 
 def _promise(
     counts: Counts,
-    local_steps: int,
+    spec: Spec,
     constants: Constants,
     origin: str,
     eta: float | None,
@@ -154,42 +203,44 @@ def _promise(
 ) -> None:
     from ehfl.theory import promise, slowdown
 
+    local_steps = spec.base.learning.local_steps
     promises = {name: promise(n_t, local_steps, constants, eta) for name, n_t in counts.items()}
     slow = {name: slowdown(kept, counts[MAINS], local_steps, constants) for name, kept in promises.items()}
     if as_json:
         facts = {name: dataclasses.asdict(kept) | {"slowdown": slow[name]} for name, kept in promises.items()}
-        told = {"constants": dataclasses.asdict(constants), "origin": origin.strip(), "schedulers": facts}
-        typer.echo(json_text(told))
+        typer.echo(
+            json_text({"constants": dataclasses.asdict(constants), "origin": origin.strip(), "schedulers": facts})
+        )
     else:
-        from ehfl.report.bounds import promise_table
+        from ehfl.report import promise_table
 
         numbers = f"L = {constants.smoothness:.3g}, s2 = {constants.variance:.3g}, gap = {constants.gap:.3g}{origin}"
         title = f"bounds on the mean of |grad f|^2, K = {local_steps}, {numbers}"
         print_table(title, promise_table(promises, slow, local_steps))
     if figure is not None:
-        from ehfl.report.bounds import draw_slowdown
+        from ehfl.report import draw_slowdown
 
-        draw_slowdown(slow, figure)
+        draw_slowdown(slow, figure, schedulers=scheduler_names(spec) | {MAINS: MAINS})
         typer.echo(f"figure: {figure}", err=True)
 
 
-def _verify(counts: Counts, seeds: int, seed: int, as_json: bool, figure: Path | None) -> None:
+def _verify(counts: Counts, seeds: int, spec: Spec, as_json: bool, figure: Path | None) -> None:
     from ehfl.theory import RULES, known_problems, verify
 
     results = []
     with progress("running SGD", len(known_problems()) * 2 * len(RULES) * len(counts)) as advance:
-        for result in verify(counts, seeds=seeds, seed=seed):
+        for result in verify(counts, seeds=seeds, seed=spec.seeds[0]):
             results.append(result)
             if advance is not None:
                 advance(result)
     if as_json:
         typer.echo(json.dumps([dataclasses.asdict(result) | {"holds": result.holds} for result in results]))
     else:
-        from ehfl.report.bounds import verified_table
+        from ehfl.report import verified_table
 
         print_table(f"measured / bound, means of {seeds} runs", verified_table(results))
     if figure is not None:
-        from ehfl.report.bounds import draw_verified
+        from ehfl.report import draw_verified
 
-        draw_verified(results, figure)
+        draw_verified(results, figure, schedulers=scheduler_names(spec) | {MAINS: MAINS})
         typer.echo(f"figure: {figure}", err=True)

@@ -13,21 +13,21 @@ import typer
 from typer import Argument, Option
 
 from ehfl.cli.live import live
-from ehfl.cli.options import RUNS, AsJson
+from ehfl.cli.options import RUNS, AsJson, Override, named_by_option, whole
 from ehfl.cli.output import print_results
-from ehfl.cli.parsing import whole
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Train a task under several schedulers and seeds, and compare: a table, figures and a page.
 
 SPEC is a TOML file (see experiments/ and docs/experiments.md); without one, the demo: the paper's schedulers and mains
-power on the bundled digits. Every scheduler meets the same weather for the same seed. Runs lie in RUNS/<name>; stopped
-or killed, the same command goes on where it was, and runs that are finished are not run again.
+power on the bundled digits. Arms meet the same weather for the same seed unless they change it. Runs lie in
+RUNS/<name>; stopped or killed, the same command goes on where it was, and runs that are finished are not run again.
 
 \b
 Examples:
   ehfl compare
   ehfl compare -o seeds=2 -o rounds=50 -o learning.local_steps=1 -o name=k1
+  ehfl compare -o name=two -o "schedulers=['myopic', 'round-robin:1', 'mine:Reserve:units=3']"
   ehfl compare experiments/paper.toml --data ~/cifar --jobs 2
   ehfl compare experiments/heterogeneous.toml --on ray
 """
@@ -42,10 +42,7 @@ class Place(StrEnum):
 
 def compare(
     spec: Annotated[Path | None, Argument(metavar="SPEC", help="A TOML file [the demo].", show_default=False)] = None,
-    override: Annotated[
-        list[str] | None,
-        Option("--override", "-o", metavar="KEY=VALUE", help="Change the spec: -o learning.local_steps=1. Repeatable."),
-    ] = None,
+    override: Override = None,
     data: Annotated[
         str | None, Option(metavar="FOLDER", help="Where the task's data lie [$EHFL_DATA, else downloaded].")
     ] = None,
@@ -57,15 +54,19 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Train a task under several schedulers and seeds, and compare."""
-    from ehfl.experiment import read_results, read_spec, run_all, unlisted_runs
-    from ehfl.report.writing import write_report
+    from ehfl.analysis import read_results, unlisted_runs
+    from ehfl.experiment import begin_process, read_spec, run_all
+    from ehfl.report import write_report
 
     overrides = [*(override or ()), *([f"learning.data={json.dumps(data)}"] if data else ())]
-    told = read_spec(spec, overrides)
-    folder = runs / told.name
+    read = read_spec(spec, overrides)
+    folder = runs / read.name
+    names = {"jobs": "--jobs"} | ({"learning.data": "--data"} if data else {})
+    totals = {arm.label: len(read.seeds) * arm.setting.rounds for arm in read.arms}
     try:
-        with live([arm.label for arm in told.schedulers], len(told.seeds), told.rounds) as show:
-            outcomes = run_all(told, folder, jobs=jobs, on=on.value, on_look=show)
+        begin_process()  # with a single job runs are run in this process
+        with named_by_option(names), live(totals) as show:
+            outcomes = run_all(read, folder, jobs=jobs, on=on.value, on_look=show)
     except KeyboardInterrupt:
         typer.echo("stopped; the same command goes on from here", err=True)
         raise
@@ -76,12 +77,12 @@ def compare(
         results = read_results([folder])
         written = write_report(results, folder, [_again(spec, overrides, runs)])
         print_results(results.comparison, written, as_json)
-    if others := unlisted_runs(told, folder):
-        names = f"{', '.join(others[:3])}{', ...' if len(others) > 3 else ''}"
-        typer.echo(f"not in this report, of other arms or seeds: {len(others)} in {folder} ({names})", err=True)
+    if others := unlisted_runs([run.folder_name for run in read.runs()], folder):
+        some = f"{', '.join(others[:3])}{', ...' if len(others) > 3 else ''}"
+        typer.echo(f"not in this report, of other arms or seeds: {len(others)} in {folder} ({some})", err=True)
     if failed:
-        story = "tracebacks are in their meta.json; the same command runs them again"
-        typer.echo(f"{len(failed)} of {len(outcomes)} runs failed: {story}", err=True)
+        advice = "tracebacks are in their meta.json; the same command runs them again"
+        typer.echo(f"{len(failed)} of {len(outcomes)} runs failed: {advice}", err=True)
         raise typer.Exit(1)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from ehfl.experiment import State
 
 Show = Callable[[list["State"]], None]
-_QUIET = 60.0  # the longest silence of plain lines [s]
+_SILENCE_SECONDS = 60.0  # plain lines say at least this often that the work goes on
 
 
 @contextmanager
-def live(arms: Sequence[str], seeds: int, rounds: int) -> Iterator[Show]:
-    """Give a function that shows the state of all runs."""
+def live(totals: Mapping[str, int]) -> Iterator[Show]:
+    """Give a function that shows the state of all runs; `totals` has the rounds of each arm, all seeds together."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -36,17 +36,17 @@ def live(arms: Sequence[str], seeds: int, rounds: int) -> Iterator[Show]:
         TimeRemainingColumn(compact=True),
     )
     with Progress(*columns, console=console, expand=True, transient=True, refresh_per_second=4) as bars:
-        tasks = {arm: bars.add_task(arm, total=seeds * rounds, metric="") for arm in arms}
-        told: set[tuple[str, int]] = set()
+        tasks = {arm: bars.add_task(arm, total=total, metric="") for arm, total in totals.items()}
+        reported: set[tuple[str, int]] = set()
 
         def show(states: list[State]) -> None:
             for arm, task in tasks.items():
                 mine = [state for state in states if state.arm == arm]
                 done, total = _rounds(mine)
-                bars.update(task, completed=done, total=total or seeds * rounds, metric=_mean_metric(mine))
+                bars.update(task, completed=done, total=total or totals[arm], metric=_mean_metric(mine))
             for state in states:
-                if state.error and (state.arm, state.seed) not in told:
-                    told.add((state.arm, state.seed))
+                if state.error and (state.arm, state.seed) not in reported:
+                    reported.add((state.arm, state.seed))
                     console.print(_failure(state), markup=False, highlight=False)
 
         yield show
@@ -86,7 +86,7 @@ class _Lines:
                 ended = f"{state.arm} seed {state.seed}: {state.rounds} rounds, {_mean_metric([state])}"
                 self._say(_failure(state) if state.error else ended, states)
         self.over = over
-        if time.monotonic() - self.spoke > _QUIET:
+        if time.monotonic() - self.spoke > _SILENCE_SECONDS:
             self._say("working", states)
 
     def _say(self, what: str, states: list[State]) -> None:

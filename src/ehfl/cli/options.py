@@ -1,34 +1,157 @@
-"""Options that several commands share, with their help."""
+"""Options that several commands share, and the spec that they describe.
+
+An option is a key of a spec under another name, so values are read and checked by the spec; errors name the option.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from typer import Option
 
-from ehfl.cli.parsing import whole
+from ehfl.validation import InvalidValue, SpecError, UserError
 
-RUNS = Path("runs")  # where experiments are kept, unless told otherwise
+if TYPE_CHECKING:
+    from ehfl.experiment import Spec
+
+RUNS = Path("runs")  # where experiments are kept, unless another folder is given
+SCHEDULERS = ("myopic", "round-robin", "greedy")  # the paper's
+
+
+def whole(text: str | int) -> int:
+    """Return a whole number, or say what was given instead."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"must be a whole number, got {text!r}") from None
+
 
 Clients = Annotated[int | None, Option("--clients", "-n", metavar="N", parser=whole, help="Clients in the fleet [10].")]
 Rate = Annotated[
-    str, Option(metavar="RATE", help="Chance of a unit per client and round: a number, a list 0.1,0.9 or a file.")
+    str | None,
+    Option(metavar="RATE", help="Chance of a unit per client and round: a number, a list 0.1,0.9 or a file [0.5]."),
 ]
-Capacity = Annotated[str, Option(metavar="UNITS", help="What a battery holds, or inf.")]
-Initial = Annotated[int, Option(metavar="UNITS", parser=whole, help="What a battery holds at the start.")]
-Cost = Annotated[int, Option(metavar="UNITS", parser=whole, help="What a round costs a participant.")]
+HarvestOption = Annotated[
+    str | None,
+    Option("--harvest", metavar="NAME", help="Instead of a rate: replay:FILE.csv, module:Class, module:Class:peak=3."),
+]
+Capacity = Annotated[
+    str | None,
+    Option(metavar="UNITS", help="What a battery holds: a number, inf, a list, a file or {low=1,high=9} [inf]."),
+]
+Initial = Annotated[str | None, Option(metavar="UNITS", help="What a battery holds at the start, likewise [0].")]
+Cost = Annotated[str | None, Option(metavar="UNITS", help="What a round costs a participant, likewise [1].")]
 Scheduler = Annotated[
     list[str] | None,
     Option(
         "--scheduler",
         "-s",
         metavar="NAME",
-        help="myopic, greedy, round-robin, uniform-random, always-on, or package.module:Class. Repeat to compare; "
-        "a width of its own is written round-robin:1. [myopic, round-robin, greedy]",
+        help="myopic, greedy, round-robin, uniform-random, always-on, oldest-first, power-of-choice, module:Class; "
+        "parameters as in round-robin:1 or round-robin:per_round=1. Repeatable. [myopic, round-robin, greedy]",
     ),
 ]
-Target = Annotated[str, Option(metavar="N", help="Clients wanted a round; auto is what is sustainable.")]
+Target = Annotated[str | None, Option(metavar="N", help="Clients wanted a round [what the harvest sustains].")]
 Rounds = Annotated[int, Option("--rounds", "-t", metavar="T", parser=whole, help="Rounds to play.")]
 Seed = Annotated[int, Option(metavar="SEED", parser=whole, help="Seed of the weather and the tie-breaks.")]
+LocalSteps = Annotated[int | None, Option("--local-steps", "-k", metavar="K", parser=whole, help="SGD steps a round.")]
+Override = Annotated[
+    list[str] | None,
+    Option("--override", "-o", metavar="KEY=VALUE", help="Change any key of the spec: -o fleet.unit=mJ. Repeatable."),
+]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
+
+# The key of the spec that each option gives a value for.
+KEYS = {
+    "clients": "fleet.clients",
+    "rate": "fleet.rate",
+    "harvest": "fleet.harvest",
+    "capacity": "fleet.capacity",
+    "initial": "fleet.initial",
+    "cost": "fleet.cost",
+    "scheduler": "schedulers",
+    "target": "target",
+    "rounds": "rounds",
+    "seed": "seed",
+    "task": "learning.task",
+    "data": "learning.data",
+    "local_steps": "learning.local_steps",
+    "batch_size": "learning.batch_size",
+    "step_size": "learning.step_size",
+    "partition": "learning.partition",
+    "aggregation": "learning.aggregation",
+    "clip": "learning.clip",
+    "weight_decay": "learning.weight_decay",
+    "device": "learning.device",
+    "eval_every": "evaluation.every",
+}
+NAMES = {key: f"--{option.replace('_', '-')}" for option, key in KEYS.items()}  # how errors call a key
+_PER_CLIENT = {"fleet.rate", "fleet.capacity", "fleet.initial", "fleet.cost"}
+
+
+def spec_of(context: typer.Context, **more: Any) -> Spec:
+    """Return the spec that a command's options describe; what is None was not given. `more` are further keys."""
+    from ehfl.experiment.changing import parsed_override
+    from ehfl.experiment.reading import read_spec
+    from ehfl.randomness import check_seed
+
+    given = context.params
+    changes = {key: _value(key, given[option]) for option, key in KEYS.items() if given.get(option) is not None}
+    schedulers = changes.get("schedulers") or SCHEDULERS  # typer makes an empty list of an option that was not given
+    changes["schedulers"] = [schedulers] if isinstance(schedulers, str) else list(schedulers)
+    changes["seeds"] = [check_seed(changes.pop("seed"))]
+    overrides = dict(map(parsed_override, given["override"] or ()))
+    return read_spec(None, changes | {key: value for key, value in more.items() if value is not None} | overrides)
+
+
+def scheduler_names(spec: Spec) -> dict[str, str]:
+    """Return the registered name of each arm's scheduler by label, empty for the user's own."""
+    names = {arm.label: arm.setting.scheduler["name"] for arm in spec.arms}
+    return {label: "" if ":" in name else name for label, name in names.items()}
+
+
+def _value(key: str, value: Any) -> Any:
+    """Return what an option's text stands for: numbers, lists like 0.1,0.9 and tables as such, else the text."""
+    from ehfl.registry import literal
+
+    if isinstance(value, str) and value.startswith("{"):
+        return literal(value)
+    if key == "target" or (key in _PER_CLIENT and isinstance(value, str)):
+        found = literal(value)
+        if isinstance(found, str) and "," in found:
+            several = literal(f"[{found}]")
+            return several if isinstance(several, list) else found
+        return found
+    if key == "learning.step_size":
+        number = literal(value)
+        return number if isinstance(number, int | float) else value
+    return value
+
+
+@contextmanager
+def named_by_option(names: Mapping[str, str] = NAMES) -> Iterator[None]:
+    """Let errors that are about a key of the spec name the option under which it was given."""
+    try:
+        yield
+    except InvalidValue as error:
+        raise InvalidValue(option_name(error.name, names), error.allowed, error.given) from error
+    except SpecError as error:
+        raise UserError(f"{option_name(error.key, names)} {error.fault}") from error
+
+
+def option_name(key: str, names: Mapping[str, str] = NAMES) -> str:
+    """Return the option for a key, and the rest of the key behind it.
+
+    >>> option_name("fleet.rate"), option_name("schedulers[2].per_round"), option_name("evaluation.goal")
+    ('--rate', '--scheduler per_round', 'evaluation.goal')
+    """
+    plain = re.sub(r"\[\d+\]", "", key)
+    for known in sorted(names, key=len, reverse=True):
+        if plain == known or plain.startswith(f"{known}."):
+            return f"{names[known]} {plain.removeprefix(known).lstrip('.')}".strip()
+    return key

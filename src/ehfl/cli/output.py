@@ -15,7 +15,8 @@ from ehfl.validation import InvalidValue
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ehfl.experiment import Comparison
+    from ehfl.analysis import Comparison
+    from ehfl.scheduling import Scheduler
 
 FIGURES = (".png", ".svg", ".pdf")
 
@@ -42,13 +43,21 @@ def check_folder(option: str, path: Path) -> None:
 
 def say_if_compiling(n_clients: int) -> None:
     """Tell the user why the first large fleet takes its time, if its kernels are not in numba's cache yet."""
-    from ehfl import scheduling
     from ehfl.randomness import TILE
 
-    cache = Path(scheduling.__file__).parent / "__pycache__"  # unless the user has put it elsewhere
-    cold = "NUMBA_CACHE_DIR" not in os.environ and not any(cache.glob("kernels.longest-*.nbi"))
-    if n_clients > TILE and cold:
-        typer.echo("compiling kernels for large fleets (about 20 s, once)", err=True)
+    if n_clients > TILE:
+        from ehfl.compiled import kernels_are_cached
+
+        if not kernels_are_cached():
+            typer.echo("compiling kernels for large fleets (about 20 s, once)", err=True)
+
+
+def say_if_blind(label: str, scheduler: Scheduler) -> None:
+    """Tell the user that a scheduler which chooses by losses is played without any."""
+    from ehfl.scheduling import wants_losses
+
+    if wants_losses(scheduler):
+        typer.echo(f"{label} chooses by losses, which only training gives: none are known here", err=True)
 
 
 def print_table(title: str, table: Table) -> None:
@@ -67,12 +76,11 @@ def print_results(compared: Comparison, page: Path, as_json: bool) -> None:
     """Print a comparison as a table or JSON, and where its page lies."""
     if as_json:
         from ehfl.files import json_text
-        from ehfl.report.writing import as_facts
+        from ehfl.report import as_facts
 
         typer.echo(json_text(as_facts(compared)))
     else:
-        from ehfl.report.tables import comparison_table
-        from ehfl.report.words import summary
+        from ehfl.report import comparison_table, summary
 
         print_table(compared.name, comparison_table(compared))
         _print_sentences(summary(compared))

@@ -11,15 +11,15 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from ehfl.cli.options import RUNS, AsJson
+from ehfl.cli.options import RUNS, AsJson, named_by_option
 from ehfl.cli.output import check_folder, print_results
 from ehfl.validation import InvalidValue, UserError
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Build the table, the figures and the page again from run folders, several together if you like.
 
-RUN is a folder that ehfl compare wrote: an experiment's (runs/demo) or a single run's (runs/demo/myopic-s0). Nothing is
-trained. Runs that failed or are not finished are left out and named.
+RUN is a folder that ehfl compare or ehfl train wrote: an experiment's (runs/demo) or a single run's (runs/noniid).
+Nothing is trained. Runs that failed or are not finished are left out and named.
 
 \b
 Examples:
@@ -40,38 +40,45 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Build the table, the figures and the page again from run folders."""
-    from ehfl.experiment import read_results
-    from ehfl.report.writing import write_report
+    from ehfl.analysis import read_results
+    from ehfl.report import write_report
 
     for folder in run:
         if not folder.is_dir():
-            raise UserError(f"RUN must be a folder that ehfl compare wrote, got {folder}")
+            raise UserError(f"RUN must be a folder that ehfl compare or ehfl train wrote, got {folder}")
     if goal is not None and not math.isfinite(goal):
-        raise InvalidValue("goal", "a finite number", goal)
+        raise InvalidValue("--goal", "a finite number", goal)
     place = out or (run[0] if len(run) == 1 else Path("report"))
-    check_folder("out", place)
-    results = read_results(run, goal)
+    check_folder("--out", place)
+    with named_by_option({"goal": "--goal"}):
+        results = read_results(run, goal)
     print_results(results.comparison, write_report(results, place, again(run, place, goal)), as_json)
 
 
 def again(runs: Sequence[Path], place: Path, goal: float | None) -> list[str]:
     """Return the commands that do it all again, in the same folders."""
     counted = [] if goal is None else ["--goal", str(goal)]
-    experiments = dict.fromkeys(_named(run / ".." if (run / "meta.json").exists() else run) for run in runs)
+    experiments = dict.fromkeys(_tidy(_experiment(run)) for run in runs)
     trained = [_compare(folder) for folder in experiments if (folder / "spec.toml").exists()]
     return [*trained, shlex.join(["ehfl", "report", *map(str, runs), "--out", str(place), *counted])]
 
 
-def _named(folder: Path) -> Path:
+def _experiment(run: Path) -> Path:
+    """Return the folder of the experiment that a run belongs to; a run of ehfl train is one of its own."""
+    return run / ".." if (run / "meta.json").exists() and (run / ".." / "spec.toml").exists() else run
+
+
+def _tidy(folder: Path) -> Path:
     """Return the folder by a path that ends in its name, which neither "." nor ".." does."""
     tidy = Path(os.path.normpath(folder))
     return tidy if tidy.name not in ("", "..") else folder.resolve()
 
 
 def _compare(experiment: Path) -> str:
-    from ehfl.experiment import read_stored
+    from ehfl.run_folder import read_facts
 
     place = [] if experiment.parent == RUNS else ["--runs", str(experiment.parent)]
-    moved = read_stored(experiment / "spec.toml").name != experiment.name
-    name = ["-o", f"name={experiment.name}"] if moved else []
+    # the folder of a run of ehfl train is its own, and a comparison needs one beside it
+    wanted = f"{experiment.name}-again" if (experiment / "meta.json").exists() else experiment.name
+    name = ["-o", f"name={wanted}"] if read_facts(experiment / "spec.toml").get("name") != wanted else []
     return shlex.join(["ehfl", "compare", str(experiment / "spec.toml"), *place, *name])

@@ -3,19 +3,47 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
 
-from ehfl.cli.options import AsJson, Capacity, Clients, Cost, Initial, Rate, Rounds, Scheduler, Seed, Target
-from ehfl.cli.output import FIGURES, check_folder, check_writable, print_table, progress, say_if_compiling
-from ehfl.cli.parsing import read_setting, whole
+from ehfl.cli.options import (
+    NAMES,
+    AsJson,
+    Capacity,
+    Clients,
+    Cost,
+    HarvestOption,
+    Initial,
+    Override,
+    Rate,
+    Rounds,
+    Scheduler,
+    Seed,
+    Target,
+    named_by_option,
+    scheduler_names,
+    spec_of,
+    whole,
+)
+from ehfl.cli.output import (
+    FIGURES,
+    check_folder,
+    check_writable,
+    print_table,
+    progress,
+    say_if_blind,
+    say_if_compiling,
+)
+from ehfl.validation import UserError
 
 if TYPE_CHECKING:
     from ehfl import Fleet, Participation
+    from ehfl.experiment import Spec
+
+    Played = dict[str, Participation]  # by the arm's label
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Play a fleet under one or more schedulers and compare who takes part.
@@ -27,21 +55,25 @@ Examples:
   ehfl simulate
   ehfl simulate --clients 10 --rate 0.5 --scheduler myopic --target 5
   ehfl simulate -s round-robin -s round-robin:1 --capacity 1 --figure n.png
-  ehfl simulate --rate 0.1,0.5,0.9 --rounds 200 --json
+  ehfl simulate --rate 0.1,0.5,0.9 --cost 1,2,3 --rounds 200 --json
+  ehfl simulate --harvest replay:sun.csv --clients 4 --rounds 48
   ehfl simulate --clients 1000000 --rounds 50 -s myopic -s always-on
 """
 
 
 def simulate(
+    context: typer.Context,
     clients: Clients = None,
-    rate: Rate = "0.5",
-    capacity: Capacity = "inf",
-    initial: Initial = 0,
-    cost: Cost = 1,
+    rate: Rate = None,
+    harvest: HarvestOption = None,
+    capacity: Capacity = None,
+    initial: Initial = None,
+    cost: Cost = None,
     scheduler: Scheduler = None,
-    target: Target = "auto",
+    target: Target = None,
     rounds: Rounds = 1000,
     seed: Seed = 0,
+    override: Override = None,
     threads: Annotated[
         int | None, Option(metavar="N", parser=whole, help="Threads for large fleets [all cores].")
     ] = None,
@@ -50,72 +82,98 @@ def simulate(
     save: Annotated[Path | None, Option(metavar="FOLDER", help="Save each participation here, as npz.")] = None,
 ) -> None:
     """Play a fleet under one or more schedulers and compare who takes part."""
+    if figure is not None:
+        check_writable("--figure", figure, FIGURES)
+    if save is not None:
+        check_folder("--save", save)
+    with named_by_option(NAMES | {"threads": "--threads"}):
+        spec = spec_of(context)
+        if len(spec.seeds) > 1:
+            raise UserError(f"ehfl simulate plays one seed, and these are {len(spec.seeds)}: use --seed")
+        fleet, played = _play(spec, threads)
+    if as_json:
+        typer.echo(json.dumps(_as_json(fleet, spec.seeds[0], played)))
+    else:
+        _print_table(fleet, spec, played)
+    _write(spec, played, figure, save)
+
+
+def _play(spec: Spec, threads: int | None) -> tuple[Fleet, Played]:
+    """Return the fleet and who took part, by label."""
     from ehfl import simulate as play_all
+    from ehfl.experiment.building import fleet_of, scheduler_of, target_of
     from ehfl.scheduling.rounds import thread_limit
 
-    setting = read_setting(clients, rate, capacity, initial, cost, scheduler, target)
-    if figure is not None:
-        check_writable("figure", figure, FIGURES)
-    if save is not None:
-        check_folder("save", save)
-    thread_limit(setting.fleet.clients, threads)  # refuses what the machine has not, before anything is said
-    say_if_compiling(setting.fleet.clients)
-
-    played: dict[str, Participation] = {}
-    with progress("playing", len(setting.policies) * rounds) as advance:
-        for name, policy in setting.policies.items():
-            played[name] = play_all(setting.fleet, policy, rounds, seed, threads=threads, on_round=advance)
-    if as_json:
-        typer.echo(json.dumps(_as_json(setting.fleet, seed, setting.target, played)))
-    else:
-        _print_table(setting.fleet, seed, setting.target, played)
-    _write(played, setting.target, figure, save)
+    fleet = fleet_of(spec.base)
+    thread_limit(fleet.clients, threads)  # refuses what the machine has not, before anything is said
+    say_if_compiling(fleet.clients)
+    played: Played = {}
+    with progress("playing", sum(arm.setting.rounds for arm in spec.arms)) as advance:
+        for arm in spec.arms:
+            setting, scheduler = arm.setting, scheduler_of(arm.setting)
+            say_if_blind(arm.label, scheduler)
+            played[arm.label] = play_all(
+                fleet_of(setting), scheduler, setting.rounds, spec.seeds[0], target=target_of(setting), threads=threads,
+                on_round=advance,
+            )  # fmt: skip
+    return fleet, played
 
 
-def _as_json(fleet: Fleet, seed: int, goal: int, played: dict[str, Participation]) -> dict[str, Any]:
+def _as_json(fleet: Fleet, seed: int, played: Played) -> dict[str, Any]:
     import dataclasses
 
     import numpy as np
 
     import ehfl
+    from ehfl.files import finite
 
+    levels = {name: np.asarray(getattr(fleet, name)).tolist() for name in ("capacity", "initial", "cost")}
     return {
         "version": ehfl.__version__,
-        "fleet": {
-            "clients": fleet.clients,
-            "harvest": repr(fleet.harvest),
-            "capacity": "inf" if math.isinf(fleet.capacity) else fleet.capacity,
-            "initial": np.asarray(fleet.initial).tolist(),
-            "cost": fleet.cost,
-        },
+        "fleet": {"clients": fleet.clients, "harvest": repr(fleet.harvest), "unit": fleet.unit}
+        | {name: finite(value, instead="inf") for name, value in levels.items()},
         "seed": seed,
         "schedulers": {
-            name: participation.summary(goal).as_dict()
-            | {"energy": dataclasses.asdict(participation.totals), "counts": participation.counts.tolist()}
-            for name, participation in played.items()
+            label: one.summary().as_dict()
+            | {"energy": dataclasses.asdict(one.totals), "counts": one.counts.tolist(), "spent": one.spent.tolist()}
+            for label, one in played.items()
         },
     }
 
 
-def _print_table(fleet: Fleet, seed: int, goal: int, played: dict[str, Participation]) -> None:
-    from ehfl.report.tables import summary_table
+def _print_table(fleet: Fleet, spec: Spec, played: Played) -> None:
+    from ehfl.report import summary_table
 
     rounds = next(iter(played.values())).rounds
-    cost = f", cost {fleet.cost}" if fleet.cost > 1 else ""
-    fleet_told = f"{fleet.clients:,} clients, {fleet.harvest!r}, battery {fleet.capacity:g}{cost}"
-    title = f"{fleet_told}, {rounds:,} rounds, seed {seed}"
-    print_table(title, summary_table({name: p.summary(goal) for name, p in played.items()}))
+    amounts = [f"battery {_amount(fleet.capacity, fleet.unit)}"]
+    if (fleet.costs != 1).any() or fleet.unit != "units":
+        amounts.append(f"cost {_amount(fleet.cost, fleet.unit)}")
+    title = (
+        f"{fleet.clients:,} clients, {fleet.harvest!r}, {', '.join(amounts)}, {rounds:,} rounds, seed {spec.seeds[0]}"
+    )
+    print_table(title, summary_table({label: one.summary() for label, one in played.items()}))
 
 
-def _write(played: dict[str, Participation], goal: int, figure: Path | None, save: Path | None) -> None:
+def _amount(value: Any, unit: str) -> str:
+    """Return an amount of energy, or the range of one per client, with its unit."""
+    import numpy as np
+
+    low, high = float(np.min(value)), float(np.max(value))
+    numbers = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    return numbers if high == np.inf and low == high else f"{numbers} {unit}"
+
+
+def _write(spec: Spec, played: Played, figure: Path | None, save: Path | None) -> None:
     if figure is not None:
-        from ehfl.report.participation import draw_participation
+        from ehfl.report import draw_participation
 
-        draw_participation(played, figure, target=goal)
+        target = next(iter(played.values())).target
+        draw_participation(played, figure, schedulers=scheduler_names(spec), target=target)
         typer.echo(f"figure: {figure}", err=True)
     if save is not None:
         save.mkdir(exist_ok=True)
-        for name, participation in played.items():
-            path = save / f"{name.replace(':', '-')}.npz"
+        slugs = {arm.label: arm.slug for arm in spec.arms}
+        for label, participation in played.items():
+            path = save / f"{slugs[label]}.npz"
             participation.save(path)
             typer.echo(f"saved: {path}", err=True)

@@ -10,109 +10,154 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Option
 
-from ehfl.cli.options import AsJson, Capacity, Clients, Cost, Initial, Rate, Rounds, Seed, Target
+from ehfl.cli.options import (
+    NAMES,
+    AsJson,
+    Capacity,
+    Clients,
+    Cost,
+    HarvestOption,
+    Initial,
+    LocalSteps,
+    Override,
+    Rate,
+    Rounds,
+    Seed,
+    Target,
+    named_by_option,
+    spec_of,
+    whole,
+)
 from ehfl.cli.output import progress
-from ehfl.cli.parsing import read_setting, whole
+from ehfl.validation import InvalidValue, UserError, whole_number
 
 if TYPE_CHECKING:
-    from ehfl.learning import History
+    from collections.abc import Sequence
+
+    from ehfl.experiment import Run
+    from ehfl.history import Metric, Record
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Train a task with local SGD on the participation of one scheduler.
 
-With --run, rounds and checkpoints go to a folder, and a run that was interrupted goes on from there.
+With --run, the run is kept in a folder like those of ehfl compare: interrupted, it goes on from there, and ehfl report
+reports it, alone or beside others.
 
 \b
 Examples:
   ehfl train
   ehfl train --scheduler greedy --rounds 300 --local-steps 1 --step-size linear
-  ehfl train --partition dirichlet:0.3 --run runs/noniid
+  ehfl train --partition dirichlet:0.3 --aggregation weighted --run runs/noniid
+  ehfl train --scheduler power-of-choice --step-size nominal-causal
   ehfl train --task cifar10 --data ~/cifar --rounds 150 --run runs/cifar
 """
 
 
 def train(
+    context: typer.Context,
     clients: Clients = None,
-    rate: Rate = "0.5",
-    capacity: Capacity = "inf",
-    initial: Initial = 0,
-    cost: Cost = 1,
+    rate: Rate = None,
+    harvest: HarvestOption = None,
+    capacity: Capacity = None,
+    initial: Initial = None,
+    cost: Cost = None,
     scheduler: Annotated[str, Option("--scheduler", "-s", metavar="NAME", help="As in ehfl simulate.")] = "myopic",
-    target: Target = "auto",
+    target: Target = None,
     rounds: Rounds = 300,
     seed: Seed = 0,
     task: Annotated[
-        str, Option(metavar="TASK", help="digits, cifar10, quadratic, wells or module:factory.")
-    ] = "digits",
-    data: Annotated[
-        Path | None, Option(metavar="FOLDER", help="Where the task's data lie [$EHFL_DATA, else downloaded].")
+        str | None, Option(metavar="TASK", help="digits, cifar10, quadratic, wells or module:Class [digits].")
     ] = None,
-    local_steps: Annotated[
-        int, Option("--local-steps", "-k", metavar="K", parser=whole, help="SGD steps a round.")
-    ] = 5,
-    batch_size: Annotated[int, Option(metavar="N", parser=whole, help="Examples a step.")] = 50,
+    data: Annotated[
+        str | None, Option(metavar="FOLDER", help="Where the task's data lie [$EHFL_DATA, else downloaded].")
+    ] = None,
+    local_steps: LocalSteps = None,
+    batch_size: Annotated[int | None, Option(metavar="N", parser=whole, help="Examples a step [50].")] = None,
     step_size: Annotated[
-        str,
-        Option(metavar="RULE", help="nominal, linear, constant, theorem, nominal-causal, linear-causal or a number."),
-    ] = "nominal",
+        str | None,
+        Option(
+            metavar="RULE", help="nominal, linear, constant:0.1, theorem, nominal-causal, ... or a number [nominal]."
+        ),
+    ] = None,
     partition: Annotated[
-        str, Option(metavar="HOW", help="Who holds which data: iid, dirichlet:ALPHA or shards:N.")
-    ] = "iid",
-    weighted: Annotated[bool, Option("--weighted", help="Weigh the mean by the clients' data.")] = False,
+        str | None, Option(metavar="HOW", help="Who holds which data: iid, dirichlet:ALPHA or shards:N [iid].")
+    ] = None,
+    aggregation: Annotated[
+        str | None,
+        Option(metavar="NAME", help="What the server makes of models: mean, weighted or module:Class [mean]."),
+    ] = None,
+    clip: Annotated[float | None, Option(metavar="NORM", help="The longest gradient [none].")] = None,
+    weight_decay: Annotated[
+        float | None, Option(metavar="X", help="Adds X times the weights to gradients [0].")
+    ] = None,
     eval_every: Annotated[int, Option(metavar="N", parser=whole, help="Rounds between evaluations.")] = 10,
-    device: Annotated[str, Option(metavar="NAME", help="auto, cpu, cuda or mps.")] = "auto",
+    device: Annotated[str | None, Option(metavar="NAME", help="auto, cpu, cuda or mps [auto].")] = None,
     threads: Annotated[int | None, Option(metavar="N", parser=whole, help="Threads of torch.")] = None,
-    run: Annotated[Path | None, Option(metavar="FOLDER", help="Keep rounds and checkpoints here; resumes.")] = None,
+    override: Override = None,
+    run: Annotated[Path | None, Option(metavar="FOLDER", help="Keep the run here; resumes.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a task with local SGD on the participation of one scheduler."""
-    from ehfl import simulate
-    from ehfl.learning import load_task, make_partitioner
-    from ehfl.learning import train as learn
+    from ehfl.experiment import begin_process
 
-    setting = read_setting(clients, rate, capacity, initial, cost, [scheduler], target)
-    dealer = make_partitioner(partition)
-    played = simulate(setting.fleet, setting.policies[scheduler], rounds, seed)
-    with progress(f"training {task}", rounds) as advance:
-        history = learn(
-            load_task(task, data),
-            played,
-            local_steps=local_steps,
-            batch_size=batch_size,
-            step_size=_read_step_size(step_size),
-            weighted=weighted,
-            partition=dealer,
-            seed=seed,
-            eval_every=eval_every,
-            device=device,
-            threads=threads,
-            run_dir=run,
-            on_round=advance,
-        )
+    if run is not None and run.exists() and not run.is_dir():
+        raise InvalidValue("--run", "a folder", f"{run}, a file")
+    with named_by_option(NAMES | {"name": "--run"}):
+        spec = spec_of(context, name=None if run is None else run.resolve().name)
+        if len(spec.runs()) > 1:
+            raise UserError(f"ehfl train is for a single run, and these are {len(spec.runs())}: use ehfl compare")
+        begin_process()
+        metric, records = _train(spec.runs()[0], threads, run)
     if as_json:
-        typer.echo(json.dumps({"metric": history.metric_name, "rounds": [asdict(r) for r in history.records]}))
+        facts = [asdict(one) for one in records]
+        for one in facts:
+            if one["losses"] is None:  # few schedulers ask for them
+                del one["losses"]
+        typer.echo(json.dumps({"metric": metric.name, "rounds": facts}))
     else:
-        _print_history(history)
+        _print_history(metric, records)
 
 
-def _read_step_size(text: str) -> str | float:
-    try:
-        return float(text)
-    except ValueError:
-        return text
+def _train(run: Run, threads: int | None, place: Path | None) -> tuple[Metric, Sequence[Record]]:
+    """Return what the run is judged by, and its rounds; those of a finished folder are read from it."""
+    import torch
+
+    from ehfl.experiment import check_learnable, execute, inputs_of, run_training
+    from ehfl.experiment.execution import Threads, loaded_task
+    from ehfl.history import read_history
+    from ehfl.run_folder import RunFolder
+
+    limit = Threads(torch.get_num_threads())
+    if threads is not None:
+        limit = Threads(whole_number("--threads", threads, low=1), exactly=True)
+    data = check_learnable(run.setting, run.seed)
+    with progress(f"training {run.setting.learning.task['name']}", run.setting.rounds) as advance:
+        if place is None:
+            history = run_training(run, limit, on_round=advance)
+            return history.metric, history.records
+        folder = RunFolder(place)
+        try:
+            outcome = execute(run, folder, limit, inputs_of(run, data), advance)
+        except KeyboardInterrupt:
+            typer.echo("stopped; the same command goes on from here", err=True)
+            raise
+    if outcome.error:
+        raise UserError(outcome.error)
+    return loaded_task(run.setting).metric, read_history(folder.rounds)
 
 
-def _print_history(history: History) -> None:
+def _print_history(metric: Metric, records: Sequence[Record]) -> None:
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for name in ("round", "test loss", history.metric_name):
+    for name in ("round", "test loss", metric.name):
         table.add_column(name, justify="right")
-    shown = history.evaluations[:: max(1, len(history.evaluations) // 10)]
-    for record in dict.fromkeys((*shown, history.evaluations[-1])):
+    evaluations = [record for record in records if record.test_loss is not None]
+    shown = evaluations[:: max(1, len(evaluations) // 10)]
+    for record in dict.fromkeys((*shown, evaluations[-1])):
         table.add_row(f"{record.round + 1:,}", f"{record.test_loss:.4f}", f"{record.test_metric:.4f}")
     Console().print(table)
-    seconds = sum(record.seconds + record.eval_seconds for record in history.records)
-    empty = sum(record.participants == 0 for record in history.records)
-    typer.echo(f"{len(history.records):,} rounds, {empty} of them empty, {seconds:.1f} s of training and evaluation")
+    seconds = sum(record.seconds + record.eval_seconds for record in records)
+    empty = sum(record.participants == 0 for record in records)
+    typer.echo(f"{len(records):,} rounds, {empty} of them empty, {seconds:.1f} s of training and evaluation")

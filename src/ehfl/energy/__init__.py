@@ -1,13 +1,15 @@
-"""Energy: where it comes from (harvest processes), where it is kept (the battery of eq. 2), who has it (the fleet).
+"""Energy: where it comes from (harvests), where it is kept (the battery of eq. 2), who has it (the fleet).
 
-May enter: NumPy, numba through `kernels`, `ehfl.randomness`. Leaves: `Fleet`, `Harvest` (the Protocol to implement for
-a process of your own), `Bernoulli`, `Replay`, and `battery.settle` for the round loop. Energy is counted in whole
-units; a process in joules will enter through the same Protocol and the same queue.
+May enter: NumPy, numba through `kernels`, `ehfl.randomness`, `ehfl.registry`. Leaves: `Fleet`, `Harvest` (the Protocol
+to implement for a harvest of your own), `Bernoulli`, `Replay`, `HARVESTS` (harvests by name), and `Ledger`, the
+devices' half of a round: who pays, who harvests. Energy is counted in whole quanta, which a fleet gives a name
+(`Fleet.unit`).
 """
 
 from ehfl.energy.bernoulli import Bernoulli
 from ehfl.energy.fleet import Fleet
-from ehfl.energy.harvest import Harvest
+from ehfl.energy.harvest import HARVESTS, Harvest
+from ehfl.energy.ledger import EnergyTotals, Ledger
 from ehfl.energy.replay import Replay
 
-__all__ = ["Bernoulli", "Fleet", "Harvest", "Replay"]
+__all__ = ["HARVESTS", "Bernoulli", "EnergyTotals", "Fleet", "Harvest", "Ledger", "Replay"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ehfl.energy.harvest import FloatArray
+from ehfl.arrays import FloatArray
 from ehfl.randomness import TILE, Purpose, frozen, stream_of, words
 from ehfl.validation import InvalidValue
 

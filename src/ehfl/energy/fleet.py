@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ehfl.energy.battery import MAX_LEVEL, Levels
-from ehfl.energy.harvest import Harvest
+from ehfl.arrays import FloatArray, IntArray, Levels
+from ehfl.energy.battery import MAX_LEVEL
+from ehfl.energy.harvest import HARVESTS, Harvest
 from ehfl.randomness import MAX_CLIENTS
 from ehfl.validation import InvalidValue, whole_number
 
@@ -18,71 +21,143 @@ from ehfl.validation import InvalidValue, whole_number
 class Fleet:
     """Clients that live on harvested energy (paper, section 2).
 
+    Capacity, initial level and cost are one number for all clients or one per client. Energy is a whole number of what
+    `unit` names: the paper's units, or a quantum such as a millijoule.
+
     >>> from ehfl.energy import Bernoulli
     >>> Fleet(clients=10, harvest=Bernoulli(rate=0.5)).sustainable
     5
+    >>> Fleet(clients=2, harvest=Bernoulli(rate=0.5), capacity=[4, 9], cost=[1, 3], unit="mJ").costs.tolist()
+    [1, 3]
     """
 
     clients: int
-    harvest: Harvest
-    capacity: float = math.inf  # E_max [units], a whole number or infinite
-    initial: ArrayLike = 0  # E_i(0) [units], one number or one per client
-    cost: int = 1  # what a participant spends in a round [units]
+    harvest: Harvest  # or its name, as in "bernoulli:0.5"
+    capacity: ArrayLike = math.inf  # E_max, whole numbers or infinite
+    initial: ArrayLike = 0  # E_i(0)
+    cost: ArrayLike = 1  # what a participant spends in a round
+    unit: str = "units"  # what energy is counted in
+    rates: FloatArray = field(init=False, repr=False)  # mean harvest, (n_clients,) [units a round]
+    costs: Levels = field(init=False, repr=False)  # shape (1,) for all alike, else (n_clients,); so are the next ones
+    ceilings: Levels = field(init=False, repr=False)  # the capacity as a level
+    endless: NDArray[np.bool_] = field(init=False, repr=False)  # whose capacity is infinite
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "clients", whole_number("clients", self.clients, low=1, high=MAX_CLIENTS))
-        object.__setattr__(self, "cost", whole_number("cost", self.cost, low=1, high=MAX_LEVEL))
-        _check_capacity(self.capacity)
-        _check_initial(self.initial, self.clients, self.capacity)
-        object.__setattr__(self, "initial", np.array(self.initial))  # a copy: the caller's may change
-        _check_harvest(self.harvest, self.clients)
+        clients = whole_number("clients", self.clients, low=1, high=MAX_CLIENTS)
+        harvest = HARVESTS.make(self.harvest)
+        capacities = _capacities(self.capacity, clients)
+        costs = _whole_levels("cost", self.cost, clients, low=1)
+        initial = _whole_levels("initial", self.initial, clients, low=0)
+        _check_initial(initial, capacities)
+        if not isinstance(self.unit, str) or not self.unit.isprintable() or not 0 < len(self.unit) <= 20:
+            raise InvalidValue("unit", "1 to 20 printable characters", repr(self.unit))
+        facts = {
+            "clients": clients,
+            "capacity": _plain(capacities),
+            "initial": _plain(initial),
+            "cost": _plain(costs),
+            "harvest": harvest,
+            "rates": _mean_rates(harvest, clients),
+            "costs": costs,
+            "ceilings": _ceilings(capacities),
+            "endless": np.isinf(capacities),
+        }
+        for name, value in facts.items():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
 
-    @property
+    @cached_property  # of ten million clients it takes as long as a round
     def sustainable(self) -> int:
-        """How many clients a round the harvest can pay for: floor(sum of mean rates / cost), at least 1."""
-        total = float(np.asarray(self.harvest.mean_rates(self.clients)).sum()) / self.cost
+        """How many clients a round the harvest can pay for: floor of the sum of min(rate / cost, 1), at least 1.
+
+        A client takes part once in a round, however much it harvests.
+        """
+        if self.costs.size == 1:
+            cost = int(self.costs[0])
+            rates = self.rates if self.rates.max() <= cost else np.minimum(self.rates, cost)
+            total = float(rates.sum()) / cost
+        else:
+            total = float(np.minimum(self.rates / self.costs, 1).sum())
         whole = math.floor(total * (1 + 1e-12))  # 100 clients at 0.29 are 29, whatever the last bit says
         return min(max(whole, 1), self.clients)
-
-    @property
-    def total_initial(self) -> int:
-        """Sum of E_i(0) over the clients [units]."""
-        levels = np.asarray(self.initial, dtype=np.int64)
-        return int(levels.sum()) if levels.ndim else int(levels) * self.clients
 
     def start(self) -> Levels:
         """Return E_i(0), shape (n_clients,), as an array of its own."""
         return np.array(np.broadcast_to(np.asarray(self.initial), (self.clients,)), dtype=np.int32)
 
 
-def _check_harvest(harvest: Harvest, n_clients: int) -> None:
-    if isinstance(harvest, type) or not hasattr(harvest, "mean_rates"):
-        raise InvalidValue("harvest", "a harvest process such as Bernoulli(rate=0.5)", repr(harvest))
+def _mean_rates(harvest: Harvest, n_clients: int) -> FloatArray:
     rates = np.asarray(harvest.mean_rates(n_clients), dtype=np.float64)  # refuses another number of clients itself
     if rates.shape != (n_clients,) or not (np.isfinite(rates).all() and (rates >= 0).all()):
         raise InvalidValue("harvest", f"one whose mean_rates are {n_clients} finite numbers >= 0", repr(harvest))
+    return rates.view()
 
 
-def _check_capacity(capacity: float) -> None:
-    allowed = f"inf or a whole number in [0, {MAX_LEVEL}]"
-    if not isinstance(capacity, int | float | np.integer | np.floating) or isinstance(capacity, bool):
-        raise InvalidValue("capacity", allowed, repr(capacity))
-    whole = math.isfinite(capacity) and capacity == int(capacity) and 0 <= capacity <= MAX_LEVEL
-    if not whole and capacity != math.inf:
-        raise InvalidValue("capacity", allowed, capacity)
-
-
-def _check_initial(initial: ArrayLike, n_clients: int, capacity: float) -> None:
+def _per_client(name: str, given: ArrayLike, n_clients: int) -> NDArray[Any]:
+    """Return one number, shape (1,), or one per client, as they were given."""
+    allowed = f"one number or one per client ({n_clients})"
     try:
-        levels = np.asarray(initial)
+        values = np.array(given)  # a copy: the caller's may change
     except ValueError:  # rows of different lengths
-        raise InvalidValue("initial", f"one number or one per client ({n_clients})", repr(initial)) from None
-    if levels.dtype.kind not in "iu":
-        raise InvalidValue("initial", "whole numbers of units", repr(initial))
-    if levels.shape not in ((), (n_clients,)):
-        raise InvalidValue("initial", f"one number or one per client ({n_clients})", f"an array of {levels.shape}")
-    top = min(capacity, MAX_LEVEL)
-    if levels.min() < 0 or levels.max() > top:
-        given = levels.min() if levels.min() < 0 else levels.max()
-        bound = f"the capacity {capacity:g}" if capacity < MAX_LEVEL else f"{MAX_LEVEL}"
-        raise InvalidValue("initial", f"at least 0 and at most {bound}", given)
+        raise InvalidValue(name, allowed, repr(given)) from None
+    if values.shape not in ((), (n_clients,)):
+        raise InvalidValue(name, allowed, f"an array of {values.shape}")
+    return np.atleast_1d(values)
+
+
+def _whole_levels(name: str, given: ArrayLike, n_clients: int, low: int) -> Levels:
+    allowed = f"whole numbers in [{low}, {MAX_LEVEL}]" if np.ndim(given) else f"a whole number in [{low}, {MAX_LEVEL}]"
+    values = _per_client(name, given, n_clients)
+    if values.dtype.kind not in "iu":
+        raise InvalidValue(name, allowed, repr(given))
+    outside = (values < low) | (values > MAX_LEVEL)
+    if outside.any():
+        raise InvalidValue(name, allowed, _shown(values, outside))
+    return values.astype(np.int32)
+
+
+def _capacities(given: ArrayLike, n_clients: int) -> FloatArray:
+    allowed = f"inf or a whole number in [0, {MAX_LEVEL}]"
+    values = _per_client("capacity", given, n_clients)
+    if values.dtype.kind not in "iuf":
+        raise InvalidValue("capacity", allowed, repr(given))
+    numbers = values.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        outside = ~((numbers == math.inf) | ((numbers % 1 == 0) & (numbers >= 0) & (numbers <= MAX_LEVEL)))
+    if outside.any():
+        raise InvalidValue("capacity", allowed, _shown(values, outside))
+    return numbers
+
+
+def _ceilings(capacities: FloatArray) -> Levels:
+    """Return capacities as levels. The highest level stands for infinity where all batteries are infinite.
+
+    Where some are, it is one more than that for those, so that one that passes the highest can be told from a finite
+    one that is full.
+    """
+    highest = np.where(np.isinf(capacities) & (capacities.size > 1), MAX_LEVEL + 1, MAX_LEVEL)
+    return np.minimum(capacities, highest).astype(np.int32)
+
+
+def _check_initial(initial: Levels, capacities: FloatArray) -> None:
+    outside = initial > capacities
+    if outside.any():
+        at = int(np.argmax(outside))
+        top = capacities[at if capacities.size > 1 else 0]
+        shown = np.broadcast_to(initial, outside.shape)
+        raise InvalidValue("initial", f"at most the capacity {top:g}", _shown(shown, outside))
+
+
+def _shown(values: NDArray[Any], outside: NDArray[np.bool_]) -> str:
+    """Return the first value that is outside, and whose it is where there are several."""
+    at = int(np.argmax(outside))
+    return f"{values[at].item()}" + (f" for client {at}" if values.size > 1 else "")
+
+
+def _plain(values: FloatArray | IntArray) -> ArrayLike:
+    """Return a plain number where there is one for all; whole capacities as such."""
+    if values.size > 1:
+        return values
+    number = values[0].item()
+    return int(number) if math.isfinite(number) else number

@@ -1,14 +1,11 @@
-"""What a harvest process must offer."""
+"""What a harvest must offer, and all of them by name."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.integer[Any]]
+from ehfl.arrays import FloatArray, IntArray
+from ehfl.registry import Registry
 
 
 class Harvest(Protocol):
@@ -18,6 +15,7 @@ class Harvest(Protocol):
     generator that moves, so that every scheduler meets the same weather and any part of it can be computed alone:
 
     >>> from dataclasses import dataclass
+    >>> import numpy as np
     >>> from ehfl.randomness import Purpose, words
     >>> @dataclass(frozen=True)
     ... class Daylight:
@@ -32,9 +30,16 @@ class Harvest(Protocol):
     """
 
     def units(self, seed: int, rounds: range, clients: range) -> IntArray:
-        """Return A_i(t) for these rounds and clients, shape (len(rounds), len(clients)) [units], none negative."""
+        """Return A_i(t), shape (len(rounds), len(clients)): whole numbers of the fleet's unit, none negative."""
         ...
 
     def mean_rates(self, n_clients: int) -> FloatArray:
-        """Return E[A_i(t)] of clients 0..n_clients-1, shape (n_clients,) [units per round]."""
+        """Return E[A_i(t)] of clients 0..n_clients-1, shape (n_clients,) [units a round]."""
         ...
+
+
+HARVESTS: Registry[Harvest] = Registry(
+    "harvest",
+    {"bernoulli": "ehfl.energy.bernoulli:Bernoulli", "replay": "ehfl.energy.replay:Replay"},
+    methods=("units", "mean_rates"),
+)

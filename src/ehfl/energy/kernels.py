@@ -56,23 +56,23 @@ def first_at_least(clients, client):
 
 
 @parallel_kernel
-def settle(energy, clients, cost, units, ceiling):
+def settle(energy, clients, costs, units, ceilings):
     """Let these clients pay, then add the units up to the ceiling, in place; clients ascend.
 
-    Returns (harvested, wasted, unable, held): the highest client that could not pay, or -1, and what it held.
+    `costs` and `ceilings` hold one number, or one for each client in `energy`. Returns (harvested, wasted, unable,
+    held): the highest client that could not pay, or -1, and what it held.
     """
     harvested = 0
     stored = 0
     n_tiles = (energy.size + TILE - 1) // TILE
     unable = np.full(n_tiles, -1)  # per tile: numba drops a reduction by max that stands behind a condition
     held = np.zeros(n_tiles, np.int64)
-    price = np.int32(cost)
-    top = np.int32(ceiling)
     for tile in prange(n_tiles):
         first = first_at_least(clients, np.int64(tile * TILE))
         last = first_at_least(clients, np.int64((tile + 1) * TILE))
         for i in range(first, last):
             client = np.uint32(clients[i])  # unsigned: no look for negative indices
+            price = costs[client] if costs.size > 1 else costs[0]
             if energy[client] < price:
                 unable[tile] = client
                 held[tile] = energy[client]
@@ -81,12 +81,22 @@ def settle(energy, clients, cost, units, ceiling):
         more = units[tile * TILE : (tile + 1) * TILE]
         gained = 0
         kept = 0
-        for lane in range(part.size):
-            unit = np.int32(more[lane])
-            keep = min(unit, np.int32(top - part[lane]))
-            part[lane] = np.int32(part[lane] + keep)
-            gained += unit
-            kept += keep
+        if ceilings.size == 1:  # a loop of its own, since the compiler vectorises it
+            top = ceilings[0]
+            for lane in range(part.size):
+                unit = np.int32(more[lane])
+                keep = min(unit, np.int32(top - part[lane]))
+                part[lane] = np.int32(part[lane] + keep)
+                gained += unit
+                kept += keep
+        else:
+            tops = ceilings[tile * TILE : (tile + 1) * TILE]
+            for lane in range(part.size):
+                unit = np.int32(more[lane])
+                keep = min(unit, np.int32(tops[lane] - part[lane]))
+                part[lane] = np.int32(part[lane] + keep)
+                gained += unit
+                kept += keep
         harvested += gained
         stored += kept
     last_unable = np.argmax(unable)

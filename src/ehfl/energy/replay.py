@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ehfl.energy.harvest import FloatArray, IntArray
+from ehfl.arrays import FloatArray, IntArray
+from ehfl.energy.battery import MAX_LEVEL
+from ehfl.files import read_numbers
 from ehfl.validation import InvalidValue
 
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """A_i(t) as given: `arrivals` has shape (n_rounds, n_clients), whole units, none negative.
+    """A_i(t) as given: `arrivals` has shape (n_rounds, n_clients), whole numbers, none negative.
+
+    Or it names a file of them: .npy, or .csv with a row a round and a column a client.
 
     >>> Replay([[1, 0], [0, 2]]).units(seed=0, rounds=range(1, 2), clients=range(2)).tolist()
     [[0, 2]]
     """
 
-    arrivals: ArrayLike
+    arrivals: ArrayLike | Path
     _units: IntArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        try:
-            given = np.array(self.arrivals)
-        except ValueError:
-            raise InvalidValue("arrivals", "rows of equal length, one a round", "rows that differ") from None
-        if given.ndim != 2 or given.size == 0:
-            raise InvalidValue("arrivals", "of shape (n_rounds, n_clients)", f"shape {given.shape}")
-        if given.dtype.kind not in "iu":
-            raise InvalidValue("arrivals", "whole numbers of units", f"an array of {given.dtype}")
-        if given.min() < 0:
-            raise InvalidValue("arrivals", "at least 0", given.min())
-        given.flags.writeable = False
-        object.__setattr__(self, "_units", given)
+        units = _units(self.arrivals)
+        units.flags.writeable = False
+        object.__setattr__(self, "_units", units)
+
+    @property
+    def n_clients(self) -> int:
+        """How many clients were recorded."""
+        return int(self._units.shape[1])
 
     def units(self, seed: int, rounds: range, clients: range) -> IntArray:
         """Return the recorded units; the seed changes nothing."""
@@ -51,3 +54,29 @@ class Replay:
 
     def __repr__(self) -> str:
         return "Replay({} rounds, {} clients)".format(*self._units.shape)
+
+
+def _units(arrivals: ArrayLike | Path) -> IntArray:
+    if isinstance(arrivals, str | os.PathLike):
+        given: NDArray[Any] = _whole(read_numbers("arrivals", Path(arrivals)))
+    else:
+        try:
+            given = np.array(arrivals)
+        except ValueError:
+            raise InvalidValue("arrivals", "rows of equal length, one a round", "rows that differ") from None
+    if given.ndim != 2 or given.size == 0:
+        raise InvalidValue("arrivals", "of shape (n_rounds, n_clients)", f"shape {given.shape}")
+    if given.dtype.kind not in "iu":
+        raise InvalidValue("arrivals", "whole numbers", f"an array of {given.dtype}")
+    if given.min() < 0:
+        raise InvalidValue("arrivals", "at least 0", given.min())
+    return given
+
+
+def _whole(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers as such: a text file does not tell 1.0 from 1."""
+    if numbers.dtype.kind == "f" and np.isfinite(numbers).all() and (numbers % 1 == 0).all():
+        if np.abs(numbers).max(initial=0) > MAX_LEVEL:
+            raise InvalidValue("arrivals", f"at most {MAX_LEVEL}", f"{numbers.flat[np.abs(numbers).argmax()]:g}")
+        return numbers.astype(np.int64)
+    return numbers

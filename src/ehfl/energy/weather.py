@@ -1,4 +1,4 @@
-"""A harvest process as the round loop asks for it: one round at a time, whatever is cheaper underneath."""
+"""A harvest as the round loop asks for it: one round at a time, whatever is cheaper underneath."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ehfl.arrays import IntArray
 from ehfl.energy.battery import MAX_LEVEL
-from ehfl.energy.harvest import Harvest, IntArray
+from ehfl.energy.harvest import Harvest
 from ehfl.randomness import batch_rounds
 from ehfl.validation import UserError
 
@@ -17,17 +18,17 @@ class Weather:
     """The units that reach a fleet, fetched many rounds at once while the fleet is small."""
 
     harvest: Harvest
-    n_clients: int
+    clients: range
     rounds: int
     seed: int
     _first: int = field(default=0, init=False)  # the round of the batch's first row
     _batch: IntArray = field(default_factory=lambda: np.empty((0, 0), np.uint8), init=False)
 
     def units(self, round_: int) -> IntArray:
-        """Return A_i(t) of all clients, shape (n_clients,) [units]."""
+        """Return A_i(t) of these clients, shape (n_clients,)."""
         if not 0 <= round_ - self._first < len(self._batch):
-            last = min(round_ + batch_rounds(self.n_clients), self.rounds)
-            self._first, self._batch = round_, self._fetch(range(round_, last), range(self.n_clients))
+            last = min(round_ + batch_rounds(len(self.clients)), self.rounds)
+            self._first, self._batch = round_, self._fetch(range(round_, last), self.clients)
         row: IntArray = self._batch[round_ - self._first]
         return row
 

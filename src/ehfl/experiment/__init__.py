@@ -1,49 +1,59 @@
-"""Experiments: a spec, its runs, and what the finished ones say together.
+"""Experiments: a spec, its runs, and how they are run.
 
-`read_spec` reads a comparison from TOML, `run_all` runs every arm under every seed in parallel, each in a folder of its
-own that survives kills, `read_results` reads the folders back and `compare` puts trials side by side with intervals,
-paired differences and what theory forecast. Nothing here prints or draws; torch is imported when a run is run.
+`read_spec` reads a comparison from TOML: a `Setting` for each arm. `run_all` runs every arm under every seed in
+parallel, each run in a folder of its own that survives kills. `compare` does it all from Python and returns what
+`analysis` reads from the folders. Nothing here prints or draws; torch is imported when a run is run.
 
-May enter: pydantic, joblib, SciPy; `energy`, `scheduling`, `theory`, `learning`, `files`. Leaves: the names below.
+May enter: pydantic, joblib; `energy`, `scheduling`, `theory`, `learning`, `run_folder`, `analysis`. Leaves: the names
+below.
 """
 
-from ehfl.experiment.building import constants_of
-from ehfl.experiment.comparison import Comparison, Goal, Row, compare
-from ehfl.experiment.execution import Outcome
-from ehfl.experiment.progress import State
-from ehfl.experiment.reading import SpecError, read_spec, read_stored, write_spec
-from ehfl.experiment.results import Results, read_results, unlisted_runs
-from ehfl.experiment.run_folder import RunFolder
-from ehfl.experiment.runner import run_all
-from ehfl.experiment.spec import Spec
-from ehfl.experiment.statistics import Difference, Estimate, difference, estimate
-from ehfl.experiment.timing import rounds_to
-from ehfl.experiment.trials import Arm, Metric, Trial
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ehfl.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from ehfl.experiment.comparing import compare
+    from ehfl.experiment.execution import Outcome, begin_process, execute, played_by, run_training
+    from ehfl.experiment.inputs import inputs_of
+    from ehfl.experiment.progress import State
+    from ehfl.experiment.reading import make_spec, read_spec, write_spec
+    from ehfl.experiment.runner import check_learnable, run_all
+    from ehfl.experiment.spec import Arm, Run, Setting, Spec
+    from ehfl.validation import SpecError
 
 __all__ = [
     "Arm",
-    "Comparison",
-    "Difference",
-    "Estimate",
-    "Goal",
-    "Metric",
     "Outcome",
-    "Results",
-    "Row",
-    "RunFolder",
+    "Run",
+    "Setting",
     "Spec",
     "SpecError",
     "State",
-    "Trial",
+    "begin_process",
+    "check_learnable",
     "compare",
-    "constants_of",
-    "difference",
-    "estimate",
-    "read_results",
+    "execute",
+    "inputs_of",
+    "make_spec",
+    "played_by",
     "read_spec",
-    "read_stored",
-    "rounds_to",
     "run_all",
-    "unlisted_runs",
+    "run_training",
     "write_spec",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    "ehfl.experiment",
+    {
+        "comparing": ["compare"],
+        "execution": ["Outcome", "begin_process", "execute", "played_by", "run_training"],
+        "inputs": ["inputs_of"],
+        "progress": ["State"],
+        "reading": ["SpecError", "make_spec", "read_spec", "write_spec"],
+        "runner": ["check_learnable", "run_all"],
+        "spec": ["Arm", "Run", "Setting", "Spec"],
+    },
+)

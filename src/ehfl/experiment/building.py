@@ -1,86 +1,159 @@
-"""From a spec to the things it names."""
+"""From a setting to the things it names. Each error carries the key that the wrong value was given under."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ehfl.energy import Bernoulli, Fleet
-from ehfl.partition import InLabelOrder, Partitioner, make_partitioner
-from ehfl.scheduling import Policy, make_policy
-from ehfl.theory import Constants, StepSize, make_step_size
-from ehfl.validation import InvalidValue
+from ehfl.energy import HARVESTS, Fleet
+from ehfl.partition import PARTITIONS, InLabelOrder, Partition
+from ehfl.randomness import MAX_CLIENTS, TILE
+from ehfl.scheduling import SCHEDULERS, Decider, Scheduler, wants_losses
+from ehfl.theory import Constants, StepSize, step_size_of
+from ehfl.validation import InvalidValue, UserError, at, one_line, whole_number
 
 if TYPE_CHECKING:
-    from ehfl.experiment.spec import ArmSpec, Spec
+    from ehfl.experiment.spec import Setting
+    from ehfl.learning import Aggregation, LocalSgd, Task
 
 
-def fleet_of(spec: Spec) -> Fleet:
+def fleet_of(setting: Setting) -> Fleet:
     """Return the fleet."""
-    told = spec.fleet
-    rate = told.rate
-    if isinstance(rate, dict):
-        rate = np.linspace(rate["low"], rate["high"], told.clients)
-    return Fleet(told.clients, Bernoulli(rate), capacity=told.capacity, initial=told.initial, cost=told.cost)
+    fleet = setting.fleet
+    whole_number("fleet.clients", fleet.clients, low=1, high=MAX_CLIENTS)  # before anything is spread over them
+    harvest = dict(fleet.harvest_table())
+    key = "fleet.harvest" if fleet.rate is None else "fleet"  # `rate` is the short form of bernoulli's
+    if "rate" in harvest:
+        harvest["rate"] = spread(harvest["rate"], fleet.clients)
+    made = HARVESTS.make(harvest, key)
+    with at(key), users_own("", "one whose mean_rates can be asked for"):
+        made.mean_rates(fleet.clients)  # refuses another number of clients
+    levels = {name: _whole(spread(getattr(fleet, name), fleet.clients)) for name in ("capacity", "initial", "cost")}
+    with at("fleet"):
+        return Fleet(fleet.clients, made, **levels, unit=fleet.unit)
 
 
-def target_of(spec: Spec) -> int:
-    """Return how many clients are wanted a round."""
-    return spec.target if isinstance(spec.target, int) else fleet_of(spec).sustainable
-
-
-def policy_of(spec: Spec, arm: ArmSpec) -> Policy:
-    """Return an arm's scheduler."""
-    return make_policy(arm.policy, spec.target if isinstance(spec.target, int) else "auto")
-
-
-def steps_of(spec: Spec, arm: ArmSpec) -> StepSize:
-    """Return an arm's rule for step sizes."""
-    options = dict(arm.step_size or spec.learning.step_size)
-    return make_step_size(options.pop("rule"), **options)
-
-
-def partitioner_of(spec: Spec) -> Partitioner:
-    """Return how the data are dealt out."""
-    dealer = make_partitioner(spec.learning.partition)
-    return InLabelOrder(dealer) if spec.learning.order == "by-label" else dealer
-
-
-def constants_of(spec: Spec) -> Constants | None:
-    """Return the problem's constants, if the spec knows them."""
-    told = spec.theory
-    return None if told is None else Constants(told.smoothness, told.variance, told.gap)
-
-
-def check_buildable(spec: Spec, *, with_policies: bool = True) -> None:
-    """Refuse what each value alone does not show: rates that do not fit the clients, schedulers that do not exist.
-
-    Without policies, nothing that the spec names is imported.
-    """
-    clients = spec.fleet.clients
-    _named("fleet", partial(fleet_of, spec))
-    _named("theory", partial(constants_of, spec))
-    if spec.fleet.capacity < spec.fleet.cost:
-        given = f"{spec.fleet.capacity:g} with a cost of {spec.fleet.cost}"
-        raise ValueError(f"fleet.capacity must be at least fleet.cost, or nobody could ever pay, got {given}")
-    if isinstance(spec.target, int) and spec.target > clients:
-        raise ValueError(f"target must be auto or in [1, {clients}] (the clients), got {spec.target}")
-    for arm in spec.schedulers:
-        width = arm.policy.partition(":")[2]
-        if width.isdecimal() and not 1 <= int(width) <= clients:
-            raise ValueError(f"schedulers must have widths in [1, {clients}] (the clients), got {arm.policy}")
-        if with_policies:
-            _named("", partial(policy_of, spec, arm))
-
-
-def _named(section: str, build: Callable[[], object]) -> None:
-    """Build, and name the spec's key if it is refused."""
+@contextmanager
+def users_own(key: str, allowed: str) -> Iterator[None]:
+    """Let whatever the user's own code raises inside become one line under its key."""
     try:
-        build()
-    except InvalidValue as error:
-        name = {"scheduler": "schedulers"}.get(error.name, error.name)
-        key = f"{section}.{name}" if section else name
-        raise ValueError(f"{key} must be {error.allowed}, got {error.given}") from error
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        raise InvalidValue(key, allowed, one_line(error)) from error
+
+
+def spread(value: Any, n_clients: int) -> Any:
+    """Return one number, or one per client; the ends of a spread become evenly spaced numbers.
+
+    >>> spread({"low": 0.1, "high": 0.3}, 3).tolist()
+    [0.1, 0.2, 0.3]
+    """
+    if isinstance(value, Mapping) and value.keys() == {"low", "high"}:
+        return np.linspace(value["low"], value["high"], n_clients)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _whole(value: Any) -> Any:
+    """Return amounts of energy as whole numbers, as far as they are: a spread is rounded to the nearest."""
+    if isinstance(value, np.ndarray):  # only a spread comes as an array
+        value = np.rint(value)
+    numbers = np.asarray(value)
+    if numbers.dtype.kind == "f" and np.isfinite(numbers).all() and (numbers % 1 == 0).all():
+        return numbers.astype(np.int64)
+    return value
+
+
+def scheduler_of(setting: Setting) -> Scheduler:
+    """Return the scheduler."""
+    return SCHEDULERS.make(setting.scheduler, "scheduler")
+
+
+def target_of(setting: Setting) -> int | None:
+    """Return how many clients are wanted a round, None for what the harvest sustains."""
+    return setting.target if isinstance(setting.target, int) else None
+
+
+def step_size_rule_of(setting: Setting) -> StepSize:
+    """Return the rule for step sizes."""
+    return step_size_of(setting.learning.step_size, "learning.step_size")
+
+
+def partition_of(setting: Setting) -> Partition:
+    """Return how the data are dealt out."""
+    dealer = PARTITIONS.make(setting.learning.partition, "learning.partition")
+    return InLabelOrder(dealer) if setting.learning.order == "by-label" else dealer
+
+
+def aggregation_of(setting: Setting) -> Aggregation:
+    """Return what the server makes of updates."""
+    from ehfl.learning import AGGREGATIONS
+
+    return AGGREGATIONS.make(setting.learning.aggregation, "learning.aggregation")
+
+
+def local_sgd_of(setting: Setting) -> LocalSgd:
+    """Return how a participant trains."""
+    from ehfl.learning import LocalSgd
+
+    with at("learning"):
+        return LocalSgd(**{field.name: getattr(setting.learning, field.name) for field in fields(LocalSgd)})
+
+
+def task_of(setting: Setting) -> Task:
+    """Return the task, its data read."""
+    from ehfl.learning import TASKS
+
+    learning, key = setting.learning, "learning.task"
+    table = TASKS.table(learning.task, key)
+    if learning.data is not None:
+        if not TASKS.takes(table, "data", key):
+            raise InvalidValue("learning.data", f"left out: {table['name']} takes none", learning.data)
+        table["data"] = learning.data
+    try:
+        return TASKS.make(table, key)
+    except InvalidValue as error:  # unless `data` stands in the task's table, its key is beside it
+        beside = error.name == f"{key}.data" and "data" not in learning.task
+        raise InvalidValue("learning.data" if beside else error.name, error.allowed, error.given) from error
+
+
+def constants_of(setting: Setting) -> Constants | None:
+    """Return the problem's constants, if they are known."""
+    known = setting.known_theory()
+    if known is None:
+        return None
+    with at("theory"):
+        return Constants(known.smoothness, known.variance, known.gap)
+
+
+def check_step_size(setting: Setting) -> None:
+    """Refuse step sizes that look ahead where the participants are only decided while learning goes on."""
+    scheduler, rule = scheduler_of(setting), step_size_rule_of(setting)
+    if wants_losses(scheduler) and not getattr(rule, "causal", False):
+        name = setting.scheduler["name"]
+        allowed = f"one that looks at past rounds alone, such as nominal-causal, since {name} chooses by losses"
+        raise InvalidValue("learning.step_size", allowed, setting.learning.step_size["name"])
+
+
+def check_fits(setting: Setting) -> None:
+    """Refuse what each value alone does not show: rates that do not fit the clients, a target beyond them."""
+    fleet = fleet_of(setting)
+    with users_own("fleet.harvest", "one whose units can be asked for"):  # a record that ends sooner says so now
+        fleet.harvest.units(0, range(setting.rounds - 1, setting.rounds), range(1))
+    constants_of(setting)
+    # Some clients that can never pay are a fleet with passengers; all of them are a mistake.
+    if not (fleet.ceilings >= fleet.costs).any():
+        given = f"{np.max(fleet.ceilings)} with a cost of {np.min(fleet.costs)}"
+        raise InvalidValue("fleet.capacity", "at least fleet.cost, or nobody could ever pay", given)
+    if isinstance(setting.target, int) and setting.target > fleet.clients:
+        raise InvalidValue("target", f"auto or in [1, {fleet.clients}] (the clients)", setting.target)
+    # The first round is decided on trial: a width beyond the clients, or a scheduler that fails at once, shows here.
+    decider = Decider(fleet, scheduler_of(setting), target=target_of(setting))
+    if fleet.clients <= TILE:  # a large fleet's first round is played at once anyway, and takes its time
+        with at("scheduler"):
+            decider.decide(0, fleet.start())

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import json
 import os
+import platform
 import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ehfl.experiment.building import fleet_of, partitioner_of, policy_of, steps_of
+import ehfl
+from ehfl.experiment import building
 from ehfl.experiment.inputs import Inputs, check_inputs
-from ehfl.experiment.run_folder import RunFolder, about_here, now
-from ehfl.experiment.spec import Spec
-from ehfl.files import sole_use
-from ehfl.scheduling import simulate
+from ehfl.experiment.reading import write_spec
+from ehfl.experiment.spec import Run, Setting
+from ehfl.files import sole_use, write_text
+from ehfl.run_folder import RunFolder
+from ehfl.scheduling import Lockstep, Participation, simulate, wants_losses
 from ehfl.validation import UserError, one_line
 
 if TYPE_CHECKING:
-    from ehfl.learning import Task
+    from ehfl.history import History
+    from ehfl.learning import Task, Training
+    from ehfl.learning.training import OnRound
 
 _KEPT_LEVELS = 2_000_000  # battery levels (clients x rounds) that are kept for the figures
-_PATIENCE = 5.0  # for a worker whose parent was killed to notice it [s]
+_PATIENCE_SECONDS = 5.0  # a worker whose parent was killed needs a moment to notice and leave its folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,84 +44,172 @@ class Outcome:
 
     arm: str
     seed: int
-    error: str | None = None  # one line; the whole story is in meta.json
+    error: str | None = None  # one line; meta.json has the traceback
 
 
-def execute(run: Spec, experiment: Path, threads: int, inputs: Inputs) -> Outcome:
-    """Play and train a single run in its folder; whatever goes wrong is told, not raised."""
-    folder = RunFolder.of(run, experiment)
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """How many threads of torch a run may have: at most so many, or, where somebody asked for it, exactly."""
+
+    most: int
+    exactly: bool = False
+
+    def for_model(self, n_parameters: int) -> int:
+        """Return how many a model of that size is trained on."""
+        from ehfl.learning.device import pick_threads
+
+        return pick_threads(self.most if self.exactly else None, n_parameters, self.most)
+
+
+def execute(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_round: OnRound | None = None) -> Outcome:
+    """Play and train a single run in its folder; what goes wrong is returned as one line, not raised."""
     try:
         folder.path.mkdir(parents=True, exist_ok=True)
-        with sole_use(folder.path, _PATIENCE):
-            folder.claim(run)
+        with sole_use(folder.path, _PATIENCE_SECONDS):
+            facts = run.facts()
+            # Looked at once more under the lock: another process may have been here since the runner looked.
+            folder.check_free_for(facts)
             check_inputs(folder, inputs)
+            write_text(folder.spec, write_spec(facts))
             if not folder.finished:
-                _try(run, folder, threads, inputs)
+                _work(run, folder, threads, inputs, on_round)
     except Exception as error:  # one arm's failure must not stop the others
+        # OSError from a full disk has no filename, so name the folder
         nameless = isinstance(error, OSError) and not error.filename
-        return Outcome(run.arm.label, run.seed, f"{folder.path}: {one_line(error)}" if nameless else one_line(error))
+        line = f"{folder.path}: {one_line(error)}" if nameless else one_line(error)
+        return Outcome(run.arm.label, run.seed, line)
     return Outcome(run.arm.label, run.seed)
 
 
-def _try(run: Spec, folder: RunFolder, threads: int, inputs: Inputs) -> None:
-    """Do the work; a failure is put down in the folder, with its whole story, before it goes on its way."""
+def _work(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_round: OnRound | None) -> None:
+    """Do the work; a failure is written into meta.json, with its traceback, before it goes on its way."""
     before = folder.meta()
-    threads = before.get("threads", threads)  # a run that goes on keeps to the bits that it began with
-    first = about_here() | {"started": now()} | before  # what was told when the run began stays
-    folder.tell(**first | {"threads": threads, "inputs": inputs, "status": "running", "error": None, "traceback": None})
+    if "threads" in before:  # a resumed run keeps its number of threads, which decides the last bits
+        threads = Threads(before["threads"], before.get("exactly", False))
+    beginning = about_here() | {"started": _now()} | before  # a resumed run keeps where and when it began
+    state = {"inputs": inputs, "status": "running", "error": None, "traceback": None}
+    folder.add_meta(**beginning | {"threads": threads.most, "exactly": threads.exactly} | state)
     try:
-        _work(run, folder, threads)
+        history = run_training(run, threads, folder, on_round)
     except Exception as error:
-        with suppress(OSError, UserError):  # a full disk takes no explanation either; the line goes to the terminal
-            folder.tell(status="failed", error=one_line(error), traceback=traceback.format_exception(error))
+        with suppress(OSError, UserError):  # a full disk may have no room for the reason either
+            folder.add_meta(status="failed", error=one_line(error), traceback=traceback.format_exception(error))
         raise
+    folder.add_meta(status="finished", metric=asdict(history.metric))
 
 
-def _work(run: Spec, folder: RunFolder, threads: int) -> None:
-    from ehfl.learning import train
-    from ehfl.learning.device import thread_limit
-
-    task, fleet = _loaded(run.learning.task, run.learning.data), fleet_of(run)
-    kept = fleet.clients * run.rounds <= _KEPT_LEVELS
-    played = simulate(fleet, policy_of(run, run.arm), run.rounds, run.seed, record_energy=kept, threads=1)
-    played.save(folder.participation)
-    with thread_limit(threads):
-        train(
-            task,
-            played,
-            local_steps=run.learning.local_steps,
-            batch_size=run.learning.batch_size,
-            step_size=steps_of(run, run.arm),
-            weighted=run.learning.weighted,
-            clip=run.learning.clip,
-            weight_decay=run.learning.weight_decay,
-            partition=partitioner_of(run),
-            seed=run.seed,
-            eval_every=run.evaluation.every,
-            device=run.learning.device,
-            run_dir=folder.path,
-        )
-    metric = {"name": task.metric_name, "lower_is_better": getattr(task, "lower_is_better", False)}
-    folder.tell(status="finished", metric=metric)
+def run_training(
+    run: Run, threads: Threads, folder: RunFolder | None = None, on_round: OnRound | None = None
+) -> History:
+    """Return the history of a run, in a folder or in memory; the folder must be this process's own."""
+    # Participation does not depend on learning, so it is played whole and kept before anything is trained.
+    played = played_by(run)
+    if folder is not None and isinstance(played, Participation):
+        played.save(folder.participation)
+    # A small model is trained on one thread whatever its share of cores: more would only get in each other's way.
+    training = training_of(run, played)
+    path = None if folder is None else folder.path
+    history = training.run(threads.for_model(training.n_parameters), path, on_round=on_round)
+    # In lockstep who took part is known only now; until then rounds.jsonl holds what a resumed run needs.
+    if folder is not None and isinstance(played, Lockstep):
+        history.participation.save(folder.participation)
+    return history
 
 
-@lru_cache(maxsize=1)
-def _loaded(task: str, data: str | None) -> Task:
-    from ehfl.learning import load_task
+def played_by(run: Run) -> Participation | Lockstep:
+    """Return who takes part when; still to be decided, in lockstep with learning, if the scheduler wants losses."""
+    setting = run.setting
+    fleet, scheduler = building.fleet_of(setting), building.scheduler_of(setting)
+    target, kept = building.target_of(setting), fleet.clients * setting.rounds <= _KEPT_LEVELS
+    if wants_losses(scheduler):
+        return Lockstep(fleet, scheduler, setting.rounds, run.seed, target, record_energy=kept)
+    return simulate(fleet, scheduler, setting.rounds, run.seed, target=target, record_energy=kept, threads=1)
 
-    return load_task(task, data)
+
+def training_of(run: Run, played: Participation | Lockstep) -> Training:
+    """Return a run that is ready to be trained."""
+    from ehfl.learning import Training
+
+    setting = run.setting
+    return Training(
+        loaded_task(setting),
+        played,
+        rule=building.local_sgd_of(setting),
+        step_size=building.step_size_rule_of(setting),
+        aggregation=building.aggregation_of(setting),
+        partition=building.partition_of(setting),
+        seed=run.seed,
+        eval_every=setting.evaluation.every,
+        device=setting.learning.device,
+        identity=run.identity(),  # so that a checkpoint and the folder's spec.toml are known by the same facts
+    )
 
 
-def serve(parent: int) -> None:
-    """Begin a worker process: leave Ctrl-C to the parent, and end with it; a run can be killed at any instant.
+_last_task: dict[str, Task] = {}  # the last task by what names it: the runs of a worker mostly share one
 
-    The parent says who it is: killed early, it is gone before a worker could ask.
+
+def loaded_task(setting: Setting) -> Task:
+    """Return the task of a setting, its data read; the last one is kept."""
+    key = json.dumps([setting.learning.task, setting.learning.data], sort_keys=True)
+    if key not in _last_task:
+        _last_task.clear()
+        _last_task[key] = building.task_of(setting)
+    return _last_task[key]
+
+
+def begin_worker(parent: int, path: list[str], versions: list[tuple[str, str]]) -> None:
+    """Begin a worker process: leave Ctrl-C to the parent, end with it, and import from where the parent does.
+
+    A run can be killed at any instant. The parent says who it is: killed early, it is gone before a worker could ask.
+    `versions` are those of the user's code that the worker will import; others ask for another worker.
     """
+    # A terminal sends Ctrl-C to all processes; the parent alone says what happens, and its end is ours.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    # Classes of the user's own are named by module, and a fresh process does not know the folder they lie in.
+    sys.path.extend(folder for folder in path if folder not in sys.path)
+    begin_process()
+
+
+def begin_process() -> None:
+    """Set up a process that trains: this one, where runs are not spread over workers, or a worker."""
+    from ehfl.learning.device import keep_freed_memory
+
+    keep_freed_memory()
 
 
 def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(0.2)
     os._exit(1)
+
+
+def about_here() -> dict[str, Any]:
+    """Return what a reader of the numbers may want to know of where they came from."""
+    # Asked of the installed metadata: importing torch for its version alone would take a second.
+    packages = {name: version(name) for name in ("numpy", "torch")}
+    return {
+        "version": ehfl.__version__,
+        "commit": _commit(),
+        "host": socket.gethostname(),
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        **packages,
+    }
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S%z")
+
+
+@cache
+def _commit() -> str | None:
+    """Return the commit of a checked-out ehfl, "+" after it if files were changed since; None if installed."""
+    try:
+        described = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*"],
+            cwd=Path(ehfl.__file__).parent, capture_output=True, text=True, check=True, timeout=10,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return described.stdout.strip() or None

@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
-import importlib
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import joblib
+from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from ehfl.experiment.building import partitioner_of
-from ehfl.experiment.execution import Outcome, execute, serve
+from ehfl.experiment import building, cluster
+from ehfl.experiment.execution import Outcome, Threads, begin_worker, execute, loaded_task
 from ehfl.experiment.inputs import Inputs, check_inputs, data_of, inputs_of
 from ehfl.experiment.progress import Follower, State
-from ehfl.experiment.reading import read_stored, write_spec
-from ehfl.experiment.results import check_goal
-from ehfl.experiment.run_folder import RunFolder, check_same
-from ehfl.experiment.spec import LearningSpec, Spec
-from ehfl.experiment.trials import Metric
+from ehfl.experiment.reading import write_spec
+from ehfl.experiment.spec import Arm, Run, Setting, Spec
 from ehfl.files import sole_use, write_text
-from ehfl.validation import InvalidValue, UserError, whole_number
+from ehfl.run_folder import Facts, OtherRun, RunFolder, check_same, identity_of, read_facts
+from ehfl.validation import InvalidValue, at, whole_number
+
+if TYPE_CHECKING:
+    from ehfl.history import Metric
+    from ehfl.learning import Task
 
 Place = Literal["local", "ray"]
-Work = tuple[Spec, Inputs]
-_KILLED = "its worker process was killed, perhaps for want of memory: start again to go on, with fewer --jobs"
-_EVERY = 0.5  # how often the run folders are looked at [s]
+Work = tuple[Run, RunFolder, Inputs]
+OnLook = Callable[[list[State]], None]
+
+POLL_SECONDS = 0.5
+_KILLED = "its worker process was killed, perhaps for want of memory: start again to go on, with fewer jobs at a time"
 
 
 def run_all(
     spec: Spec,
-    experiment: Path,
+    experiment: str | os.PathLike[str],
     *,
     jobs: int | None = None,
     on: Place = "local",
-    on_look: Callable[[list[State]], None] | None = None,
+    on_look: OnLook | None = None,
 ) -> list[Outcome]:
     """Run what the experiment's folder lacks, and return how each run ended, finished ones included.
 
@@ -45,26 +51,18 @@ def run_all(
     the state of every run at the start, twice a second and at the end. Interrupted or killed, it goes on where it was
     when called again.
     """
-    data = check_learnable(spec)
-    check_free(spec, experiment)
-    work = [(run, inputs_of(run, data)) for run in spec.runs()]
-    for run, inputs in work:
-        check_inputs(RunFolder.of(run, experiment), inputs)
-    workers, threads = share_cores(len(work), jobs, _cores(on))
-    experiment.mkdir(parents=True, exist_ok=True)
-    with sole_use(experiment):
-        write_text(experiment / "spec.toml", write_spec(spec))
-        with _watched(Follower(spec.runs(), experiment), on_look):
-            return _run(work, experiment.absolute(), workers, threads, on)
-
-
-def check_free(spec: Spec, experiment: Path) -> None:
-    """Refuse a folder that belongs to another comparison, or in which a run belongs to another spec."""
-    path = experiment / "spec.toml"
-    if path.is_file():
-        check_same(read_stored(path).setting(), spec.setting(), experiment)
-    for run in spec.runs():
-        RunFolder.of(run, experiment).check_free_for(run)
+    if on not in ("local", "ray"):
+        raise InvalidValue("on", "local or ray", on)
+    place = Path(experiment).absolute()
+    data = _checked_data(spec)
+    work = [_prepared(run, place, data[run.arm.label]) for run in spec.runs()]
+    workers, threads = share_cores(len(work), jobs, joblib.cpu_count() if on == "local" else cluster.cores())
+    place.mkdir(parents=True, exist_ok=True)
+    with sole_use(place):  # two comparisons in one folder would each start the other's runs
+        _check_same_comparison(spec, place)
+        write_text(place / "spec.toml", write_spec(spec.facts()))
+        with _watched(Follower(spec.runs(), place), on_look):
+            return _run(work, workers, Threads(threads), on)
 
 
 def share_cores(runs: int, jobs: int | None, cores: int) -> tuple[int, int]:
@@ -79,98 +77,150 @@ def share_cores(runs: int, jobs: int | None, cores: int) -> tuple[int, int]:
     return workers, max(1, cores // workers)
 
 
-def check_learnable(spec: Spec) -> str:
-    """Refuse, before anything is written, a task that is not there or data that cannot be dealt out so.
-
-    Returns the fingerprint of the data.
-    """
-    from ehfl.learning import load_task
-    from ehfl.learning.device import pick_device
-    from ehfl.learning.training import deal
-
-    try:
-        task = load_task(spec.learning.task, spec.learning.data)
-        pick_device(spec.learning.device)
-        deal(task, spec.fleet.clients, partitioner_of(spec), spec.seeds[0])
-        check_goal(spec.evaluation.goal, Metric(task.metric_name))
-        return data_of(task)
-    except InvalidValue as error:
-        key = error.name if error.name in LearningSpec.model_fields else "partition"
-        raise UserError(f"learning.{key} must be {error.allowed}, got {error.given}") from error
-
-
-def _run(work: Sequence[Work], experiment: Path, workers: int, threads: int, on: Place) -> list[Outcome]:
-    """Run what is not finished and return how every run ended.
-
-    Where a worker is killed from outside, what is left is begun again, twice at most, with fewer workers.
-    """
-    fresh: dict[tuple[str, int], Outcome] = {}
-    for crew in (workers, max(2, workers // 2), 2):
-        todo = [(run, inputs) for run, inputs in work if not RunFolder.of(run, experiment).finished]
-        try:
-            fresh = {(told.arm, told.seed): told for told in _run_once(todo, experiment, crew, threads, on)}
-            break
-        except _deaths(on):
-            fresh = {(run.arm.label, run.seed): Outcome(run.arm.label, run.seed, _KILLED) for run, _ in todo}
-    ended = [(run.arm.label, run.seed, RunFolder.of(run, experiment).finished) for run, _ in work]
-    return [Outcome(arm, seed) if finished else fresh[arm, seed] for arm, seed, finished in ended]
-
-
-def _run_once(todo: Sequence[Work], experiment: Path, workers: int, threads: int, on: Place) -> list[Outcome]:
-    with _backend(on):
-        calls = [joblib.delayed(execute)(run, experiment, threads, inputs) for run, inputs in todo]
-        try:
-            return list(joblib.Parallel(n_jobs=workers, batch_size=1)(calls))
-        except _refusals(on) as error:
-            raise UserError(f"Ray cannot run this: {str(error).strip().splitlines()[-1]}") from error
+def _checked_data(spec: Spec) -> dict[str, str]:
+    """Return the fingerprint of each arm's data, by label; refuse arms that could not be put into one table."""
+    data: dict[str, str] = {}
+    metrics: list[Metric] = []
+    for number, arm in enumerate(spec.arms, start=1):
+        with _in_arm(arm, number):
+            data[arm.label] = check_learnable(arm.setting, spec.seeds[0])
+        metrics.append(loaded_task(arm.setting).metric)
+        if metrics[-1] != metrics[0]:
+            name = arm.setting.learning.task["name"]
+            allowed = f"judged by {metrics[0].name}, as the first arm's is"
+            raise InvalidValue(f"arms[{number}].learning.task", allowed, f"{name}, judged by {metrics[-1].name}")
+    return data
 
 
 @contextmanager
-def _backend(on: Place) -> Iterator[None]:
-    if on == "local":
-        with joblib.parallel_config(backend="loky", initializer=serve, initargs=(os.getpid(),)):
-            yield
-        return
-    _ray()
-    joblib_on_ray: Any = importlib.import_module("ray.util.joblib")
-    joblib_on_ray.register_ray()
-    with joblib.parallel_config(backend="ray"):
-        yield
-
-
-def _ray() -> Any:
+def _in_arm(arm: Arm, number: int) -> Iterator[None]:
+    """Let errors in what an arm changes bear its place, counted from 1."""
     try:
-        return importlib.import_module("ray")
-    except ImportError:
-        raise UserError("a Ray cluster needs Ray: pip install 'ehfl[ray]'") from None
+        yield
+    except InvalidValue as error:
+        changed = any(f"{error.name}.".startswith(f"{key}.") for key in arm.changes)
+        name = f"arms[{number}].{error.name}" if changed else error.name
+        raise InvalidValue(name, error.allowed, error.given) from error
+
+
+def _prepared(run: Run, experiment: Path, data: str) -> Work:
+    """Return what there is to do for a run; refuse, before anything is written, what cannot be done."""
+    folder, inputs = RunFolder(experiment / run.folder_name), inputs_of(run, data)
+    folder.check_free_for(run.facts())
+    check_inputs(folder, inputs)
+    return run, folder, inputs
+
+
+def check_learnable(setting: Setting, seed: int) -> str:
+    """Refuse a task that is not there, data that cannot be dealt out so, or a goal beyond the metric's bounds.
+
+    Returns the fingerprint of the data.
+    """
+    from ehfl.learning.device import pick_device
+
+    building.check_step_size(setting)
+    task = loaded_task(setting)
+    building.aggregation_of(setting)
+    with at("learning"):
+        pick_device(setting.learning.device)
+    _check_dealt_out(task, setting, seed)
+    if setting.evaluation.goal != "auto":
+        with at("evaluation"):
+            task.metric.check_goal(setting.evaluation.goal)
+    return data_of(task)
+
+
+def _check_dealt_out(task: Task, setting: Setting, seed: int) -> None:
+    from ehfl.learning import deal
+
+    partition, key = building.partition_of(setting), "learning.partition"
+    try:
+        with building.users_own("", "one that can deal out the data"):
+            deal(task, setting.fleet.clients, partition, seed)
+    except InvalidValue as error:
+        name = "fleet.clients" if error.name == "clients" else f"{key}.{error.name}".rstrip(".")
+        raise InvalidValue(name, error.allowed, error.given) from error
+
+
+def _check_same_comparison(spec: Spec, experiment: Path) -> None:
+    """Refuse the folder of another comparison, even if none of its runs would be overwritten."""
+    path, remedy = experiment / "spec.toml", "give this one another name, or delete the folder"
+    if (experiment / "meta.json").exists():
+        raise OtherRun(f"{experiment} is the folder of a single run, not of a comparison: {remedy}")
+    if path.is_file():
+        check_same(_shared(read_facts(path)), _shared(spec.facts()), experiment, remedy)
+
+
+def _shared(facts: Facts) -> Facts:
+    """Return what all runs of a comparison share of their identity."""
+    return {key: value for key, value in identity_of(facts).items() if key not in ("seeds", "scheduler")}
+
+
+def _run(work: Sequence[Work], workers: int, threads: Threads, on: Place) -> list[Outcome]:
+    """Run what is not finished and return how every run ended.
+
+    Where a worker is killed from outside, what is left is begun again with half as many workers, and then each run
+    alone, so that one that kills its worker every time cannot take others with it.
+    """
+    ended: dict[str, Outcome] = {}
+    for crew in (workers, *([workers // 2] if workers > 3 else [])):
+        todo = [one for one in work if not one[1].finished]
+        try:
+            ended = _by_folder(todo, _run_together(todo, crew, threads, on))
+            break
+        except _deaths(on):
+            ended = {}
+    else:
+        todo = [one for one in work if not one[1].finished]
+        ended = _by_folder(todo, [_run_alone(one, threads, on) for one in todo])
+    return [ended.get(folder.path.name, Outcome(run.arm.label, run.seed)) for run, folder, _ in work]
+
+
+def _by_folder(todo: Sequence[Work], outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
+    return {folder.path.name: outcome for (_, folder, _), outcome in zip(todo, outcomes, strict=True)}
+
+
+def _run_together(todo: Sequence[Work], workers: int, threads: Threads, on: Place) -> list[Outcome]:
+    if on == "ray":
+        return cluster.run([partial(execute, run, folder, threads, inputs) for run, folder, inputs in todo], workers)
+    if workers == 1:  # a process of its own would only cost its start
+        return [execute(run, folder, threads, inputs) for run, folder, inputs in todo]
+    with joblib.parallel_config(backend="loky", **_beginning(todo)):
+        calls = [joblib.delayed(execute)(run, folder, threads, inputs) for run, folder, inputs in todo]
+        return list(joblib.Parallel(n_jobs=workers, batch_size=1)(calls))
+
+
+def _run_alone(one: Work, threads: Threads, on: Place) -> Outcome:
+    """Run in a process of its own, whose death is that of this run alone."""
+    run, folder, inputs = one
+    try:
+        if on == "ray":
+            return cluster.run([partial(execute, run, folder, threads, inputs)], 1)[0]
+        # joblib would run a single job in this process; loky, which joblib runs on, has workers of one.
+        executor = get_reusable_executor(max_workers=1, kill_workers=True, **_beginning([one]))
+        outcome: Outcome = executor.submit(execute, run, folder, threads, inputs).result()
+        return outcome
+    except _deaths(on):
+        return Outcome(run.arm.label, run.seed, _KILLED)
+
+
+def _beginning(todo: Sequence[Work]) -> dict[str, Any]:
+    """Return how a worker begins.
+
+    Workers outlive a comparison for a while. Those that began with other versions of the user's code are not given the
+    next one: they would go on with what they have imported.
+    """
+    versions = sorted({(name, mark) for *_, inputs in todo for name, mark in inputs.items() if ":" in name})
+    return {"initializer": begin_worker, "initargs": (os.getpid(), list(sys.path), versions)}
 
 
 def _deaths(on: Place) -> tuple[type[Exception], ...]:
     """Return the errors that say that a worker was killed from outside."""
-    if on == "local":
-        return (TerminatedWorkerError,)
-    told = _ray().exceptions
-    return (told.RayActorError, told.WorkerCrashedError, told.OutOfMemoryError, told.NodeDiedError)
-
-
-def _refusals(on: Place) -> tuple[type[Exception], ...]:
-    """Return the errors that say that a cluster cannot do such work: a node without ehfl, for one."""
-    return () if on == "local" else (_ray().exceptions.RayTaskError, _ray().exceptions.RaySystemError)
-
-
-def _cores(on: Place) -> int:
-    if on == "local":
-        return int(joblib.cpu_count())
-    ray = _ray()
-    if not ray.is_initialized():
-        # without a cluster to join, one that listens to this machine alone
-        own = {} if "RAY_ADDRESS" in os.environ else {"_node_ip_address": "127.0.0.1", "include_dashboard": False}
-        ray.init(log_to_driver=False, logging_level="ERROR", **own)
-    return int(ray.cluster_resources().get("CPU", 1))
+    return (TerminatedWorkerError,) if on == "local" else cluster.deaths()
 
 
 @contextmanager
-def _watched(follower: Follower, on_look: Callable[[list[State]], None] | None) -> Iterator[None]:
+def _watched(follower: Follower, on_look: OnLook | None) -> Iterator[None]:
     """Look at the run folders before the work, from a thread of its own while it goes on, and once more at its end."""
     if on_look is None:
         yield
@@ -179,7 +229,7 @@ def _watched(follower: Follower, on_look: Callable[[list[State]], None] | None) 
     done = threading.Event()
 
     def look() -> None:
-        while not done.wait(_EVERY):
+        while not done.wait(POLL_SECONDS):  # an event, not a sleep, so that the end need not wait for it
             on_look(follower.look())
 
     thread = threading.Thread(target=look, daemon=True)

@@ -1,42 +1,39 @@
-"""What a comparison is: fleet, learning, schedulers, rounds, seeds, evaluation. The defaults are the demo."""
+"""What a comparison is. A `Setting` is the world of one arm, a `Spec` is a comparison of arms under seeds.
+
+The defaults are the demo. A run is (spec, arm, seed): one folder, one identity.
+"""
 
 from __future__ import annotations
 
 import math
-import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    Strict,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationInfo, model_validator
 
+from ehfl.experiment import building
 from ehfl.experiment.values import (
     auto_or_number,
     auto_or_whole,
     check_order,
-    check_partition,
-    folder_name,
-    listed_seeds,
-    named_arm,
-    own_step_size,
-    plain_label,
-    read_rate,
+    count_clients,
+    per_client,
+    read_aggregation,
+    read_harvest,
+    read_partition,
+    read_scheduler,
     read_step_size,
-    some_arms,
-    whole_or_infinite,
+    read_task,
 )
+from ehfl.registry import Table
+from ehfl.run_folder import Facts, folder_name, identity_of, slug
+from ehfl.validation import InvalidValue
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Whole = Annotated[int, Field(ge=1)]
-Step = Annotated[dict[str, Any], PlainValidator(read_step_size)]
+PerClient = Annotated[Any, PlainValidator(per_client)]
 
 
 class Section(BaseModel):
@@ -46,42 +43,54 @@ class Section(BaseModel):
 
 
 class FleetSpec(Section):
-    """Who harvests what."""
+    """Who harvests what. Rate, capacity, initial and cost are a number, one per client, a file or {low, high}."""
 
     clients: Whole = 10
-    rate: Annotated[Any, PlainValidator(read_rate)] = 0.5  # a number, one per client, or {low, high}: evenly spread
-    capacity: Annotated[float, BeforeValidator(whole_or_infinite)] = math.inf  # [units]
-    initial: Annotated[int, Field(ge=0)] = 0  # [units]
-    cost: Whole = 1  # [units]
+    harvest: Annotated[Any, PlainValidator(read_harvest)] = None  # a name or a table
+    rate: PerClient = None  # the short form of { name = "bernoulli", rate = ... }
+    capacity: PerClient = math.inf
+    initial: PerClient = 0
+    cost: PerClient = 1
+    unit: str = "units"  # what energy is counted in
+
+    @model_validator(mode="before")
+    @classmethod
+    def _count_clients(cls, given: Any, info: ValidationInfo) -> Any:
+        """Take the number of clients from a list or a file with one value per client, unless it is given."""
+        if isinstance(given, Mapping) and "clients" not in given:
+            longest = count_clients(given, info)
+            return {**given, "clients": longest} if longest else given
+        return given
+
+    @model_validator(mode="after")
+    def _check_one_harvest(self) -> FleetSpec:
+        if self.harvest is not None and self.rate is not None:
+            raise InvalidValue("fleet.rate", "left out where fleet.harvest is given", self.rate)
+        return self
+
+    def harvest_table(self) -> Table:
+        """Return the harvest, of which `rate` is the short form."""
+        if self.harvest is not None:
+            return dict(self.harvest)
+        return {"name": "bernoulli", "rate": 0.5 if self.rate is None else self.rate}
 
 
 class LearningSpec(Section):
     """Who trains what, and how."""
 
-    task: str = "digits"  # or "package.module:factory"
+    task: Annotated[Table, PlainValidator(read_task)] = Field(default_factory=lambda: {"name": "digits"})
     data: str | None = None  # where the task's data lie
     local_steps: Whole = 5  # K
     batch_size: Whole = 50
-    step_size: Step = Field(default_factory=lambda: read_step_size("nominal"))  # a rule, a number or {rule, options}
-    partition: Annotated[str, BeforeValidator(check_partition)] = "iid"  # or dirichlet:ALPHA, shards:N
+    step_size: Annotated[Table, PlainValidator(read_step_size)] = Field(
+        default_factory=lambda: read_step_size("nominal")
+    )
+    partition: Annotated[Table, PlainValidator(read_partition)] = Field(default_factory=lambda: {"name": "iid"})
     order: Annotated[str, BeforeValidator(check_order)] = "random"  # by-label: low labels to the first clients
-    weighted: bool = False  # the mean of models weighted by the clients' data
+    aggregation: Annotated[Table, PlainValidator(read_aggregation)] = Field(default_factory=lambda: {"name": "mean"})
     clip: Positive | None = None
     weight_decay: NotNegative = 0.0
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
-
-
-class ArmSpec(Section):
-    """A scheduler, with what sets its arm apart from the others."""
-
-    policy: str  # "myopic", "round-robin:1" or "package.module:Class"
-    label: Annotated[str, PlainValidator(plain_label)]
-    step_size: Annotated[dict[str, Any] | None, PlainValidator(own_step_size)] = None
-
-    @property
-    def slug(self) -> str:
-        """The label as part of a folder's name."""
-        return re.sub(r"(?:[^\w.]|_)+", "-", self.label.lower()).strip("-.")
 
 
 class EvaluationSpec(Section):
@@ -99,70 +108,154 @@ class TheorySpec(Section):
     gap: Positive
 
 
-STORED = "a spec from a run folder"  # validation's context: schedulers of the user's own are not imported
-DEMO = ("myopic", "round-robin", "greedy", "always-on")
-Arms = Annotated[
-    tuple[Annotated[ArmSpec, BeforeValidator(named_arm)], ...], BeforeValidator(some_arms), Strict(strict=False)
-]
-Seeds = Annotated[tuple[int, ...], BeforeValidator(listed_seeds), Strict(strict=False)]
+# The constants of problems that come with ehfl, by task and batch size: `ehfl bound --task digits`.
+KNOWN_CONSTANTS = {("digits", 50): TheorySpec(smoothness=3.02, variance=0.0571, gap=2.30)}
 
 
-class Spec(Section):
-    """A whole comparison: every arm under every seed."""
+class Setting(Section):
+    """The world of one arm: everything that a run depends on but its seed."""
 
-    name: Annotated[str, PlainValidator(folder_name)] = "demo"
     rounds: Annotated[int, Field(ge=1, le=10_000_000)] = 100
     target: Annotated[int | str, PlainValidator(auto_or_whole)] = "auto"  # clients wanted a round
-    seeds: Seeds = (0, 1, 2, 3, 4)  # a list, or how many
-    schedulers: Arms = tuple(ArmSpec(policy=policy, label=policy) for policy in DEMO)
+    scheduler: Annotated[Table, PlainValidator(read_scheduler)] = Field(
+        default_factory=lambda: {"name": "myopic", "target": "auto"}
+    )
     fleet: FleetSpec = FleetSpec()
     learning: LearningSpec = LearningSpec()
     evaluation: EvaluationSpec = EvaluationSpec()
     theory: TheorySpec | None = None
 
     @model_validator(mode="after")
-    def _fits_together(self, info: ValidationInfo) -> Spec:
-        from ehfl.experiment.building import check_buildable
-
-        slugs = [arm.slug for arm in self.schedulers]
-        for slug in slugs:
-            if not slug or slugs.count(slug) > 1:
-                twins = [other.label for other in self.schedulers if other.slug == slug]
-                raise ValueError(
-                    f"schedulers must have labels that differ in letters or digits, got {' and '.join(twins)}"
-                )
-        check_buildable(self, with_policies=info.context != STORED)
+    def _fits_together(self) -> Setting:
+        building.check_fits(self)
         return self
 
-    @property
-    def arm(self) -> ArmSpec:
-        """The only arm of a single run."""
-        (arm,) = self.schedulers
-        return arm
+    def problem(self) -> tuple[str, int]:
+        """Return what the constants of theory depend on."""
+        return self.learning.task["name"], self.learning.batch_size
+
+    def own_classes(self) -> list[str]:
+        """Return the user's own classes that are named here, as package.module:Class."""
+        learning = self.learning
+        tables = (self.scheduler, self.fleet.harvest_table(), learning.task, learning.partition, learning.step_size,
+                  learning.aggregation)  # fmt: skip
+        return [table["name"] for table in tables if ":" in table["name"]]
+
+    def known_theory(self) -> TheorySpec | None:
+        """Return the constants as given, or those that ehfl knows of the problem."""
+        # They are of gradients at clients that hold like data, which is what theory assumes.
+        alike = self.learning.partition["name"] == "iid"
+        return self.theory or (KNOWN_CONSTANTS.get(self.problem()) if alike else None)
+
+    def facts(self) -> Facts:
+        """Return every value spelled out, as TOML has it."""
+        from ehfl.learning import AGGREGATIONS, TASKS
+
+        facts: Facts = self.model_dump(mode="python")
+        # One form for what can be written in two, so that equal settings have equal facts.
+        facts["fleet"] |= {"harvest": self.fleet.harvest_table(), "rate": None}
+        facts["learning"] |= {
+            "task": TASKS.spelled_out(self.learning.task, "learning.task"),
+            "aggregation": AGGREGATIONS.spelled_out(self.learning.aggregation, "learning.aggregation"),
+        }
+        # Spelled out like everything else: results keep the constants that were known when they were made.
+        theory = self.known_theory()
+        facts["theory"] = None if theory is None else theory.model_dump()
+        return _plain(facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One side of a comparison: a label, and what it changes in the spec, by key."""
+
+    label: str
+    changes: Mapping[str, Any]  # dotted key -> value
+    setting: Setting  # the spec's, with these changes
 
     @property
-    def seed(self) -> int:
-        """The only seed of a single run."""
-        (seed,) = self.seeds
-        return seed
+    def slug(self) -> str:
+        """The label as part of a folder's name."""
+        return slug(self.label)
 
-    def runs(self) -> list[Spec]:
-        """Return the single runs, a spec each; all arms of a seed before the next seed."""
-        return [self.model_copy(update={"schedulers": (arm,), "seeds": (seed,)})
-                for seed in self.seeds for arm in self.schedulers]  # fmt: skip
 
-    def setting(self) -> dict[str, Any]:
-        """Return what all runs of a comparison share of their identity."""
-        return {key: value for key, value in self.identity().items() if key not in ("seeds", "schedulers")}
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A whole comparison: every arm under every seed."""
 
-    def weather_and_data(self) -> dict[str, Any]:
-        """Return what decides, with the seed, which weather, data and first model a run meets."""
-        fleet, learning = self.fleet, self.learning
-        return {"clients": fleet.clients, "rate": fleet.rate, "task": learning.task, "partition": learning.partition,
-                "order": learning.order}  # fmt: skip
+    name: str
+    seeds: tuple[int, ...]
+    base: Setting  # what arms share unless they change it
+    arms: tuple[Arm, ...]
+    code: str | None = None  # the folder in which classes of the user's own are looked for
 
-    def identity(self) -> dict[str, Any]:
-        """Return what decides the numbers: not the name, nor where data lie, nor what is counted afterwards."""
-        left_out: Any = {"name": True, "theory": True, "learning": {"data"}, "evaluation": {"goal"},
-                    "schedulers": {"__all__": {"label"}}}  # fmt: skip
-        return self.model_dump(mode="json", exclude=left_out)
+    def runs(self) -> list[Run]:
+        """Return the single runs; all arms of a seed before the next seed."""
+        return [Run(self, arm, seed) for seed in self.seeds for arm in self.arms]
+
+    def facts(self) -> Facts:
+        """Return the comparison, every value spelled out, as TOML has it: what is written can be run again."""
+        base = self.base.facts()
+        arms = [{"label": arm.label} | _differing(arm, base) for arm in self.arms]
+        return _plain({"name": self.name, "seeds": self.seeds, "code": self.code}) | base | {"arms": arms}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """An arm under one seed."""
+
+    spec: Spec
+    arm: Arm
+    seed: int
+
+    @property
+    def setting(self) -> Setting:
+        """The world that it runs in."""
+        return self.arm.setting
+
+    @property
+    def folder_name(self) -> str:
+        """Its folder in that of the comparison."""
+        return folder_name(self.arm.label, self.seed)
+
+    def facts(self) -> Facts:
+        """Return the run as a spec of its own, with a single arm that changes nothing."""
+        # What the arm changes stands in the setting itself, so the run's arm is a label alone.
+        heading = _plain({"name": self.spec.name, "seeds": [self.seed], "code": self.spec.code})
+        return heading | self.setting.facts() | {"arms": [{"label": self.arm.label}]}
+
+    def identity(self) -> Facts:
+        """Return what decides its numbers."""
+        return identity_of(self.facts())
+
+
+def _differing(arm: Arm, base: Facts) -> Facts:
+    """Return what an arm has otherwise than the base, by key, and its scheduler if it was given one.
+
+    What it has, not what was given: nothing in it depends on where the spec lay, or on what else the base leaves open.
+    """
+    facts, found = arm.setting.facts(), {}
+    if facts["scheduler"] != base["scheduler"] or any(key.startswith("scheduler") for key in arm.changes):
+        found["scheduler"] = facts["scheduler"]
+    found |= {key: facts[key] for key in ("rounds", "target") if facts[key] != base[key]}
+    for section in ("fleet", "learning", "evaluation"):
+        mine, theirs = facts[section], base[section]
+        found |= {f"{section}.{key}": mine[key] for key in mine if mine[key] != theirs.get(key)}
+        found |= {f"{section}.{key}": "none" for key in theirs if key not in mine}
+    theory, problem = facts.get("theory"), {"learning.task", "learning.batch_size"}
+    if theory != base.get("theory") or (theory is not None and problem & found.keys()):
+        found["theory"] = "none" if theory is None else theory
+    return found
+
+
+def _plain(facts: Mapping[str, Any]) -> Facts:
+    """Return facts in TOML's types, which have neither tuples nor None."""
+    plain: Facts = _in_toml(facts)
+    return plain
+
+
+def _in_toml(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _in_toml(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list | tuple):
+        return [_in_toml(inner) for inner in value]
+    return value

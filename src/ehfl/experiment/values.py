@@ -2,78 +2,130 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from ehfl.partition import make_partitioner
-from ehfl.theory import STEP_SIZES, make_step_size
-from ehfl.validation import InvalidValue, closest
+from pydantic import ValidationInfo
+
+from ehfl.energy import HARVESTS
+from ehfl.files import read_numbers
+from ehfl.partition import PARTITIONS
+from ehfl.registry import Registry, Table
+from ehfl.scheduling import SCHEDULERS
+from ehfl.theory import STEP_SIZES, step_size_of, step_size_table
+from ehfl.validation import InvalidValue, closest, short
 
 MOST_SEEDS = 10_000
 ORDERS = ("random", "by-label")
 
 
-def read_rate(value: Any) -> float | tuple[float, ...] | dict[str, float]:
-    """Return a rate, one per client, or the ends of an even spread.
+PER_CLIENT = ("rate", "capacity", "initial", "cost")  # keys of the fleet that take one value for all or one per client
 
-    >>> read_rate({"low": 0.1, "high": 0.9})
-    {'low': 0.1, 'high': 0.9}
-    """
+
+def per_client(value: Any, info: ValidationInfo) -> Any:
+    """Return a number, one per client, or the ends of an even spread; a text names a file with one per client."""
+    return _read_per_client(value, f"fleet.{info.field_name}", folder_of(info))
+
+
+def count_clients(fleet: Mapping[str, Any], info: ValidationInfo) -> int:
+    """Return how many values the longest list or file with one per client has, 0 where there is none."""
+    given = {f"fleet.{name}": fleet.get(name) for name in PER_CLIENT}
+    harvest = fleet.get("harvest")
+    table = {} if harvest is None else HARVESTS.table(harvest, "fleet.harvest", folder_of(info))
+    if table and table["name"] != "bernoulli":  # a record knows how many clients it is of
+        return int(getattr(HARVESTS.make(table, "fleet.harvest"), "n_clients", 0))
+    given["fleet.harvest.rate"] = table.get("rate")
+    lists = (_read_per_client(value, key, folder_of(info)) for key, value in given.items() if _may_be_list(value))
+    return max((len(one) for one in lists if isinstance(one, tuple)), default=0)
+
+
+def _may_be_list(value: Any) -> bool:
+    return isinstance(value, list | tuple | str)
+
+
+def _read_per_client(value: Any, key: str, folder: Path) -> Any:
+    if value == "inf":
+        return math.inf
     if _is_number(value):
-        return float(value)
-    if isinstance(value, list | tuple) and value and all(_is_number(rate) for rate in value):
-        return tuple(float(rate) for rate in value)
-    if isinstance(value, dict) and value.keys() == {"low", "high"} and all(_is_number(end) for end in value.values()):
-        return {"low": float(value["low"]), "high": float(value["high"])}
-    raise ValueError("must be a number, a list with one per client or { low = 0.1, high = 0.9 }")
+        return value
+    if isinstance(value, list | tuple) and value and all(_is_number(one) or one == "inf" for one in value):
+        return tuple(math.inf if one == "inf" else one for one in value)
+    if isinstance(value, Mapping) and value.keys() == {"low", "high"} and all(map(_is_number, value.values())):
+        return {"low": value["low"], "high": value["high"]}
+    if isinstance(value, str) and value:
+        return tuple(read_numbers(key, folder / value, flat=True).tolist())
+    allowed = "a number, a list or a file with one per client, or { low = 0.1, high = 0.9 }"
+    raise InvalidValue(key, allowed, short(repr(value)))
 
 
-def read_step_size(value: Any) -> dict[str, Any]:
-    """Return a rule with all its options, from its name, a number (constant) or a table of rule and options.
+def folder_of(info: ValidationInfo) -> Path:
+    """Return the folder that relative paths of a spec start from."""
+    return Path((info.context or {}).get("folder", "."))
+
+
+def read_harvest(value: Any, info: ValidationInfo) -> Table | None:
+    """Return a harvest as a table; its rate may be written as any value per client."""
+    if value is None:
+        return None
+    table = HARVESTS.table(value, "fleet.harvest", folder_of(info))
+    # Bernoulli's rate is the one parameter of a harvest that a spec may write in every form of a value per client.
+    if "rate" in table and table["name"] == "bernoulli":
+        table["rate"] = _read_per_client(table["rate"], "fleet.harvest.rate", folder_of(info))
+    return HARVESTS.spelled_out(table, "fleet.harvest")
+
+
+def read_scheduler(value: Any, info: ValidationInfo) -> Table:
+    """Return a scheduler as a table, every parameter spelled out."""
+    return _made(SCHEDULERS, value, "scheduler", folder_of(info))
+
+
+def read_partition(value: Any, info: ValidationInfo) -> Table:
+    """Return how data are dealt out as a table, every parameter spelled out."""
+    return _made(PARTITIONS, value, "learning.partition", folder_of(info))
+
+
+def read_step_size(value: Any, info: ValidationInfo | None = None) -> Table:
+    """Return a rule as a table with all its parameters, from its name, a number (constant) or a table.
 
     >>> read_step_size(0.1)
-    {'rule': 'constant', 'value': 0.1}
-    >>> read_step_size({"rule": "nominal", "initial": 0.3})
-    {'rule': 'nominal', 'initial': 0.3, 'decay': 0.99, 'every': 10, 'window': 10}
+    {'name': 'constant', 'value': 0.1}
     """
-    if _is_number(value):
-        value = {"rule": "constant", "value": value}
-    if isinstance(value, str):
-        value = {"rule": value}
-    if not isinstance(value, dict) or not isinstance(value.get("rule"), str):
-        raise ValueError(f"must be a number, a rule ({', '.join(STEP_SIZES)}) or {{ rule = ..., its options }}")
-    rule, options = value["rule"].strip().lower().replace("_", "-"), {k: v for k, v in value.items() if k != "rule"}
-    if rule not in STEP_SIZES:
-        raise ValueError(f"must be a number or one of {', '.join(STEP_SIZES)}{closest(rule, STEP_SIZES)}")
-    known = {name: p.default for name, p in inspect.signature(STEP_SIZES[rule]).parameters.items() if name != "counts"}
-    for name, option in options.items():
-        if name not in known:
-            raise ValueError(f"must have options of the rule {rule} ({', '.join(known)}){closest(name, known)}")
-        if not _is_number(option):
-            raise ValueError(f"must have numbers as options ({name} is {option!r})")
-    resolved = known | options
-    _checked(make_step_size(rule, **resolved), [1])
-    return {"rule": rule, **resolved}
+    table = step_size_table(value, "learning.step_size")
+    if info is not None:
+        table = STEP_SIZES.table(table, "learning.step_size", folder_of(info))
+    step_size_of(table, "learning.step_size")  # made and thrown away: its class checks its own parameters
+    return STEP_SIZES.spelled_out(table, "learning.step_size")
 
 
-def own_step_size(value: Any) -> dict[str, Any] | None:
-    """Return an arm's own rule, None if it has none."""
-    return None if value is None else read_step_size(value)
+def _made(registry: Registry[Any], value: Any, key: str, folder: Path) -> Table:
+    table = registry.table(value, key, folder)
+    registry.make(table, key)  # made and thrown away, for the checks of its class
+    return registry.spelled_out(table, key)
 
 
-def check_partition(value: Any) -> str:
-    """Return how data are dealt out: "iid", "dirichlet:ALPHA" or "shards:N".
+def read_task(value: Any, info: ValidationInfo) -> Table:
+    """Return a task as a table; what it is made of is checked when it is loaded."""
+    return _name_alone(value) or _learning().TASKS.table(value, "learning.task", folder_of(info))
 
-    >>> check_partition("dirichlet:0.3")
-    'dirichlet:0.3'
-    """
-    try:
-        make_partitioner(value if isinstance(value, str) else "")
-    except InvalidValue as error:
-        raise ValueError(f"must be {error.allowed}") from error
-    return str(value)
+
+def read_aggregation(value: Any, info: ValidationInfo) -> Table:
+    """Return an aggregation as a table; what it is made of is checked when it is made."""
+    return _name_alone(value) or _learning().AGGREGATIONS.table(value, "learning.aggregation", folder_of(info))
+
+
+def _name_alone(value: Any) -> Table | None:
+    """Return a plain name as a table, which can be done without torch; None for what asks for more."""
+    plain = isinstance(value, str) and re.fullmatch(r"[\w-]+", value)
+    return {"name": value.lower().replace("_", "-")} if plain else None
+
+
+def _learning() -> Any:
+    from ehfl import learning  # torch: only where a task or an aggregation has parameters, or is the user's own
+
+    return learning
 
 
 def check_order(value: Any) -> str:
@@ -104,16 +156,11 @@ def folder_name(value: Any) -> str:
     raise ValueError("must be at most 80 letters, digits, dots, dashes and underscores, a letter or digit first")
 
 
-def plain_label(value: Any) -> str:
+def plain_label(value: Any, key: str) -> str:
     """Return an arm's label: it is shown in terminals, figures and pages, some of which have signs of their own."""
     if isinstance(value, str) and 0 < len(value) <= 80 and value.isprintable() and not set(value) & set("$[]\\"):
         return value
-    raise ValueError("must be at most 80 printable characters without $, [, ] and \\")
-
-
-def whole_or_infinite(value: Any) -> Any:
-    """Return a capacity as a float; "inf" may be written as a word."""
-    return math.inf if value == "inf" else value
+    raise InvalidValue(key, "at most 80 printable characters without $, [, ] and \\", repr(value))
 
 
 def listed_seeds(value: Any) -> tuple[int, ...]:
@@ -129,31 +176,6 @@ def listed_seeds(value: Any) -> tuple[int, ...]:
         if different:
             return tuple(value)
     raise ValueError(f"must be how many (1 to {MOST_SEEDS:,}) or a list of different whole numbers in [0, 2^64 - 1]")
-
-
-def some_arms(value: Any) -> Any:
-    """Return the arms as they are, if there is any."""
-    if isinstance(value, list | tuple) and value:
-        return value
-    raise ValueError("must be a list of schedulers, at least one")
-
-
-def named_arm(value: Any) -> Any:
-    """Return an arm as a table, from a scheduler's name or a table; its label is the name unless told."""
-    if isinstance(value, str):
-        value = {"policy": value}
-    if isinstance(value, dict) and "label" not in value and "policy" in value:
-        value = value | {"label": str(value["policy"])}
-    if not isinstance(value, dict):
-        raise ValueError('must be a scheduler\'s name or { policy = "myopic", label = ..., step_size = ... }')
-    return value
-
-
-def _checked(call: Any, *given: Any) -> None:
-    try:
-        call(*given)
-    except InvalidValue as error:
-        raise ValueError(f"must have {error.name} {error.allowed} (not {error.given})") from error
 
 
 def _is_number(value: Any) -> bool:

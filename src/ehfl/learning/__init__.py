@@ -1,48 +1,44 @@
 """Learning: local SGD on any participation.
 
-`train(task, participation, ...)` sends x_t out, runs K SGD steps at each participant and takes the mean (paper, section
-2), and returns a `History`; with a run folder it can be killed at any instant and goes on from its last checkpoint.
-Tasks (`digits`, `cifar10`, `quadratic`, `wells` or your own) come from `load_task`; the partitioners deal the data out.
-`reference` is the plain loop that the engine is tested against.
+`train(task, participation, ...)` sends x_t out, runs K SGD steps at each participant, lets an aggregation make x_{t+1}
+of what comes back (paper, section 2), and returns a `History`; with a run folder it can be killed at any instant and
+goes on from its last checkpoint. Tasks (`tasks/`) and aggregations (`aggregation/`) have a file each and a registry:
+`TASKS`, `AGGREGATIONS`. `engine` is fast, `reference` is the plain loop that it is tested against.
 
-May enter: torch (here and in flower/ alone), NumPy, scikit-learn, safetensors, pooch; `ehfl.randomness`, `scheduling`,
-`theory`. Leaves: the names below.
+May enter: torch (here and in flower/ alone), NumPy, safetensors, pooch; `ehfl.randomness`, `registry`, `scheduling`,
+`theory`, `history`, `run_folder`, `partition`. Leaves: the names below.
 """
 
-from ehfl.history import History, Record
+from ehfl.history import History, Metric, Record
+from ehfl.learning.aggregation import AGGREGATIONS, Aggregation, Mean, State, Update, Weighted
 from ehfl.learning.checkpoint import CheckpointError
 from ehfl.learning.constants import estimate_constants
 from ehfl.learning.engine import Diverged
 from ehfl.learning.initialisation import initialise
 from ehfl.learning.local_sgd import LocalSgd
-from ehfl.learning.task import Examples, Task
-from ehfl.learning.tasks import load_task
-from ehfl.learning.training import train
-from ehfl.partition import (
-    DirichletPartitioner,
-    IidPartitioner,
-    InLabelOrder,
-    Partitioner,
-    ShardPartitioner,
-    make_partitioner,
-)
+from ehfl.learning.tasks import TASKS, Examples, Task, load_task
+from ehfl.learning.training import Training, deal, train
 
 __all__ = [
+    "AGGREGATIONS",
+    "TASKS",
+    "Aggregation",
     "CheckpointError",
-    "DirichletPartitioner",
     "Diverged",
     "Examples",
     "History",
-    "IidPartitioner",
-    "InLabelOrder",
     "LocalSgd",
-    "Partitioner",
+    "Mean",
+    "Metric",
     "Record",
-    "ShardPartitioner",
+    "State",
     "Task",
+    "Training",
+    "Update",
+    "Weighted",
+    "deal",
     "estimate_constants",
     "initialise",
     "load_task",
-    "make_partitioner",
     "train",
 ]

@@ -1,7 +1,7 @@
-"""Checkpoints: the model after a number of rounds, in safetensors, written aside and renamed.
+"""Checkpoints: the model and what the aggregation remembers after a number of rounds, in safetensors.
 
-The one before is kept. A checkpoint carries a checksum of all that it says, so damage is noticed, and the settings of
-its run, so that a run of other settings is refused.
+A checkpoint is written aside and renamed, and the one before is kept. It carries a checksum of all that it says, so
+that damage is noticed, and the identity of its run, so that another run does not go on from it.
 """
 
 from __future__ import annotations
@@ -11,24 +11,26 @@ import json
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from ehfl.run_folder import check_same
 from ehfl.validation import UserError
 
 NAME = "checkpoint.safetensors"
 PREVIOUS = "checkpoint-previous.safetensors"
-_FORMAT = 1
+_FORMAT = 2
+_STATE = "state."  # before the names of what the aggregation remembers, in the file
 
 log = logging.getLogger("ehfl.learning")
 
-Settings = Mapping[str, str | int | float | bool | None]
-FINGERPRINTS = {"participation", "step_sizes", "partition"}  # settings whose values say nothing to people
+Arrays = Mapping[str, NDArray[Any]]
 
 
 class CheckpointError(UserError):
@@ -37,33 +39,42 @@ class CheckpointError(UserError):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Checkpoint:
-    """The model after `rounds` rounds of a run with these settings."""
+    """The model after `rounds` rounds of the run that `identity` describes."""
 
     rounds: int
     weights: NDArray[np.float32]  # (n_params,)
-    settings: Settings
+    identity: Mapping[str, Any]
+    state: Arrays = field(default_factory=dict)  # of the aggregation, by name
 
     def write(self, folder: Path) -> None:
         """Put it into the folder; killed at any instant, there is a whole checkpoint, this one or the one before."""
-        # One key, because safetensors writes several in any order, and equal runs shall have equal files.
+        # One key of metadata, because safetensors writes several in any order, and equal runs shall have equal files.
         facts = json.dumps(self._facts() | {"sha256": self._checksum()}, sort_keys=True)
-        content = save({"weights": self.weights}, metadata={"ehfl": facts})
+        content = save(self._arrays(), metadata={"ehfl": facts})
         aside = folder / f".{NAME}.part"
         with aside.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        # Between these two renames the newest whole checkpoint is the previous one; at no instant is there none.
         if (folder / NAME).exists():
             (folder / NAME).replace(folder / PREVIOUS)
         aside.replace(folder / NAME)
         _sync_folder(folder)
 
-    def _facts(self) -> dict[str, object]:
-        return {"format": _FORMAT, "rounds": self.rounds, "settings": dict(self.settings)}
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        # safetensors writes an array's bytes as they lie in memory, so they must lie in the order of its shape.
+        arrays = {"weights": self.weights} | {f"{_STATE}{name}": value for name, value in self.state.items()}
+        return {name: np.asarray(array, order="C") for name, array in arrays.items()}
+
+    def _facts(self) -> dict[str, Any]:
+        return {"format": _FORMAT, "rounds": self.rounds, "identity": dict(self.identity)}
 
     def _checksum(self) -> str:
         digest = hashlib.sha256(json.dumps(self._facts(), sort_keys=True).encode())
-        digest.update(np.ascontiguousarray(self.weights).tobytes())
+        for name, array in sorted(self._arrays().items()):
+            digest.update(f"{name} {array.dtype} {array.shape}".encode())
+            digest.update(array.tobytes())
         return digest.hexdigest()
 
 
@@ -71,10 +82,13 @@ def read_checkpoint(path: Path) -> Checkpoint:
     """Return what `write` wrote, or raise CheckpointError naming the file if a single bit of it has changed."""
     try:
         with safe_open(path, framework="numpy") as file:
-            facts, weights = json.loads((file.metadata() or {})["ehfl"]), file.get_tensor("weights")
+            facts = json.loads((file.metadata() or {})["ehfl"])
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # a file is no mapping
         if facts["format"] != _FORMAT:
             raise ValueError(f"format {facts['format']}, this version reads {_FORMAT}")
-        found = Checkpoint(facts["rounds"], weights, facts["settings"])
+        weights = arrays.pop("weights")
+        state = {name.removeprefix(_STATE): array for name, array in arrays.items()}
+        found = Checkpoint(facts["rounds"], weights, facts["identity"], state)
         if found._checksum() != facts["sha256"]:
             raise ValueError("its checksum does not fit")
     except (SafetensorError, ValueError, KeyError, TypeError, OSError) as error:
@@ -82,11 +96,12 @@ def read_checkpoint(path: Path) -> Checkpoint:
     return found
 
 
-def latest_checkpoint(folder: Path, settings: Settings) -> Checkpoint | None:
+def latest_checkpoint(folder: Path, identity: Mapping[str, Any]) -> Checkpoint | None:
     """Return the newest whole checkpoint of this run, None if there has never been one.
 
-    A damaged one is named in the log and the one before it used; one of other settings is refused.
+    A damaged one is named in the log and the one before it used; one of another run is refused.
     """
+    # Newest first: the previous one costs a few rounds, and ends with the same bits.
     paths = [folder / name for name in (NAME, PREVIOUS) if (folder / name).exists()]
     for path in paths:
         try:
@@ -94,23 +109,12 @@ def latest_checkpoint(folder: Path, settings: Settings) -> Checkpoint | None:
         except CheckpointError as error:
             log.warning("%s; trying the one before it", error)
             continue
-        _check_same_run(path, found.settings, settings)
+        check_same(found.identity, identity, path, "take another folder, or delete its files to start over")
         return found
+    # Starting over silently would throw away rounds that somebody may still want to rescue.
     if paths:
         raise CheckpointError(f"{folder} holds no whole checkpoint: delete its files to start the run over")
     return None
-
-
-def _check_same_run(path: Path, there: Settings, here: Settings) -> None:
-    keys = [key for key in {**there, **here} if there.get(key) != here.get(key)]
-    if keys:
-        told = ", ".join(
-            f"{key} is another" if key in FINGERPRINTS else f"{key} is {there.get(key)} there and {here.get(key)} here"
-            for key in keys
-        )
-        raise CheckpointError(
-            f"{path} belongs to another run ({told}): take another folder, or delete its files to start over"
-        )
 
 
 def _sync_folder(folder: Path) -> None:

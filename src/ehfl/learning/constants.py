@@ -12,9 +12,9 @@ import math
 import torch
 from torch import Tensor
 
-from ehfl.learning.device import pick_device
+from ehfl.learning.device import pick_device, pick_threads, thread_limit
 from ehfl.learning.flat import FlatModel
-from ehfl.learning.task import Task
+from ehfl.learning.tasks import Task
 from ehfl.learning.training import initial_model
 from ehfl.randomness import Purpose, generator
 from ehfl.theory import Constants
@@ -48,13 +48,16 @@ def estimate_constants(
     used = (
         len(task.training) if examples is None else min(whole_number("examples", examples, low=1), len(task.training))
     )
-    probe = _Probe(task, initial_model(task, seed, pick_device(device)), batch_size, seed, used)
-    start, gradient = probe.full(probe.model.weights)
-    variance = probe.variance(gradient, batches)
-    smoothness = probe.curvature(iterations)
-    for _ in range(2):
-        probe.descend(steps=25, step_size=min(0.1, 1 / smoothness))
-        smoothness = max(smoothness, probe.curvature(iterations))
+    model = initial_model(task, seed, pick_device(device))
+    probe = _Probe(task, model, batch_size, seed, used)
+    with thread_limit(pick_threads(None, model.weights.numel())):
+        start, gradient = probe.full(probe.model.weights)
+        variance = probe.variance(gradient, batches)
+        smoothness = probe.curvature(iterations)
+        for _ in range(2):
+            # 1 / L is the largest step that cannot diverge on a quadratic of this curvature.
+            probe.descend(steps=25, step_size=min(0.1, 1 / smoothness))
+            smoothness = max(smoothness, probe.curvature(iterations))
     return Constants(smoothness, variance, start)
 
 
@@ -64,9 +67,9 @@ class _Probe:
     def __init__(self, task: Task, model: FlatModel, batch_size: int, seed: int, examples: int) -> None:
         self.task, self.model, self.batch_size = task, model, min(batch_size, examples)
         device = model.weights.device
-        rows = torch.from_numpy(generator(seed, Purpose.BATCHES, client=2).permutation(len(task.training))[:examples])
+        rows = torch.from_numpy(generator(seed, Purpose.PROBE_EXAMPLES).permutation(len(task.training))[:examples])
         self.inputs, self.targets = task.training.inputs[rows].to(device), task.training.targets[rows].to(device)
-        self.rng = generator(seed, Purpose.BATCHES, client=1)
+        self.rng = generator(seed, Purpose.PROBE)
 
     def loss_and_gradient(self, rows: Tensor) -> tuple[float, Tensor]:
         loss = self.task.loss(self.model.module(self.inputs[rows]), self.targets[rows])
@@ -76,6 +79,7 @@ class _Probe:
         """Return the training loss and its gradient at a point, in float64 sums; the model is left there."""
         self.model.weights.copy_(point.clone())
         n = len(self.inputs)
+        # Summed in float64: differences of two such gradients are what the curvature is made of.
         total, gradient = 0.0, torch.zeros_like(self.model.weights, dtype=torch.float64)
         for rows in torch.split(torch.arange(n), _CHUNK):
             loss, piece = self.loss_and_gradient(rows)
@@ -101,6 +105,7 @@ class _Probe:
         size = 0.0
         for _ in range(iterations):
             vector /= vector.norm()
+            # Far enough that float32 differences carry digits, near enough that the gradient is still linear.
             reach = 1e-2 * math.sqrt(1 + float(point.norm()) ** 2 / point.numel())
             ahead, behind = (self.full(point + sign * reach * vector.float())[1] for sign in (1, -1))
             vector = (ahead - behind) / (2 * reach)

@@ -24,6 +24,7 @@ def pick_device(name: str) -> torch.device:
     >>> pick_device("cpu")
     device(type='cpu')
     """
+    # In this order "auto" takes the first that is there.
     present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name not in DEVICES:
         raise InvalidValue("device", f"one of {', '.join(DEVICES)}", name)
@@ -39,7 +40,11 @@ def _listed(present: dict[str, bool]) -> str:
 
 
 def keep_freed_memory() -> None:
-    """Tell glibc not to hand large freed blocks back to the system, where every step would fault them in again."""
+    """Tell glibc not to hand large freed blocks back to the system, where every step would fault them in again.
+
+    It holds for the whole process and cannot be taken back, so it is for whoever owns the process to call: workers and
+    the command line do, `train` does not.
+    """
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
         if hasattr(libc, "mallopt"):  # musl has none
@@ -47,17 +52,18 @@ def keep_freed_memory() -> None:
             libc.mallopt(_M_TRIM_THRESHOLD, _KEPT)
 
 
-def pick_threads(threads: int | None, n_parameters: int) -> int:
-    """Return the number of threads asked for; without a wish, torch's own, and one for a small model.
+def pick_threads(threads: int | None, n_parameters: int, most: int | None = None) -> int:
+    """Return the number of threads asked for; without a wish, the most there are, and one for a small model.
 
-    Threads that meet after every small operation cost more than they give, and much more on a busy machine.
+    The most there are is torch's own number unless given. Threads that meet after every small operation cost more than
+    they give, and much more on a busy machine.
 
-    >>> pick_threads(None, n_parameters=6090)
-    1
+    >>> pick_threads(None, n_parameters=6090), pick_threads(None, n_parameters=10**6, most=3)
+    (1, 3)
     """
     if threads is not None:
         return whole_number("threads", threads, low=1)
-    return 1 if n_parameters < SMALL_MODEL else torch.get_num_threads()
+    return 1 if n_parameters < SMALL_MODEL else most or torch.get_num_threads()
 
 
 @contextmanager

@@ -14,6 +14,7 @@ class FlatModel:
         self.parameters = list(module.parameters())
         self.weights = torch.cat([p.detach().reshape(-1) for p in self.parameters]).float()  # (n_params,)
         self._gradient = torch.empty_like(self.weights)
+        # Each parameter becomes a view into the one vector: torch trains the parts, we copy and average the whole.
         start = 0
         for p in self.parameters:
             p.data = self.weights[start : start + p.numel()].view(p.shape)
@@ -21,5 +22,6 @@ class FlatModel:
 
     def gradient(self, loss: Tensor) -> Tensor:
         """Return the gradient of the loss as one vector, shape (n_params,), good until the next call."""
+        # autograd.grad, not backward: no .grad is left behind that would have to be zeroed.
         pieces = torch.autograd.grad(loss, self.parameters)
         return torch.cat([piece.reshape(-1) for piece in pieces], out=self._gradient)

@@ -46,6 +46,7 @@ def _fill(parameter: Tensor, bound: float, rng: np.random.Generator) -> None:
 
 def check_model(model: nn.Module) -> None:
     """Refuse a model that keeps state which averaging would miss, or has nothing to learn."""
+    # Running statistics are buffers: averaging parameters would leave every client its own.
     stateful = [name for name, layer in model.named_modules() if getattr(layer, "track_running_stats", False)]
     if stateful:
         raise InvalidValue("model", "without running statistics (use GroupNorm)", f"{stateful[0]} with them")

@@ -6,28 +6,30 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ehfl.energy.harvest import IntArray
+from ehfl.arrays import IntArray
 from ehfl.randomness import Purpose, generator
 from ehfl.validation import InvalidValue, whole_number
 
 
 @dataclass(frozen=True, slots=True)
 class LocalSgd:
-    """K steps of minibatch SGD at each participant, then the mean (paper, eq. 1)."""
+    """K steps of minibatch SGD at each participant (paper, eq. 1)."""
 
     local_steps: int = 5  # K; 1 is parallel SGD
     batch_size: int = 50
-    weighted: bool = False  # mean weighted by data D_i, instead of the paper's plain mean
     clip: float | None = None  # largest gradient norm; longer gradients are scaled down to it
     weight_decay: float = 0.0  # adds weight_decay * x to the gradient, after clipping
 
     def __post_init__(self) -> None:
-        whole_number("local_steps", self.local_steps, low=1)
-        whole_number("batch_size", self.batch_size, low=1)
+        # Python's own numbers, because a checkpoint writes them as JSON, which knows none of NumPy's.
+        object.__setattr__(self, "local_steps", whole_number("local_steps", self.local_steps, low=1))
+        object.__setattr__(self, "batch_size", whole_number("batch_size", self.batch_size, low=1))
         if self.clip is not None and not (math.isfinite(self.clip) and self.clip > 0):
             raise InvalidValue("clip", "a finite number > 0 or None", self.clip)
         if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
             raise InvalidValue("weight_decay", "a finite number >= 0", self.weight_decay)
+        object.__setattr__(self, "clip", None if self.clip is None else float(self.clip))
+        object.__setattr__(self, "weight_decay", float(self.weight_decay))
 
 
 def minibatches(rule: LocalSgd, examples: IntArray, seed: int, client: int, t: int) -> Iterator[IntArray]:
@@ -43,6 +45,6 @@ def minibatches(rule: LocalSgd, examples: IntArray, seed: int, client: int, t: i
     rng = generator(seed, Purpose.BATCHES, client=client, round_=t)
     for _ in range(rule.local_steps):
         if rule.batch_size >= examples.size:
-            yield examples
+            yield examples  # in their order: sums of the same numbers in another order round differently
         else:
             yield examples[rng.choice(examples.size, rule.batch_size, replace=False)]

@@ -8,18 +8,18 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from ehfl.energy.harvest import IntArray
+from ehfl.arrays import IntArray
 from ehfl.learning.local_sgd import LocalSgd, minibatches
-from ehfl.learning.task import Task
+from ehfl.learning.tasks import Task
 
 Weights = dict[str, Tensor]
 
 
 def reference_round(
     task: Task, model: nn.Module, x_t: Weights, parts: Sequence[IntArray], clients: IntArray, *,
-    t: int, eta: float, rule: LocalSgd, seed: int,
+    t: int, eta: float, rule: LocalSgd, seed: int, weighted: bool = False,
 ) -> Weights:  # fmt: skip
-    """Return x_{t+1}, the mean of the participants' models after K steps each from x_t (eq. 1)."""
+    """Return x_{t+1}, the mean (weighted by D_i or not) of the participants' models after K steps each (eq. 1)."""
     if len(clients) == 0:
         return x_t
     models = []
@@ -29,7 +29,7 @@ def reference_round(
             gradient = stochastic_gradient(task, model, x, batch, rule)
             x = {name: x[name] - eta * gradient[name] for name in x}  # eq. (1)
         models.append(x)
-    shares = [len(parts[i]) if rule.weighted else 1 for i in clients]
+    shares = [len(parts[i]) if weighted else 1 for i in clients]
     return {
         name: sum((share * x[name] for share, x in zip(shares, models, strict=True)), torch.zeros(())) / sum(shares)
         for name in x_t

@@ -5,101 +5,267 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ehfl.energy.harvest import IntArray
+from ehfl.arrays import FloatArray, IntArray
 from ehfl.files import sole_use
-from ehfl.history import History, HistoryFile, Record, rewind
-from ehfl.learning.checkpoint import Checkpoint, Settings, latest_checkpoint
-from ehfl.learning.device import keep_freed_memory, pick_device, pick_threads, thread_limit
+from ehfl.history import NAME, History, HistoryFile, Record, rewind
+from ehfl.learning.aggregation import AGGREGATIONS, Aggregation
+from ehfl.learning.checkpoint import Checkpoint, latest_checkpoint
+from ehfl.learning.device import pick_device, pick_threads, thread_limit
 from ehfl.learning.engine import Engine
 from ehfl.learning.evaluation import evaluate
 from ehfl.learning.flat import FlatModel
 from ehfl.learning.initialisation import check_model
 from ehfl.learning.local_sgd import LocalSgd
-from ehfl.learning.task import Examples, Task
-from ehfl.partition import IidPartitioner, Partitioner
+from ehfl.learning.tasks import TASKS, Examples, Task
+from ehfl.partition import PARTITIONS, Partition
 from ehfl.randomness import Purpose, check_seed, generator
-from ehfl.scheduling import Participation
-from ehfl.theory import StepSize, make_step_size
+from ehfl.run_folder import OtherRun
+from ehfl.scheduling import Course, Lockstep, Participation, check_target, course_of, wants_losses
+from ehfl.theory import StepSize, step_size_of
 from ehfl.validation import InvalidValue, whole_number
+
+OnRound = Callable[[Record], None]
 
 
 def train(
-    task: Task,
-    participation: Participation,
+    task: Task | str,
+    participation: Participation | Lockstep,
     *,
     local_steps: int = 5,
     batch_size: int = 50,
-    step_size: str | float | StepSize = "nominal",
-    weighted: bool = False,
     clip: float | None = None,
     weight_decay: float = 0.0,
-    partition: Partitioner | None = None,
+    step_size: str | float | Mapping[str, Any] | StepSize = "nominal",
+    aggregation: str | Mapping[str, Any] | Aggregation = "mean",
+    partition: str | Mapping[str, Any] | Partition = "iid",
     seed: int = 0,
     eval_every: int = 10,
     device: str = "auto",
     threads: int | None = None,
     run_dir: str | os.PathLike[str] | None = None,
     checkpoint_every: int = 10,
-    on_round: Callable[[Record], None] | None = None,
+    on_round: OnRound | None = None,
 ) -> History:
     """Return the history of local SGD on the task, with the participants of each round as given.
 
-    `step_size` is a rule's name, a number (constant) or a function of the counts. The model is evaluated after every
-    `eval_every` rounds and after the last. With a `run_dir`, rounds go to rounds.jsonl and the model to checkpoints; a
-    run that was killed goes on from there when called again, and ends with the same bits on the same machine, device
-    and number of threads. Without one, nothing is written.
+    A `Lockstep` in the place of a participation is decided while it is trained. `step_size`, `aggregation` and
+    `partition` are names, tables of a name and parameters, or things of your own; a number is a constant step. The
+    model is evaluated after every `eval_every` rounds and after the last. With a `run_dir`, rounds go to rounds.jsonl
+    and the model to checkpoints; a run that was killed goes on from there when called again, and ends with the same
+    bits on the same machine, device and number of threads. Without one, nothing is written.
 
     >>> from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
-    >>> from ehfl.learning import load_task
     >>> mains = simulate(Fleet(clients=4, harvest=Bernoulli(0.5)), AlwaysOn(2), rounds=20)
-    >>> history = train(load_task("quadratic"), mains, step_size=0.1)
+    >>> history = train("quadratic", mains, step_size=0.1)
     >>> history.records[-1].test_loss < 0.3
     True
     """
-    rule = LocalSgd(local_steps, batch_size, weighted, clip, weight_decay)
-    eval_every = whole_number("eval_every", eval_every, low=1)
-    checkpoint_every = whole_number("checkpoint_every", checkpoint_every, low=1)
-    place = pick_device(device)
-    keep_freed_memory()
-    parts = deal(task, participation.n_clients, partition or IidPartitioner(), check_seed(seed))
-    etas = step_sizes(step_size, participation)
-    model = initial_model(task, seed, place)
-    with thread_limit(pick_threads(threads, model.weights.numel())):
-        engine = Engine(task, model, parts, rule, seed=seed, device=place)
-        run = _Run(task, participation, etas, engine, eval_every)
-        if run_dir is None:
-            records = [_told(record, on_round) for record in run.rounds(0)]
-        else:
-            folder = Path(run_dir)
-            folder.mkdir(parents=True, exist_ok=True)
-            with sole_use(folder):
-                records = _recorded(run, folder, checkpoint_every, on_round)
-    return History(tuple(records), task.metric_name, model.weights.cpu().numpy().copy())
+    whole_number("checkpoint_every", checkpoint_every, low=1)
+    training = Training(
+        TASKS.make(task),
+        participation,
+        rule=LocalSgd(local_steps, batch_size, clip, weight_decay),
+        step_size=step_size_of(step_size),
+        aggregation=AGGREGATIONS.make(aggregation),
+        partition=PARTITIONS.make(partition),
+        seed=seed,
+        eval_every=eval_every,
+        device=device,
+    )
+    threads = pick_threads(threads, training.n_parameters)
+    if run_dir is None:
+        return training.run(threads, on_round=on_round)
+    folder = Path(run_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    with sole_use(folder):
+        return training.run(threads, folder, checkpoint_every=checkpoint_every, on_round=on_round)
 
 
-def deal(task: Task, n_clients: int, partitioner: Partitioner, seed: int) -> list[IntArray]:
+class Training:
+    """A run that is ready to start: data dealt out, first model made, step sizes checked."""
+
+    def __init__(
+        self,
+        task: Task,
+        played: Participation | Lockstep,
+        *,
+        rule: LocalSgd,
+        step_size: StepSize,
+        aggregation: Aggregation,
+        partition: Partition,
+        seed: int = 0,
+        eval_every: int = 10,
+        device: str = "auto",
+        identity: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Prepare the run; `identity` is what a checkpoint is known by, unless what is given here is enough."""
+        self._task, self._played, self._rule, self._seed = task, played, rule, check_seed(seed)
+        self._eval_every = whole_number("eval_every", eval_every, low=1)
+        self._device = pick_device(device)
+        # Asked round by round, because a scheduler in lockstep decides a round only after the one before.
+        self._course: Course = course_of(played)
+        self._step_size = step_size
+        # Where participation is known, all step sizes are too: some rules look at later rounds of their window.
+        self._etas = step_sizes(step_size, played) if isinstance(played, Participation) else None
+        if isinstance(played, Lockstep) and not getattr(step_size, "causal", False):
+            allowed = (
+                "one that looks at past rounds alone, such as nominal-causal, since participants are not yet known"
+            )
+            raise InvalidValue("step_size", allowed, repr(step_size))
+        self._parts = deal(task, played.n_clients, partition, seed)
+        model = initial_model(task, seed, self._device)
+        self._engine = Engine(task, model, self._parts, rule, aggregation, seed=seed, device=self._device)
+        # Losses of each client are kept only where a resumed run needs them to decide again as it did.
+        self._keeps_losses = isinstance(played, Lockstep) and wants_losses(played.scheduler)
+        self._identity = dict(self._described(aggregation) if identity is None else identity)
+
+    @property
+    def n_parameters(self) -> int:
+        """How many weights the model has."""
+        return self._engine.model.weights.numel()
+
+    def run(
+        self,
+        threads: int,
+        folder: Path | None = None,
+        *,
+        checkpoint_every: int = 10,
+        on_round: OnRound | None = None,
+    ) -> History:
+        """Play all rounds, or those that the folder lacks, on so many threads; no other process may be in it."""
+        with thread_limit(threads):
+            if folder is None:
+                records = [_announced(record, on_round) for record in self._rounds([])]
+            else:
+                records = self._resumed(folder, checkpoint_every, on_round)
+        weights = self._engine.model.weights.cpu().numpy().copy()
+        return History(tuple(records), self._task.metric, weights, self._course.participation())
+
+    def _resumed(self, folder: Path, checkpoint_every: int, on_round: OnRound | None) -> list[Record]:
+        """Play the rounds that the folder lacks, and return all of them."""
+        start = latest_checkpoint(folder, self._identity)
+        if start is None:
+            start = self._checkpoint(0)
+            start.write(folder)  # so that a folder with rounds in it always says whose they are
+        with torch.no_grad():  # parameters are views of this vector, and autograd would record the copy
+            self._engine.model.weights.copy_(torch.from_numpy(start.weights))
+        self._engine.state = {name: torch.from_numpy(a).to(self._device) for name, a in start.state.items()}
+        # Lines behind the checkpoint are of rounds that will be trained again, with the same result.
+        records = rewind(folder / NAME, start.rounds)
+        with HistoryFile(folder / NAME) as file:
+            for record in self._rounds(list(records)):
+                file.append(record)
+                records.append(_announced(record, on_round))
+                done = record.round + 1
+                if done % checkpoint_every == 0 or done == self._played.rounds:
+                    file.sync()  # a checkpoint must never know of rounds that the disk does not
+                    self._checkpoint(done).write(folder)
+        return records
+
+    def _rounds(self, past: Sequence[Record]) -> Iterator[Record]:
+        """Play the rounds that follow these; after each yield the model is x_{t+1}.
+
+        What was decided in the past rounds is decided again, from the losses that were reported then: it costs no
+        training, and a scheduler in lockstep is where it was when the run was killed.
+        """
+        place = self._engine.training.inputs.device
+        test = Examples(self._task.test.inputs.to(place), self._task.test.targets.to(place))
+        counts = []  # n_t so far: what a causal rule may look at
+        for record in past:
+            counts.append(len(self._course.clients(record.round)))
+            if counts[-1] != record.participants:  # a scheduler whose parameters no identity shows
+                there = f"round {record.round} had {record.participants} participants and has {counts[-1]} now"
+                raise OtherRun(f"the rounds so far belong to another run: {there}")
+            self._course.report(record.round, record.losses or ())
+        for t in range(len(past), self._played.rounds):
+            clients = self._course.clients(t)
+            counts.append(len(clients))
+            record, losses = self._round(t, clients, self._eta(counts))
+            if (t + 1) % self._eval_every == 0 or t + 1 == self._played.rounds:
+                record = self._evaluated(record, test)
+            self._course.report(
+                t, losses
+            )  # before the yield, so that whoever reads the record sees a round that is over
+            yield record
+
+    def _eta(self, counts: Sequence[int]) -> float:
+        """Return the step size of the last round that is counted."""
+        if self._etas is not None:
+            return float(self._etas[len(counts) - 1])
+        return float(_checked_etas(self._step_size(counts, self._played.rounds), len(counts))[-1])
+
+    def _round(self, t: int, clients: IntArray, eta: float) -> tuple[Record, list[float]]:
+        began = time.perf_counter()
+        loss, losses = self._engine.train_round(t, clients, eta)
+        took = time.perf_counter() - began
+        kept = tuple(losses) if self._keeps_losses else None
+        return Record(t, len(clients), eta, loss, losses=kept, seconds=took), losses
+
+    def _evaluated(self, record: Record, test: Examples) -> Record:
+        began = time.perf_counter()
+        test_loss, metric = evaluate(self._task, self._engine.model.module, test)
+        return replace(record, test_loss=test_loss, test_metric=metric, eval_seconds=time.perf_counter() - began)
+
+    def _checkpoint(self, rounds: int) -> Checkpoint:
+        weights = self._engine.model.weights.cpu().numpy().copy()
+        state = {name: value.cpu().numpy().copy() for name, value in self._engine.state.items()}
+        return Checkpoint(rounds, weights, self._identity, state)
+
+    def _described(self, aggregation: Aggregation) -> dict[str, Any]:
+        """Return what makes this run this run; a checkpoint of another is refused."""
+        played = self._played
+        described = {
+            "task": self._task.name,
+            "examples": len(self._engine.training),
+            "parameters": self.n_parameters,
+            **asdict(self._rule),
+            "aggregation": _value(aggregation),
+            "seed": self._seed,
+            "eval_every": self._eval_every,
+            "rounds": played.rounds,
+            "clients": played.n_clients,
+            "device": self._device.type,
+            "partition": _digest(self._parts),
+        }
+        if isinstance(played, Participation):
+            assert self._etas is not None
+            known = {"participation": _digest([played.offsets, played.indices]), "step_sizes": _digest([self._etas])}
+            return described | known
+        fleet = played.fleet
+        weather = fleet.harvest.units(played.seed, range(played.rounds), range(fleet.clients))
+        return described | {
+            "scheduler": _value(played.scheduler),
+            "schedule_seed": played.seed,
+            "target": check_target(fleet, played.target),
+            "harvest": _digest([np.asarray(weather)]),
+            "batteries": _digest([fleet.costs, fleet.ceilings, fleet.start()]),
+            "step_size": _value(self._step_size),
+        }
+
+
+def deal(task: Task, n_clients: int, partition: Partition, seed: int) -> list[IntArray]:
     """Return each client's example numbers."""
-    return partitioner.partition(task.training.targets.cpu().numpy(), n_clients, seed)
+    return partition.partition(task.training.targets.cpu().numpy(), n_clients, seed)
 
 
-def step_sizes(rule: str | float | StepSize, participation: Participation) -> NDArray[np.float64]:
-    """Return eta_t, shape (n_rounds,), from a rule's name, a number or a function of the counts."""
-    if isinstance(rule, str):
-        rule = make_step_size(rule)
-    elif isinstance(rule, int | float):
-        rule = make_step_size("constant", value=rule)
-    etas = np.asarray(rule(participation.counts), dtype=np.float64)
-    if etas.shape != (participation.rounds,) or not np.isfinite(etas).all():
-        raise InvalidValue("step_size", f"finite, one a round ({participation.rounds})", f"shape {etas.shape}")
+def step_sizes(rule: StepSize, participation: Participation) -> FloatArray:
+    """Return eta_t of every round, shape (n_rounds,)."""
+    return _checked_etas(rule(participation.counts, participation.rounds), participation.rounds)
+
+
+def _checked_etas(found: object, rounds: int) -> FloatArray:
+    etas = np.asarray(found, dtype=np.float64)
+    if etas.shape != (rounds,) or not np.isfinite(etas).all():
+        raise InvalidValue("step_size", f"finite, one a round ({rounds})", f"shape {etas.shape}")
     return etas
 
 
@@ -110,85 +276,22 @@ def initial_model(task: Task, seed: int, device: torch.device) -> FlatModel:
     return FlatModel(module, device)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Run:
-    task: Task
-    participation: Participation
-    etas: NDArray[np.float64]  # (n_rounds,)
-    engine: Engine
-    eval_every: int
-
-    def rounds(self, start: int) -> Iterator[Record]:
-        """Play the rounds from `start` on; after each yield the model is x_{t+1}."""
-        place = self.engine.training.inputs.device
-        test = Examples(self.task.test.inputs.to(place), self.task.test.targets.to(place))
-        for t in range(start, self.participation.rounds):
-            clients, eta = self.participation.clients(t), float(self.etas[t])
-            began = time.perf_counter()
-            loss = self.engine.play(t, clients, eta)
-            trained = time.perf_counter()
-            record = Record(t, len(clients), eta, loss, seconds=trained - began)
-            if (t + 1) % self.eval_every == 0 or t + 1 == self.participation.rounds:
-                test_loss, metric = evaluate(self.task, self.engine.model.module, test)
-                took = time.perf_counter() - trained
-                record = replace(record, test_loss=test_loss, test_metric=metric, eval_seconds=took)
-            yield record
-
-    def checkpoint(self, rounds: int) -> Checkpoint:
-        return Checkpoint(rounds, self.engine.model.weights.cpu().numpy().copy(), self.settings())
-
-    def settings(self) -> Settings:
-        """Return what makes this run this run; a checkpoint of another is refused."""
-        return {
-            "task": self.task.name,
-            "examples": len(self.engine.training),
-            "parameters": self.engine.model.weights.numel(),
-            **asdict(self.engine.rule),
-            "seed": self.engine.seed,
-            "eval_every": self.eval_every,
-            "rounds": self.participation.rounds,
-            "clients": self.participation.n_clients,
-            "device": self.engine.training.inputs.device.type,
-            "participation": _digest([self.participation.offsets, self.participation.indices]),
-            "step_sizes": _digest([self.etas]),
-            "partition": _digest(self.engine.parts),
-        }
+def _value(thing: object) -> str:
+    """Return a thing with its parameters as text: the same whenever it is made again."""
+    return repr(thing) if is_dataclass(thing) else f"{type(thing).__module__}.{type(thing).__qualname__}"
 
 
 def _digest(arrays: Sequence[NDArray[np.generic]]) -> str:
     """Return a short fingerprint of arrays and their lengths."""
     digest = hashlib.sha256()
     for array in arrays:
+        # Widened, so that a fingerprint does not depend on the type in which a platform counts.
         wide = array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
         digest.update(f"{array.size}:".encode() + wide.tobytes())
     return digest.hexdigest()[:16]
 
 
-def _told(record: Record, on_round: Callable[[Record], None] | None) -> Record:
+def _announced(record: Record, on_round: OnRound | None) -> Record:
     if on_round is not None:
         on_round(record)
     return record
-
-
-def _recorded(
-    run: _Run, folder: Path, checkpoint_every: int, on_round: Callable[[Record], None] | None
-) -> list[Record]:
-    """Play the rounds that the folder lacks, and return all of them; no other process may be at it."""
-    start = latest_checkpoint(folder, run.settings())
-    if start is None:
-        start = run.checkpoint(0)
-        start.write(folder)  # so that a folder with rounds in it always says whose they are
-    with torch.no_grad():
-        run.engine.model.weights.copy_(torch.from_numpy(start.weights))
-    path = folder / "rounds.jsonl"
-    records = rewind(path, start.rounds)
-    with ExitStack() as stack:
-        file = stack.enter_context(HistoryFile(path))
-        for record in run.rounds(start.rounds):
-            file.append(record)
-            records.append(_told(record, on_round))
-            done = record.round + 1
-            if done % checkpoint_every == 0 or done == run.participation.rounds:
-                file.sync()
-                run.checkpoint(done).write(folder)
-    return records

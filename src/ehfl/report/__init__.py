@@ -1,9 +1,55 @@
 """Report: what people look at. Figures (matplotlib, without pyplot's global state), tables (rich) and the page (Jinja).
 
-`writing.write_report` puts everything about a comparison into a folder: `drawings.draw_all` draws the figures, `words`
-says in sentences what the numbers allow, `page` makes one HTML file of it all (`templates/`). `tables`, `bounds` and
-`participation` serve the other commands. The same scheduler has the same colour everywhere (`style`), the same number
-the same form (`numbers`).
+`write_report` puts everything about a comparison into a folder: `figures` draws, `words` says in sentences what the
+numbers allow, `page` makes one HTML file of it all (`templates/`), `texts` gives the numbers as text. What a table
+shows is defined in `analysis.table`; `tables` renders it for the terminal, `page` for browsers. An arm looks the same
+everywhere (`looks`). `bound_tables`, `bound_figures` and `participation` serve the other commands.
 
-May enter: matplotlib, rich, Jinja, and the rooms that make results.
+May enter: matplotlib, rich, Jinja, `ehfl.analysis` and below. Leaves: the names below, each imported when it is first
+used, so that matplotlib is loaded only where something is drawn.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ehfl.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from ehfl.report.bound_figures import draw_slowdown, draw_verified
+    from ehfl.report.bound_tables import promise_table, verified_table
+    from ehfl.report.figures import Drawing, draw_all
+    from ehfl.report.participation import draw_participation
+    from ehfl.report.tables import comparison_table, summary_table
+    from ehfl.report.texts import as_facts
+    from ehfl.report.words import summary
+    from ehfl.report.writing import write_report
+
+__all__ = [
+    "Drawing",
+    "as_facts",
+    "comparison_table",
+    "draw_all",
+    "draw_participation",
+    "draw_slowdown",
+    "draw_verified",
+    "promise_table",
+    "summary",
+    "summary_table",
+    "verified_table",
+    "write_report",
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "bound_figures": {"draw_slowdown", "draw_verified"},
+        "bound_tables": {"promise_table", "verified_table"},
+        "figures": {"Drawing", "draw_all"},
+        "participation": {"draw_participation"},
+        "tables": {"comparison_table", "summary_table"},
+        "texts": {"as_facts"},
+        "words": {"summary"},
+        "writing": {"write_report"},
+    },
+)

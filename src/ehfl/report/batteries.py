@@ -10,9 +10,10 @@ from matplotlib.colors import BoundaryNorm, Colormap, FuncNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ehfl.energy.harvest import FloatArray
-from ehfl.experiment import Arm, Comparison
+from ehfl.analysis import Arm, Comparison
+from ehfl.arrays import FloatArray
 from ehfl.report import style
+from ehfl.report.looks import looks_of
 
 _ROWS, _COLUMNS = 200, 1000  # cells that a panel can show; more clients or rounds are averaged
 _FEW = 8  # levels up to which each has a colour of its own
@@ -20,12 +21,9 @@ _TICKS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
 
 
 def on_batteries(comparison: Comparison) -> tuple[Arm, ...]:
-    """Return the arms whose first seed spent from batteries that were recorded."""
-    return tuple(
-        arm
-        for arm in comparison.arms
-        if arm.trials[0].participation.energy is not None and arm.trials[0].participation.totals.spent > 0
-    )
+    """Return the arms that live on batteries whose levels were recorded."""
+    recorded = (arm for arm in comparison.arms if arm.trials[0].participation.energy is not None)
+    return tuple(arm for arm in recorded if not arm.mains_powered)
 
 
 def batteries_figure(comparison: Comparison) -> Figure | None:
@@ -33,7 +31,7 @@ def batteries_figure(comparison: Comparison) -> Figure | None:
     arms = on_batteries(comparison)
     if not arms:
         return None
-    colours = style.colours_of([arm.name for arm in comparison.arms])
+    look = looks_of(comparison)
     images = {arm.name: levels(arm) for arm in arms}
     top = max(float(image.max()) for image in images.values())
     norm, colour_map = scale(top, each=all(cell(arm) == (1, 1) for arm in arms))
@@ -41,16 +39,16 @@ def batteries_figure(comparison: Comparison) -> Figure | None:
     panels = figure.subplots(len(arms), 1, sharex=True, squeeze=False)[:, 0]
     for axes, arm in zip(panels, arms, strict=True):
         _draw_levels(axes, arm, images[arm.name], norm, colour_map)
-        axes.set_title(style.shorten(arm.name, 60), fontsize=10, loc="left", color=style.ink(colours[arm.name]))
+        axes.set_title(style.shorten(arm.name, 60), fontsize=10, loc="left", color=style.ink(look[arm.name].colour))
     panels[-1].set_xlabel("round", fontsize=10)
     style.count(panels[-1].xaxis)  # which all share
     figure.supylabel("client", fontsize=10)
-    _colour_bar(figure, list(panels), norm, colour_map, top)
+    _colour_bar(figure, list(panels), norm, colour_map, top, comparison.unit)
     return figure
 
 
 def levels(arm: Arm) -> FloatArray:
-    """Return the first seed's levels, (clients, rounds + 1) [units]; of large fleets, means over neighbours."""
+    """Return the first seed's levels, (clients, rounds + 1); of large fleets, means over neighbours."""
     energy = arm.trials[0].participation.energy
     assert energy is not None
     return block_means(block_means(energy.T, _ROWS).T, _COLUMNS).T
@@ -95,11 +93,13 @@ def _draw_levels(axes: Axes, arm: Arm, image: FloatArray, norm: Normalize, colou
     axes.tick_params(labelsize=9)
 
 
-def _colour_bar(figure: Figure, panels: list[Axes], norm: Normalize, colour_map: Colormap, top: float) -> None:
+def _colour_bar(
+    figure: Figure, panels: list[Axes], norm: Normalize, colour_map: Colormap, top: float, unit: str
+) -> None:
     highest = max(1, int(np.ceil(top)))
     ticks = list(range(highest + 1)) if top <= _FEW else [tick for tick in _TICKS if tick <= top]
     bar = figure.colorbar(ScalarMappable(norm, colour_map), ax=panels, pad=0.015, fraction=0.04, aspect=25)
     bar.set_ticks(ticks, labels=[f"{tick:,}" for tick in ticks])
     bar.ax.minorticks_off()
     bar.ax.tick_params(labelsize=9)
-    bar.set_label("battery level [units]", fontsize=10)
+    bar.set_label(f"battery level [{style.as_text(unit)}]", fontsize=10)

@@ -11,11 +11,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
 
-from ehfl.energy.harvest import FloatArray
-from ehfl.experiment import Arm, Comparison, estimate
-from ehfl.report import numbers, style
-
-_STRETCH = 0.25  # how far bands and the goal may widen the axis beyond the means, as a share of their range
+from ehfl.analysis import Comparison, estimate
+from ehfl.analysis.numbers import value
+from ehfl.arrays import FloatArray
+from ehfl.history import Metric
+from ehfl.report import style
+from ehfl.report.looks import STRETCH, looks_of
 
 Curve = tuple[FloatArray, FloatArray]  # x, (n_points,), and a value for each seed, (n_seeds, n_points)
 
@@ -41,20 +42,14 @@ def energy_figure(comparison: Comparison) -> Figure:
     """Draw the metric on the test set against the energy that training had taken by each evaluation."""
     figure = style.new_figure(7.2, 3.2)
     axes = figure.subplots()
-    curves = [(energy_spent(arm), arm.metric) for arm in comparison.arms]
+    curves = [(arm.mean_energy, arm.metric) for arm in comparison.arms]
     _draw_metric(axes, comparison, curves)
     for handle, (spent, values) in zip(handles(comparison), curves, strict=True):  # arms end at different energies
         axes.plot(spent[-1], values[:, -1].mean(), color=handle.get_color(), marker="o", markersize=4, clip_on=False)
-    axes.set_xlabel("energy spent on training [units]", fontsize=10)
+    axes.set_xlabel(f"energy spent on training [{style.as_text(comparison.unit)}]", fontsize=10)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x == round(x) else f"{x:g}"))
     style.legend(figure, handles(comparison))
     return figure
-
-
-def energy_spent(arm: Arm) -> FloatArray:
-    """Return the energy that training had taken by each evaluation, mean over seeds, (n_evaluations,) [units]."""
-    spent: FloatArray = arm.energy.mean(axis=0)
-    return spent
 
 
 def band(values: FloatArray) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
@@ -73,11 +68,9 @@ def band(values: FloatArray) -> tuple[FloatArray, FloatArray | None, FloatArray 
 
 def handles(comparison: Comparison) -> list[Line2D]:
     """Return a line for each arm, as the legend shows it."""
-    names = [arm.name for arm in comparison.arms]
-    colours, lines = style.colours_of(names), style.lines_of(names)
     return [
-        Line2D([], [], color=colours[name], linestyle=lines[name], linewidth=2, label=style.shorten(name, 36))
-        for name in names
+        Line2D([], [], color=look.colour, linestyle=look.line, linewidth=2, label=style.shorten(name, 36))
+        for name, look in looks_of(comparison).items()
     ]
 
 
@@ -90,26 +83,31 @@ def _finite(values: FloatArray) -> FloatArray:
 def _draw_metric(axes: Axes, comparison: Comparison, curves: Sequence[Curve]) -> None:
     _draw_curves(axes, comparison, curves)
     metric = comparison.metric
-    axes.set_ylabel(f"test {metric.name}", fontsize=10)
-    if numbers.in_percent(metric):
-        bottom, top = axes.get_ylim()
-        axes.set_ylim(max(bottom, 0.0), min(top, 1.01))
+    axes.set_ylabel(f"test {style.as_text(metric.name)}", fontsize=10)
+    _keep_within(axes, metric)
+    if metric.is_share:
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None, symbol=" %"))
     starts, ends = (np.array([values[:, at].mean() for _, values in curves]) for at in (0, -1))
     crowded = np.abs(starts - comparison.goal).min() < np.abs(ends - comparison.goal).min()
     _draw_goal(axes, comparison, side=0.99 if crowded else 0.01)
 
 
+def _keep_within(axes: Axes, metric: Metric) -> None:
+    """Let the y axis end where the metric's values do, with room above for a line that lies there."""
+    bottom, top = axes.get_ylim()
+    low, high = metric.within(bottom), metric.within(top)
+    if low < high:  # else no value is what the metric can be
+        axes.set_ylim(low, high if high == top else high + 0.01 * (high - low))
+
+
 def _draw_curves(axes: Axes, comparison: Comparison, curves: Sequence[Curve]) -> None:
-    names = [arm.name for arm in comparison.arms]
-    colours, lines = style.colours_of(names), style.lines_of(names)
     means = []
-    for name, (xs, values) in zip(names, curves, strict=True):
+    for look, (xs, values) in zip(looks_of(comparison).values(), curves, strict=True):
         mean, low, high = band(values)
         marker = "o" if xs.size == 1 else ""
-        axes.plot(xs, mean, color=colours[name], linestyle=lines[name], linewidth=1.6, marker=marker, markersize=4)
+        axes.plot(xs, mean, color=look.colour, linestyle=look.line, linewidth=1.6, marker=marker, markersize=4)
         if low is not None and high is not None:
-            _draw_band(axes, xs, low, high, colours[name])
+            _draw_band(axes, xs, low, high, look.colour)
         means.append(mean)
     _fit(axes, np.concatenate(means))
     axes.margins(x=0.02)
@@ -118,7 +116,7 @@ def _draw_curves(axes: Axes, comparison: Comparison, curves: Sequence[Curve]) ->
 
 
 def _draw_band(axes: Axes, xs: FloatArray, low: FloatArray, high: FloatArray, colour: str) -> None:
-    """Draw the interval: pale, for bands overlap, with thin edges by which each can be told."""
+    """Draw the interval: pale, for bands overlap, with thin edges that set each apart."""
     axes.fill_between(xs, low, high, color=colour, alpha=0.09, linewidth=0)
     for edge in (low, high):
         axes.plot(xs, edge, color=colour, alpha=0.45, linewidth=0.5)
@@ -131,15 +129,15 @@ def _fit(axes: Axes, means: FloatArray) -> None:
     low, high = float(np.nanmin(means)), float(np.nanmax(means))
     room = (high - low) or abs(high) or 1.0
     bottom, top = axes.get_ylim()
-    axes.set_ylim(max(bottom, low - _STRETCH * room), min(top, high + _STRETCH * room))
+    axes.set_ylim(max(bottom, low - STRETCH * room), min(top, high + STRETCH * room))
 
 
 def _draw_goal(axes: Axes, comparison: Comparison, side: float) -> None:
     """Draw the goal as a thin dashed line, named on the side where curves are farther, or say that it lies outside."""
     bottom, top = axes.get_ylim()
-    text = f"goal {numbers.value(comparison.metric, comparison.goal)}"
+    text = f"goal {value(comparison.metric, comparison.goal)}"
     spread = top - bottom
-    within = bottom - _STRETCH * spread < comparison.goal < top + _STRETCH * spread
+    within = bottom - STRETCH * spread < comparison.goal < top + STRETCH * spread
     if within:
         axes.axhline(comparison.goal, color="black", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1.5)
         axes.set_ylim(min(bottom, comparison.goal - 0.03 * spread), max(top, comparison.goal + 0.08 * spread))

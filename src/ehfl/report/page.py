@@ -9,20 +9,24 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 from markupsafe import Markup
 
-from ehfl.experiment import Comparison
+from ehfl.analysis import Comparison
+from ehfl.analysis.table import quantities
 from ehfl.files import write_text
-from ehfl.report.drawing import Drawing
-from ehfl.report.page_chart import chart_data, colours
-from ehfl.report.page_table import columns
+from ehfl.report.looks import Look, looks_of
+from ehfl.report.page_chart import chart_data
 from ehfl.report.phrases import counted
 from ehfl.report.words import summary
 
+if TYPE_CHECKING:  # the page shows figures, and needs no matplotlib for it
+    from ehfl.report.figures import Drawing
+
 _LARGE = 1_000_000  # bytes of SVG, beyond which a figure goes in as PNG
+_LINE_WIDTH = 2  # of curves [px], see page.css
 
 
 def write_page(
@@ -46,15 +50,15 @@ def _render(comparison: Comparison, drawings: Sequence[Drawing], **texts: Any) -
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    shown = columns(comparison)
-    look = Markup(_template("page.css") + _arm_colours(comparison))
+    columns = quantities(comparison)
+    look = Markup(_template("page.css") + _arm_rules(list(looks_of(comparison).values())))
     script = Markup(_template("page.js"))
     return environment.get_template("page.html").render(
         comparison=comparison,
         line=_facts_line(comparison),
         sentences=summary(comparison),
-        columns=shown,
-        groups=[(group, len(list(found))) for group, found in groupby(shown, key=lambda column: column.group)],
+        columns=columns,
+        groups=[(group, len(list(found))) for group, found in groupby(columns, key=lambda column: column.group)],
         figures=[(drawing, _data_uri(drawing)) for drawing in drawings],
         data=_safe_json(chart_data(comparison)),
         seeds=_seeds(comparison),
@@ -70,12 +74,17 @@ def _template(name: str) -> str:
     return (files("ehfl.report") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _arm_colours(comparison: Comparison) -> str:
-    """Return a rule for each arm and for each scheme: `--arm` is its colour."""
-    pairs = list(enumerate(colours(comparison)))
-    day = "".join(f".arm-{i} {{ --arm: {light}; }}\n" for i, (light, _) in pairs)
-    night = "".join(f"  .arm-{i} {{ --arm: {dark}; }}\n" for i, (_, dark) in pairs)
+def _arm_rules(looks: Sequence[Look]) -> str:
+    """Return a rule for each arm: `--arm` is its colour, by day and by night, `--dash` the dashes of its line."""
+    day = "".join(f".arm-{i} {{ --arm: {look.colour}; --dash: {_dash(look)}; }}\n" for i, look in enumerate(looks))
+    night = "".join(f"  .arm-{i} {{ --arm: {look.night}; }}\n" for i, look in enumerate(looks))
     return f"{day}@media screen and (prefers-color-scheme: dark) {{\n{night}}}\n"
+
+
+def _dash(look: Look) -> str:
+    """Return the dashes in pixels; round ends make a stroke longer by one line width, which gaps must make up for."""
+    pixels = [_LINE_WIDTH * (length + at % 2) for at, length in enumerate(look.dash)]
+    return " ".join(f"{length:g}" for length in pixels) or "none"
 
 
 def _hash(text: str) -> str:
@@ -102,7 +111,7 @@ def _facts_line(comparison: Comparison) -> str:
     clients = _from_to([arm.trials[0].participation.n_clients for arm in arms], "client")
     return ", ".join(
         [
-            counted(len(arms), "scheduler"),
+            counted(len(arms), "arm"),
             _from_to([len(arm.seeds) for arm in arms], "seed"),
             _from_to([len(arm.trials[0].records) for arm in arms], "round"),
             f"{comparison.target:,} of {clients} wanted in each",

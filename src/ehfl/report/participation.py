@@ -11,8 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from ehfl.energy.harvest import IntArray
-from ehfl.report import numbers, style
+from ehfl.analysis.numbers import amount
+from ehfl.arrays import IntArray
+from ehfl.report import style
+from ehfl.report.looks import Look, looks
 from ehfl.scheduling import Participation
 
 _WINDOW = 25  # rounds of the moving mean
@@ -20,24 +22,32 @@ _BINS = 40
 _FEW = 200  # rounds up to which the dots have room to be larger
 
 
-def draw_participation(played: Mapping[str, Participation], path: Path, *, target: int | None = None) -> None:
-    """Write the figure of `participation_figure` to a file."""
-    style.save(participation_figure({name: p.counts for name, p in played.items()}, target=target), path)
+def draw_participation(
+    played: Mapping[str, Participation], path: Path, *, schedulers: Mapping[str, str], target: int | None = None
+) -> None:
+    """Write the figure of `participation_figure` to a file.
+
+    `schedulers` gives the registered name of each arm's scheduler by label, empty for the user's own: see `looks`.
+    """
+    counts = {name: participation.counts for name, participation in played.items()}
+    look = looks({name: schedulers[name] for name in played})
+    style.save(participation_figure(counts, look, target=target), path)
 
 
-def participation_figure(played: Mapping[str, IntArray], *, target: int | None = None) -> Figure:
-    """Draw n_t over the rounds (left) and its histogram (right), one row a scheduler, on one scale.
+def participation_figure(
+    played: Mapping[str, IntArray], look: Mapping[str, Look], *, target: int | None = None
+) -> Figure:
+    """Draw n_t over the rounds (left) and its histogram (right), one row an arm, on one scale.
 
-    `played` gives n_t by scheduler, (n_rounds,) each.
+    `played` gives n_t by arm, (n_rounds,) each.
     """
     names = list(played)
     figure = style.new_figure(7.2, 0.7 + 1.2 * len(names))
     grid = figure.subplots(len(names), 2, sharey=True, sharex="col", width_ratios=(4, 1), squeeze=False)
-    colours = style.colours_of(names)
     top = max(int(counts.max()) for counts in played.values())
     for (time, bars), (name, counts) in zip(grid, played.items(), strict=True):
-        _draw_time(time, counts, colours[name], style.shorten(name))
-        _draw_bars(bars, counts, _edges(top), colours[name])
+        _draw_time(time, counts, look[name].colour, style.shorten(name))
+        _draw_bars(bars, counts, _edges(top), look[name].colour)
         for axes in (time, bars):
             style.tidy(axes)
             if target is not None:
@@ -68,7 +78,7 @@ def _draw_time(axes: Axes, counts: NDArray[np.integer], colour: str, name: str) 
     if counts.size >= 2 * _WINDOW:
         mean = np.convolve(counts, np.full(_WINDOW, 1 / _WINDOW), mode="valid")
         axes.plot(np.arange(mean.size) + _WINDOW // 2, mean, color=colour, linewidth=1.4)
-    label = f"{name}   mean {numbers.amount(counts.mean())}, std {numbers.amount(counts.std())}"
+    label = f"{name}   mean {amount(counts.mean())}, std {amount(counts.std())}"
     axes.set_title(label, fontsize=10, loc="left", color=style.ink(colour))
     axes.margins(x=0.01)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from ehfl.experiment import Comparison, Row
+from ehfl.analysis import Comparison, Row
 from ehfl.report import style
+from ehfl.report.looks import Look, looks_of
 
 _MARGIN = 1.12  # room around the points, as a factor
 _REACH = 1.6  # how far intervals may widen the axes, as a factor
@@ -38,15 +39,14 @@ def slowdown_figure(comparison: Comparison) -> Figure | None:
     _scale(axes, across, up)
     ends = min(across[0], up[0]), max(across[1], up[1])
     axes.plot(ends, ends, color="#999999", linewidth=0.9, zorder=0)
-    names = [arm.name for arm in comparison.arms]
-    colours, markers = style.colours_of(names), style.markers_of(names)
+    look = looks_of(comparison)
     for row in rows:
-        _draw_row(axes, row, colours[row.arm], markers[row.arm], up)
+        _draw_row(axes, row, look[row.arm], up)
     axes.set_xlabel(f"predicted slowdown (rounds, relative to {style.shorten(comparison.best, 36)})", fontsize=10)
     axes.set_ylabel("measured slowdown", fontsize=10)
     style.tidy(axes)
     axes.grid(visible=True, axis="x", color="#DDDDDD", linewidth=0.6)
-    _legends(figure, rows, colours, markers)
+    _legends(figure, rows, look)
     return figure
 
 
@@ -78,9 +78,10 @@ def _interval(row: Row) -> list[float]:
     return [] if found is None or found.low is None or found.high is None else [found.low, found.high]
 
 
-def _draw_row(axes: Axes, row: Row, colour: str, marker: str, bounds: Range) -> None:
+def _draw_row(axes: Axes, row: Row, look: Look, bounds: Range) -> None:
     """Draw one arm: filled where theory knows the constants, hollow in the noise limit, and the interval."""
     places, height = _predicted(row), _mean(row)
+    colour, marker = look.colour, look.marker
     axes.plot(places, [height] * len(places), color=colour, linewidth=0.9, zorder=2)
     _draw_interval(axes, places[0], _interval(row), colour, bounds)
     axes.plot(places[-1], height, marker=marker, markersize=8, color=colour, markerfacecolor="none", zorder=3)
@@ -134,16 +135,12 @@ def ticks(low: float, high: float) -> list[float]:
     return [int(x) if x == int(x) else x for x in found if low <= x <= high]
 
 
-def _legends(figure: Figure, rows: Sequence[Row], colours: dict[str, str], markers: dict[str, str]) -> None:
+def _legends(figure: Figure, rows: Sequence[Row], look: Mapping[str, Look]) -> None:
     """Name the arms above the panel, and below it what filled and hollow markers are."""
+    arms = [(style.shorten(row.arm, 36), look[row.arm]) for row in rows]
     style.legend(
         figure,
-        [
-            Line2D(
-                [], [], color=colours[row.arm], marker=markers[row.arm], linestyle="", label=style.shorten(row.arm, 36)
-            )
-            for row in rows
-        ],
+        [Line2D([], [], color=mine.colour, marker=mine.marker, linestyle="", label=name) for name, mine in arms],
     )
     kinds = [
         Line2D([], [], color="#999999", linewidth=0.9, label="measured = predicted"),

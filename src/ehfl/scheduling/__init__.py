@@ -1,42 +1,55 @@
 """Scheduling: who takes part in which round.
 
-`simulate(fleet, policy, rounds, seed)` plays the round loop to its end and returns a `Participation`; `play` is the
-same loop as a generator, for policies that want feedback. One file a policy: Myopic, Greedy, RoundRobin, UniformRandom,
-AlwaysOn; `registry` knows them by name and `check_policy` examines any other.
+`simulate(fleet, scheduler, rounds, seed)` plays the round loop to its end and returns a `Participation`; `play` is the
+same loop as a generator, and `Lockstep` the same loop driven by a learner, for schedulers that choose by losses.
+`schedulers/` has one file a scheduler, `SCHEDULERS` knows them by name and `check_scheduler` examines any other. The
+loop's two halves are `Decider` (the server decides) and `energy.Ledger` (the devices settle).
 
-May enter: NumPy, numba through `kernels`, `ehfl.randomness`, `ehfl.energy`. Leaves: the names below.
+May enter: NumPy, numba through `kernels`, `ehfl.randomness`, `ehfl.registry`, `ehfl.energy`. Leaves: the names below.
 """
 
-from ehfl.scheduling.always_on import AlwaysOn
-from ehfl.scheduling.check import check_policy
-from ehfl.scheduling.greedy import Greedy
-from ehfl.scheduling.myopic import Myopic
-from ehfl.scheduling.participation import EnergyTotals, Participation
-from ehfl.scheduling.policy import Policy, PolicyError
-from ehfl.scheduling.registry import POLICIES, make_policy
-from ehfl.scheduling.round_robin import RoundRobin
-from ehfl.scheduling.rounds import Round, play
+from ehfl.scheduling.check import check_scheduler
+from ehfl.scheduling.contract import Scheduler, SchedulerError, wants_losses
+from ehfl.scheduling.course import Course, Lockstep, course_of
+from ehfl.scheduling.participation import Participation
+from ehfl.scheduling.rounds import Decider, Round, check_target, play
+from ehfl.scheduling.schedulers import (
+    SCHEDULERS,
+    AlwaysOn,
+    Greedy,
+    Myopic,
+    OldestFirst,
+    PowerOfChoice,
+    RoundRobin,
+    UniformRandom,
+)
 from ehfl.scheduling.simulation import simulate
-from ehfl.scheduling.summary import Summary
-from ehfl.scheduling.uniform_random import UniformRandom
+from ehfl.scheduling.summary import Summary, jain
 from ehfl.scheduling.view import View
 
 __all__ = [
-    "POLICIES",
+    "SCHEDULERS",
     "AlwaysOn",
-    "EnergyTotals",
+    "Course",
+    "Decider",
     "Greedy",
+    "Lockstep",
     "Myopic",
+    "OldestFirst",
     "Participation",
-    "Policy",
-    "PolicyError",
+    "PowerOfChoice",
     "Round",
     "RoundRobin",
+    "Scheduler",
+    "SchedulerError",
     "Summary",
     "UniformRandom",
     "View",
-    "check_policy",
-    "make_policy",
+    "check_scheduler",
+    "check_target",
+    "course_of",
+    "jain",
     "play",
     "simulate",
+    "wants_losses",
 ]

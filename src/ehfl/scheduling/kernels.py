@@ -1,4 +1,4 @@
-"""`longest_queues` for large fleets, and checks on what policies return; `selection` holds the plain definition.
+"""`longest_queues` for large fleets, and checks on what schedulers return; `selection` holds the plain definition.
 
 `longest`, at the end of the file, finds the level at which ties must be broken, marks everyone above it, marks those at
 it whose word is small enough, and lists the marked. Loops over clients go tile by tile and have no branches: random

@@ -1,4 +1,4 @@
-"""Who took part in which round: what scheduling hands to learning, theory and planning."""
+"""Who took part in which round, and what it cost: what scheduling hands to learning, theory and planning."""
 
 from __future__ import annotations
 
@@ -13,26 +13,15 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ehfl.energy.battery import Levels
-from ehfl.energy.harvest import IntArray
+from ehfl.arrays import Clients, IntArray, Levels
+from ehfl.energy import EnergyTotals
 from ehfl.files import written_whole
 from ehfl.scheduling.summary import Summary, summarise
 from ehfl.validation import UserError
 
-_FORMAT = 1
-_ARRAYS = ("offsets", "indices", "final_energy")
-
-
-@dataclass(frozen=True, slots=True)
-class EnergyTotals:
-    """Units over all clients and rounds; initial + harvested = spent + stored + wasted, exactly."""
-
-    initial: int
-    harvested: int
-    spent: int
-    stored: int
-    wasted: int
-    mains: int  # drawn from the mains by AlwaysOn, outside the balance
+_FORMAT = 2
+_ARRAYS = ("offsets", "indices", "spent", "final_energy")
+_FACTS = ("n_clients", "target", "scheduler", "mains_powered", "unit", "seed")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -47,13 +36,16 @@ class Participation:
 
     n_clients: int
     offsets: IntArray  # (n_rounds + 1,): round t's clients are indices[offsets[t] : offsets[t + 1]]
-    indices: NDArray[np.int32]  # (sum of counts,)
-    final_energy: Levels  # E_i(T), (n_clients,) [units]
+    indices: Clients  # (sum of counts,)
+    spent: NDArray[np.int64]  # what the participants of each round paid together, (n_rounds,), mains power included
+    final_energy: Levels  # E_i(T), (n_clients,)
     totals: EnergyTotals
-    sustainable: int  # how many clients a round the harvest could pay for
-    policy: str
+    target: int  # how many clients were wanted a round
+    scheduler: str  # as Python writes it
     seed: int
-    energy: Levels | None = None  # E_i(t), (n_rounds + 1, n_clients) [units], where it was recorded
+    mains_powered: bool = False  # whether participants paid nothing from their batteries
+    unit: str = "units"  # what energy is counted in
+    energy: Levels | None = None  # E_i(t), (n_rounds + 1, n_clients), where it was recorded
 
     @property
     def rounds(self) -> int:
@@ -65,7 +57,7 @@ class Participation:
         """n_t, shape (n_rounds,)."""
         return np.diff(self.offsets)
 
-    def clients(self, t: int) -> NDArray[np.int32]:
+    def clients(self, t: int) -> Clients:
         """Return the sorted participants N_t of round t."""
         if not 0 <= t < self.rounds:
             raise IndexError(f"round must be in [0, {self.rounds - 1}], got {t}")
@@ -76,18 +68,14 @@ class Participation:
         return np.bincount(self.indices, minlength=self.n_clients)
 
     def summary(self, target: int | None = None) -> Summary:
-        """Return the figures that describe this participation; shortfall is against `target` (else sustainable)."""
+        """Return the figures that describe this participation; shortfall is against another `target` if given."""
         return summarise(self, target)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to an npz file: aside first and then renamed, so that the file is whole or absent."""
         path = Path(path)
-        facts = {
+        facts = {name: getattr(self, name) for name in _FACTS} | {
             "format": _FORMAT,
-            "n_clients": self.n_clients,
-            "sustainable": self.sustainable,
-            "policy": self.policy,
-            "seed": self.seed,
             "totals": asdict(self.totals),
             "has_energy": self.energy is not None,
         }
@@ -121,14 +109,8 @@ def _read(file: BinaryIO) -> Participation:
         raise ValueError(f"format {facts['format']}, this version reads {_FORMAT}")
     if facts["has_energy"] != ("energy" in arrays):
         raise ValueError("the recorded energy is missing")
-    loaded = Participation(
-        n_clients=facts["n_clients"],
-        totals=EnergyTotals(**facts["totals"]),
-        sustainable=facts["sustainable"],
-        policy=facts["policy"],
-        seed=facts["seed"],
-        **arrays,
-    )
+    named = {name: facts[name] for name in _FACTS}
+    loaded = Participation(totals=EnergyTotals(**facts["totals"]), **named, **arrays)
     _check_consistent(loaded)
     return loaded
 
@@ -139,6 +121,8 @@ def _check_consistent(loaded: Participation) -> None:
         raise ValueError("offsets do not fit the indices")
     if indices.size and (indices.min() < 0 or indices.max() >= loaded.n_clients):
         raise ValueError("indices name clients that do not exist")
+    if loaded.spent.shape != (loaded.rounds,):
+        raise ValueError("spent does not fit the rounds")
     if loaded.final_energy.shape != (loaded.n_clients,):
         raise ValueError("final_energy does not fit the clients")
     if loaded.energy is not None and loaded.energy.shape != (loaded.rounds + 1, loaded.n_clients):

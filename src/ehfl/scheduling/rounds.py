@@ -1,4 +1,9 @@
-"""The round loop: see, pick, pay, harvest. Everything that runs a fleet runs it through here."""
+"""The round loop: see, pick, pay, harvest. Everything that runs a fleet runs it through here.
+
+A round has two halves. `Decider` is the server's: it shows the scheduler what it may see and remembers past rounds.
+`energy.Ledger` is the devices': participants pay and everyone harvests. `play` puts them together; a server with real
+devices uses the first half alone and leaves the second to them.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +12,14 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from ehfl.energy import Fleet, battery
-from ehfl.energy.battery import Levels
-from ehfl.energy.weather import Weather
+from ehfl.arrays import Clients, FloatArray, Levels
+from ehfl.energy import Fleet, Ledger
 from ehfl.randomness import MAX_ROUNDS, TILE, check_seed
-from ehfl.scheduling.policy import Policy, admitted, blamed_on, is_mains_powered, unpaid
+from ehfl.scheduling.contract import Scheduler, admitted, blamed_on, is_mains_powered, unpaid, wants_losses
+from ehfl.scheduling.past import Past, read_only
+from ehfl.scheduling.schedulers import SCHEDULERS
 from ehfl.scheduling.view import View
 from ehfl.validation import InvalidValue, whole_number
 
@@ -23,65 +29,102 @@ class Round:
     """One round as it was decided and paid for; learning comes next."""
 
     index: int
-    clients: NDArray[np.int32]  # N_t, sorted
-    energy_after: Levels  # E_i(t+1), (n_clients,) [units], read-only; copy it to keep it beyond the round
+    clients: Clients  # N_t, sorted
+    spent: int  # what taking part cost them together, from batteries or the mains
+    energy_after: Levels  # E_i(t+1), (n_clients,), read-only; copy it to keep it beyond the round
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What is left when the loop has ended."""
+class Decider:
+    """The server's half of a round: who takes part, given the levels that it was told."""
 
-    final_energy: Levels  # E_i(T), (n_clients,) [units]
-    harvested: int
-    spent: int
-    wasted: int
-    mains: int  # drawn from the mains instead of a battery
+    def __init__(self, fleet: Fleet, scheduler: Scheduler | str, seed: int = 0, target: int | None = None) -> None:
+        scheduler = SCHEDULERS.make(scheduler)
+        self.target = check_target(fleet, target)
+        self.mains_powered = is_mains_powered(scheduler)
+        self._wants_losses = wants_losses(scheduler)
+        self._fleet, self._scheduler, self._seed = fleet, scheduler, check_seed(seed)
+        self._cost = fleet.costs if fleet.costs.size > 1 else int(fleet.costs[0])
+        self._past = Past(fleet.clients)
+        self._losses: FloatArray | None = None
+
+    def decide(self, t: int, energy: Levels) -> Clients:
+        """Return the participants of round t, sorted."""
+        if energy.shape != (self._fleet.clients,):
+            raise InvalidValue("energy", f"one level per client ({self._fleet.clients})", f"an array of {energy.shape}")
+        view = View(
+            round=t,
+            energy=energy,
+            cost=self._cost,
+            seed=self._seed,
+            target=self.target,
+            capacity=self._fleet.capacity,  # type: ignore[arg-type]  # a number or an array, see Fleet
+            rates=self._fleet.rates,
+            losses=None if self._losses is None else read_only(self._losses),
+            past=self._past,
+        )
+        with blamed_on(self._scheduler, t):
+            return admitted(self._scheduler.select(view), self._fleet.clients, t)
+
+    def note(self, t: int, clients: Clients, losses: ArrayLike | None = None) -> None:
+        """Take down who took part in round t, and the losses that they reported, one each, if they did."""
+        self._past.note(t, clients)
+        if losses is None or not self._wants_losses:
+            return
+        reported = np.asarray(losses, dtype=np.float64)
+        if reported.shape != clients.shape:
+            raise InvalidValue("losses", f"one a participant ({clients.size})", f"an array of {reported.shape}")
+        if self._losses is None:
+            self._losses = np.full(self._fleet.clients, np.nan)
+        self._losses[clients] = reported
+
+    def blame(self, t: int, client: int, held: int) -> None:
+        """Raise the error for a pick that could not be paid for."""
+        cost = self._cost if isinstance(self._cost, int) else int(self._cost[client])
+        with blamed_on(self._scheduler, t):
+            raise unpaid(client, held, cost, self._fleet.unit, t)
 
 
 def play(
-    fleet: Fleet, policy: Policy, rounds: int, seed: int = 0, *, threads: int | None = None
-) -> Generator[Round, object, Outcome]:
-    """Yield each round once the policy has picked; what is sent back becomes the next view's `feedback`.
+    fleet: Fleet,
+    scheduler: Scheduler | str,
+    rounds: int,
+    seed: int = 0,
+    *,
+    target: int | None = None,
+    threads: int | None = None,
+) -> Generator[Round, ArrayLike | None, Ledger]:
+    """Yield each round once it was decided and paid for; what is sent back are the participants' losses.
 
-    A policy that looks at energy alone is played with a plain `for`. In lockstep with a learner:
+    A scheduler that looks at energy alone is played with a plain `for`. In lockstep with a learner:
 
-    >>> from ehfl import Bernoulli, Greedy
-    >>> game = play(Fleet(clients=3, harvest=Bernoulli(1.0)), Greedy(), rounds=2)
-    >>> first = next(game)
-    >>> second = game.send({"loss": 2.3})
-    >>> first.clients.tolist(), second.clients.tolist()
-    ([], [0, 1, 2])
+    >>> from ehfl import Bernoulli, PowerOfChoice
+    >>> game = play(Fleet(clients=3, harvest=Bernoulli(1.0)), PowerOfChoice(target=1, candidates=3), rounds=5)
+    >>> played = [next(game)]
+    >>> for _ in range(4):
+    ...     played.append(game.send([7.0 if client == 1 else 2.0 for client in played[-1].clients]))
+    >>> played[4].clients.tolist()  # each has had a turn by then, and client 1's loss was the largest
+    [1]
     """
     rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
     seed = check_seed(seed)
-    weather = Weather(fleet.harvest, fleet.clients, rounds, seed)
-    fleet.harvest.units(seed, range(rounds - 1, rounds), range(1))  # a process that ends sooner says so now
-    if isinstance(policy, type) or not callable(getattr(policy, "select", None)):
-        raise InvalidValue("policy", "a policy such as Myopic(target=5)", repr(policy))
-    cost = 0 if is_mains_powered(policy) else fleet.cost
-    sustainable = fleet.sustainable
-    energy = fleet.start()
-    seen = energy.view()
-    seen.flags.writeable = False
+    decider = Decider(fleet, scheduler, seed, target)
+    fleet.harvest.units(seed, range(rounds - 1, rounds), range(1))  # a harvest that ends sooner says so now
+    ledger = Ledger(fleet, rounds, seed)
     limit = thread_limit(fleet.clients, threads)
-    harvested = wasted = participations = 0
-    feedback: object = None
     for t in range(rounds):
         with limit:
-            view = View(t, seen, fleet.cost, seed, sustainable, feedback)
-            with blamed_on(policy, t):
-                clients = admitted(policy.select(view), fleet.clients, t)
-            units = weather.units(t)
-            settled = battery.settle(energy, clients, cost, units, fleet.capacity)
-        if (broke := settled.unable) >= 0:
-            with blamed_on(policy, t):
-                raise unpaid(broke, settled.held, cost, t)
-        harvested += settled.harvested
-        wasted += settled.wasted
-        participations += clients.size
-        feedback = yield Round(t, clients, seen)
-    mains = participations * (fleet.cost - cost)
-    return Outcome(energy, harvested, participations * cost, wasted, mains)
+            clients = decider.decide(t, ledger.energy)
+            settled = ledger.settle(t, clients, mains_powered=decider.mains_powered)
+        if settled.unable >= 0:
+            decider.blame(t, settled.unable, settled.held)
+        losses = yield Round(t, clients, ledger.paid, ledger.energy)
+        decider.note(t, clients, losses)
+    return ledger
+
+
+def check_target(fleet: Fleet, target: int | None) -> int:
+    """Return how many clients are wanted a round: what the harvest sustains, unless another number is given."""
+    return fleet.sustainable if target is None else whole_number("target", target, low=1, high=fleet.clients)
 
 
 def thread_limit(n_clients: int, threads: int | None) -> AbstractContextManager[None]:

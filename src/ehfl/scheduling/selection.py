@@ -5,15 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ehfl.energy.battery import Levels
+from ehfl.arrays import Clients, Levels
 from ehfl.randomness import TILE, Purpose, frozen, stream_of, word_row
 from ehfl.validation import whole_number
 
-Clients = NDArray[np.int32]
-
 
 def longest_queues(energy: Levels, count: int, floor: int, seed: int, round_: int) -> Clients:
-    """Return, sorted, the `count` longest queues, then of these the ones that hold at least `floor` units.
+    """Return, sorted, the `count` longest queues, then of these the ones that hold at least `floor`.
 
     Among equal queues the smaller word of the schedule stream goes first (and, should two words agree, the smaller
     client), which makes every subset of the tied clients equally likely and needs no state.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ehfl.energy.harvest import IntArray
+from ehfl.arrays import IntArray
 from ehfl.validation import whole_number
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Summary:
     """What a scheduler made of a fleet's energy; n_t is the number of participants of round t."""
 
-    policy: str
+    scheduler: str
     clients: int
     rounds: int
     target: int  # what shortfall is measured against [clients per round]
@@ -43,14 +43,14 @@ class Summary:
 
 
 def summarise(played: Participation, target: int | None = None) -> Summary:
-    """Return the figures; `target` defaults to what the fleet's harvest can sustain."""
+    """Return the figures; `target` defaults to the one that was played for."""
     counts, totals = played.counts, played.totals
     if target is None:
-        target = played.sustainable
+        target = played.target
     whole_number("target", target, low=1, high=played.n_clients)
     supply = totals.initial + totals.harvested
     return Summary(
-        policy=played.policy,
+        scheduler=played.scheduler,
         clients=played.n_clients,
         rounds=played.rounds,
         target=target,

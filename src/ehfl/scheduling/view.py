@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import math
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ehfl.energy.battery import Levels
-from ehfl.energy.harvest import IntArray
+from ehfl.arrays import Clients, FloatArray, IntArray, Levels
 from ehfl.randomness import Purpose, generator
+from ehfl.scheduling.past import Past
 from ehfl.scheduling.selection import longest_queues
 from ehfl.validation import InvalidValue, whole_number
 
-Auto = Literal["auto"]  # as many clients a round as the fleet can sustain
+Auto = Literal["auto"]  # as many clients a round as are wanted of the fleet: its target
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """Energy, cost and chance of one round, and the selections that policies are made of.
+class View(NamedTuple):
+    """Energy, cost and chance of one round, and the selections that schedulers are made of.
 
     >>> view = View(round=0, energy=np.array([2, 0, 3, 1], dtype=np.int32))
     >>> view.longest(2).tolist(), view.able(np.array([0, 1])).tolist()
@@ -27,36 +25,65 @@ class View:
     """
 
     round: int
-    energy: Levels  # E_i(t), (n_clients,) [units], read-only
-    cost: int = 1  # what a participant spends [units]
+    energy: Levels  # E_i(t), (n_clients,), read-only
+    cost: int | IntArray = 1  # what a participant spends: one number, or (n_clients,)
     seed: int = 0
-    sustainable: int = 1  # how many clients a round the harvest can pay for
-    feedback: object = None  # what the learner sent after the round before, see `play`
+    target: int = 1  # clients wanted a round; what the harvest sustains unless somebody wants another number
+    capacity: float | FloatArray = math.inf  # what a battery holds: one number, or (n_clients,)
+    rates: FloatArray | None = None  # mean harvest a round, (n_clients,)
+    losses: FloatArray | None = None  # of each client's last turn, (n_clients,), NaN before; None where nobody learns
+    past: Past | None = None  # behind `turns` and `last_turn`
 
-    def longest(self, count: int) -> NDArray[np.int32]:
+    @property
+    def turns(self) -> IntArray:
+        """How often each client has taken part, (n_clients,)."""
+        return self._past().turns
+
+    @property
+    def last_turn(self) -> IntArray:
+        """The round in which each client last took part, (n_clients,); -1 before its first turn."""
+        return self._past().last_turn
+
+    def longest(self, count: int) -> Clients:
         """Return the `count` longest queues, ties broken at random, less those that cannot pay; sorted."""
+        if isinstance(self.cost, np.ndarray):
+            return self.able(longest_queues(self.energy, count, 0, self.seed, self.round))
         return longest_queues(self.energy, count, self.cost, self.seed, self.round)
 
-    def sample(self, count: int) -> NDArray[np.int32]:
+    def sample(self, count: int) -> Clients:
         """Return `count` clients drawn uniformly without replacement, whether or not they can pay; sorted."""
         level = np.zeros(self.energy.size, np.int32)  # equal queues: the tie-break alone decides
         return longest_queues(level, count, 0, self.seed, self.round)
 
-    def able(self, clients: IntArray) -> IntArray:
-        """Return those of these clients that can pay."""
-        return clients[self.energy[clients] >= self.cost]
+    def able(self, clients: IntArray | None = None) -> Clients:
+        """Return those of these clients (of all, if none are given) that can pay."""
+        if clients is None:
+            return np.flatnonzero(self.energy >= self.cost).astype(np.int32)
+        cost = self.cost[clients] if isinstance(self.cost, np.ndarray) else self.cost
+        return clients[self.energy[clients] >= cost].astype(np.int32, copy=False)
+
+    def first(self, clients: IntArray, keys: FloatArray | IntArray, count: int) -> Clients:
+        """Return the `count` of these clients with the smallest keys, ties broken at random; sorted."""
+        # A stream of its own: a scheduler that draws candidates first would else meet the same draw again.
+        ties = generator(self.seed, Purpose.TIES, round_=self.round)
+        words = ties.permutation(self.energy.size)[clients]
+        order = np.lexsort((words, keys))[:count]
+        return np.sort(clients[order]).astype(np.int32)
 
     def width(self, name: str, value: int | Auto) -> int:
-        """Return a policy's number of clients a round: as given, or what the fleet can sustain."""
+        """Return a scheduler's number of clients a round: as given, or the target."""
         if value == "auto":
-            return self.sustainable
+            return self.target
         if value > self.energy.size:
-            raise InvalidValue(name, f"at most the number of clients ({self.energy.size})", value)
+            raise InvalidValue(name, f"in [1, {self.energy.size}] (the clients)", value)
         return value
 
     def generator(self) -> np.random.Generator:
         """Return a generator of the schedule stream for this round: equal views, equal draws."""
         return generator(self.seed, Purpose.SCHEDULE, round_=self.round)
+
+    def _past(self) -> Past:
+        return Past(self.energy.size) if self.past is None else self.past
 
 
 def check_width(name: str, value: int | Auto) -> None:

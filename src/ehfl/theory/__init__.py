@@ -1,31 +1,48 @@
 """Theory: what the paper's theorems promise, corrected, for the participation that really happened.
 
-`bounds` holds the realised bound, `theorems` the paper's two as printed and as proven, `optimal` the step sizes that
-make the bound smallest, `step_sizes` the rules of the experiment, `problems` functions whose constants are known,
-`promise` puts all bounds of a participation side by side,
-`verification` sets measurement beside bound. Derivations: docs/theory.md.
+`counts` checks n_t, `bounds` holds the realised bound, `theorems` the paper's two as printed and as proven, `optimal`
+the step sizes that make the bound smallest, `step_sizes` the rules of the experiment by name (`STEP_SIZES`), `given`
+reads what a user gives as one, `problems` has functions whose constants are known, `promise` puts all bounds of a
+participation side by side, `verification` sets measurement beside bound. Derivations: docs/theory.md.
 
-May enter: NumPy, SciPy, `ehfl.validation`, `ehfl.randomness`. Leaves: the names below.
+May enter: NumPy, SciPy, `ehfl.arrays`, `ehfl.validation`, `ehfl.registry`, `ehfl.randomness`. Leaves: the names below.
 """
 
 from ehfl.theory.bounds import Constants, bound, largest_step, leading_order, leading_terms
+from ehfl.theory.given import PlainFunction, step_size_of, step_size_table
 from ehfl.theory.optimal import RULES, best_along, best_of_all, pace
 from ehfl.theory.problems import KnownProblem, Problem, Quadratic, Wells, noise_samples
 from ehfl.theory.promise import Promise, promise, slowdown
-from ehfl.theory.step_sizes import STEP_SIZES, StepSize, make_step_size
+from ehfl.theory.step_sizes import (
+    STEP_SIZES,
+    Constant,
+    Linear,
+    LinearCausal,
+    Nominal,
+    NominalCausal,
+    StepSize,
+    Theorem,
+)
 from ehfl.theory.theorems import Extremes, largest_eta, theorem1, theorem2
 from ehfl.theory.verification import Verified, known_problems, verify
 
 __all__ = [
     "RULES",
     "STEP_SIZES",
+    "Constant",
     "Constants",
     "Extremes",
     "KnownProblem",
+    "Linear",
+    "LinearCausal",
+    "Nominal",
+    "NominalCausal",
+    "PlainFunction",
     "Problem",
     "Promise",
     "Quadratic",
     "StepSize",
+    "Theorem",
     "Verified",
     "Wells",
     "best_along",
@@ -36,11 +53,12 @@ __all__ = [
     "largest_step",
     "leading_order",
     "leading_terms",
-    "make_step_size",
     "noise_samples",
     "pace",
     "promise",
     "slowdown",
+    "step_size_of",
+    "step_size_table",
     "theorem1",
     "theorem2",
     "verify",

@@ -10,11 +10,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ehfl.arrays import FloatArray
+from ehfl.theory.counts import checked_counts
 from ehfl.validation import InvalidValue, whole_number
-
-FloatArray = NDArray[np.float64]
 
 # Of theorem A for K > 1: how far clients drift (e^(9/16)/4 and 2 e^(9/16), rounded up) and how noise meets later
 # gradients (e^(1/8)/2, rounded up).
@@ -143,14 +143,6 @@ def step_for(value: float, n_t: FloatArray, local_steps: int, constants: Constan
         line = K * L * s2 / n
         eta_t = b * K / (line + np.sqrt(line**2 + 2 * b * K * square))
     return np.where(n_t > 0, np.minimum(eta_t, largest_step(K, L)), 0.0)
-
-
-def checked_counts(counts: ArrayLike) -> FloatArray:
-    """Return n_t as floats, shape (n_rounds,), or refuse what cannot be counts."""
-    n_t = np.asarray(counts, dtype=np.float64)
-    if n_t.ndim != 1 or n_t.size == 0 or not (np.isfinite(n_t).all() and (n_t >= 0).all() and (n_t % 1 == 0).all()):
-        raise InvalidValue("counts", "whole numbers >= 0, one a round", f"an array of shape {n_t.shape}")
-    return n_t
 
 
 def _checked_etas(etas: ArrayLike, n_t: FloatArray, local_steps: int, smoothness: float) -> FloatArray:

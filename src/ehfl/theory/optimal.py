@@ -15,16 +15,9 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ehfl.theory.bounds import (
-    Constants,
-    FloatArray,
-    bound_for,
-    checked_counts,
-    largest_step,
-    noise,
-    step_for,
-    weights,
-)
+from ehfl.arrays import FloatArray
+from ehfl.theory.bounds import Constants, bound_for, largest_step, noise, step_for, weights
+from ehfl.theory.counts import checked_counts
 from ehfl.validation import InvalidValue
 
 RULES: Mapping[str, Callable[[FloatArray], FloatArray]] = MappingProxyType(

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ehfl.arrays import FloatArray
 from ehfl.validation import InvalidValue, whole_number
-
-FloatArray = NDArray[np.float64]
 
 
 class Problem(Protocol):

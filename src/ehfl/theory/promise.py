@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ehfl.theory.bounds import Constants, bound_for, checked_counts
+from ehfl.theory.bounds import Constants, bound_for
+from ehfl.theory.counts import checked_counts
 from ehfl.theory.optimal import RULES, best_along, best_of_all, pace
 from ehfl.theory.theorems import Extremes, largest_eta, theorem1, theorem2
 from ehfl.validation import InvalidValue

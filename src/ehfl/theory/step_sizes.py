@@ -1,154 +1,213 @@
 """Step sizes eta_t as pure functions of the counts n_t. An empty round has step size 0.
 
-`theorem` is the step size of the paper's Theorem 1, `nominal` the one of its experiment (section 4). `nominal` and
-`linear` look at a whole window of rounds, its later ones included: the participation is known before training. Their
-causal twins look at the past window instead, for a fleet that cannot see ahead. `theorem` and `constant` use no round
-but their own, so they are their own twins.
+`Theorem` is the step size of the paper's Theorem 1, `Nominal` the one of its experiment (section 4). `Nominal` and
+`Linear` look at a whole window of rounds, its later ones included: the participation is known before training. Their
+causal twins look at the past window instead, for a fleet that cannot see ahead. `Theorem` and `Constant` use no count
+but their own round's, so they are their own twins; `Theorem` must know T, which is passed as `rounds`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ehfl.validation import InvalidValue, closest, whole_number
+from ehfl.arrays import FloatArray
+from ehfl.registry import Registry
+from ehfl.theory.counts import checked_counts, over_past_window, over_window
+from ehfl.validation import InvalidValue, whole_number
 
-FloatArray = NDArray[np.float64]
-StepSize = Callable[[ArrayLike], FloatArray]
 
+class StepSize(Protocol):
+    """A rule for step sizes.
 
-def theorem(counts: ArrayLike, eta: float = 1.0) -> FloatArray:
-    """Return eta * sqrt(n_t / T), shape (n_rounds,) (paper, Theorem 1).
-
-    >>> theorem([4, 0, 1, 4], eta=0.5).tolist()
-    [0.5, 0.0, 0.25, 0.5]
+    It may declare `causal: ClassVar[bool]`; True promises that, for the same `rounds`, later counts never change the
+    step sizes of earlier rounds. Undeclared means that it may look ahead.
     """
-    n_t = _checked(counts)
-    return _positive("eta", eta) * np.sqrt(n_t / n_t.size)
+
+    def __call__(self, counts: ArrayLike, rounds: int | None = None) -> FloatArray:
+        """Return eta_t of the rounds counted so far; `rounds` is T, the whole run's length (default: no more come)."""
+        ...
 
 
-def constant(counts: ArrayLike, value: float = 0.15) -> FloatArray:
-    """Return `value` in every round that is not empty, shape (n_rounds,).
+@dataclass(frozen=True, slots=True)
+class Theorem:
+    """eta * sqrt(n_t / T) (paper, Theorem 1).
 
-    >>> constant([3, 0, 1], value=0.5).tolist()
+    >>> Theorem(eta=0.5)([4, 0, 1, 4]).tolist()
+    [0.5, 0.0, 0.25, 0.5]
+    >>> Theorem(eta=0.5)([4, 0], rounds=4).tolist()
+    [0.5, 0.0]
+    """
+
+    causal: ClassVar[bool] = True
+    eta: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive_number("eta", self.eta)
+
+    def __call__(self, counts: ArrayLike, rounds: int | None = None) -> FloatArray:
+        """Return eta_t, shape (n_rounds,)."""
+        n_t = checked_counts(counts)
+        T = n_t.size if rounds is None else whole_number("rounds", rounds, low=n_t.size)
+        return float(self.eta) * np.sqrt(n_t / T)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The same step size in every round that is not empty.
+
+    >>> Constant(0.5)([3, 0, 1]).tolist()
     [0.5, 0.0, 0.5]
     """
-    return np.where(_checked(counts) > 0, _positive("value", value), 0.0)
+
+    causal: ClassVar[bool] = True
+    value: float = 0.15
+
+    def __post_init__(self) -> None:
+        positive_number("value", self.value)
+
+    def __call__(self, counts: ArrayLike, rounds: int | None = None) -> FloatArray:
+        """Return eta_t, shape (n_rounds,)."""
+        return np.where(checked_counts(counts) > 0, float(self.value), 0.0)
 
 
-def nominal(
-    counts: ArrayLike, initial: float = 0.15, decay: float = 0.99, every: int = 10, window: int = 10
-) -> FloatArray:
-    """Return c * sqrt(n_t), with c such that a window's non-empty rounds have the nominal value as their mean.
+@dataclass(frozen=True, slots=True)
+class Nominal:
+    """c * sqrt(n_t), with c such that a window's non-empty rounds have the nominal value as their mean.
 
-    The nominal value of round t is initial * decay^(t // every); shape (n_rounds,) (paper, section 4).
+    The nominal value of round t is initial * decay^(t // every) (paper, section 4).
 
-    >>> nominal([1, 4, 0], initial=0.3).round(12).tolist()
+    >>> Nominal(initial=0.3)([1, 4, 0]).round(12).tolist()
     [0.2, 0.4, 0.0]
     """
-    n_t = _checked(counts)
-    return _levels(n_t.size, initial, decay, every) * _shape(np.sqrt(n_t), window)
+
+    causal: ClassVar[bool] = False
+    initial: float = 0.15
+    decay: float = 0.99
+    every: int = 10  # [rounds]
+    window: int = 10  # [rounds]
+
+    def __post_init__(self) -> None:
+        _check_windowed(self)
+
+    def __call__(self, counts: ArrayLike, rounds: int | None = None) -> FloatArray:
+        """Return eta_t, shape (n_rounds,)."""
+        n_t = checked_counts(counts)
+        return _nominal_values(self, n_t.size) * over_window(np.sqrt(n_t), self.window)
 
 
-def linear(
-    counts: ArrayLike, initial: float = 0.15, decay: float = 0.99, every: int = 10, window: int = 10
-) -> FloatArray:
-    """Return c * n_t, with c as in `nominal`.
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """c * n_t, with c as in `Nominal`.
 
-    >>> linear([1, 5, 0], initial=0.3).round(12).tolist()
+    >>> Linear(initial=0.3)([1, 5, 0]).round(12).tolist()
     [0.1, 0.5, 0.0]
     """
-    n_t = _checked(counts)
-    return _levels(n_t.size, initial, decay, every) * _shape(n_t, window)
+
+    causal: ClassVar[bool] = False
+    initial: float = 0.15
+    decay: float = 0.99
+    every: int = 10
+    window: int = 10
+
+    def __post_init__(self) -> None:
+        _check_windowed(self)
+
+    def __call__(self, counts: ArrayLike, rounds: int | None = None) -> FloatArray:
+        """Return eta_t, shape (n_rounds,)."""
+        n_t = checked_counts(counts)
+        return _nominal_values(self, n_t.size) * over_window(n_t, self.window)
 
 
-def nominal_causal(
-    counts: ArrayLike, initial: float = 0.15, decay: float = 0.99, every: int = 10, window: int = 10
-) -> FloatArray:
-    """Return `nominal` with c from the last past window that was not empty; before there is one, the nominal value.
+@dataclass(frozen=True, slots=True)
+class NominalCausal:
+    """`Nominal` with c from the last past window that was not empty; before there is one, the nominal value.
 
-    >>> nominal_causal([1, 4, 0, 9, 4], initial=0.3, window=2).round(12).tolist()
+    >>> NominalCausal(initial=0.3, window=2)([1, 4, 0, 9, 4]).round(12).tolist()
     [0.3, 0.3, 0.0, 0.6, 0.2]
     """
-    n_t = _checked(counts)
-    return _levels(n_t.size, initial, decay, every) * _causal_shape(np.sqrt(n_t), window)
+
+    causal: ClassVar[bool] = True
+    initial: float = 0.15
+    decay: float = 0.99
+    every: int = 10
+    window: int = 10
+
+    def __post_init__(self) -> None:
+        _check_windowed(self)
+
+    def __call__(self, counts: ArrayLike, rounds: int | None = None) -> FloatArray:
+        """Return eta_t, shape (n_rounds,)."""
+        n_t = checked_counts(counts)
+        return _nominal_values(self, n_t.size) * over_past_window(np.sqrt(n_t), self.window)
 
 
-def linear_causal(
-    counts: ArrayLike, initial: float = 0.15, decay: float = 0.99, every: int = 10, window: int = 10
-) -> FloatArray:
-    """Return `linear` with c from the last past window that was not empty; before there is one, the nominal value."""
-    n_t = _checked(counts)
-    return _levels(n_t.size, initial, decay, every) * _causal_shape(n_t, window)
+@dataclass(frozen=True, slots=True)
+class LinearCausal:
+    """`Linear` with c from the last past window that was not empty; before there is one, the nominal value.
+
+    >>> LinearCausal(initial=0.3, window=2)([1, 5, 0, 6, 3]).round(12).tolist()
+    [0.3, 0.3, 0.0, 0.6, 0.15]
+    """
+
+    causal: ClassVar[bool] = True
+    initial: float = 0.15
+    decay: float = 0.99
+    every: int = 10
+    window: int = 10
+
+    def __post_init__(self) -> None:
+        _check_windowed(self)
+
+    def __call__(self, counts: ArrayLike, rounds: int | None = None) -> FloatArray:
+        """Return eta_t, shape (n_rounds,)."""
+        n_t = checked_counts(counts)
+        return _nominal_values(self, n_t.size) * over_past_window(n_t, self.window)
 
 
-STEP_SIZES: Mapping[str, Callable[..., FloatArray]] = MappingProxyType(
+_HERE = "ehfl.theory.step_sizes"
+
+STEP_SIZES: Registry[StepSize] = Registry(
+    "step_size",
     {
-        "theorem": theorem,
-        "nominal": nominal,
-        "linear": linear,
-        "constant": constant,
-        "nominal-causal": nominal_causal,
-        "linear-causal": linear_causal,
-    }
+        "theorem": f"{_HERE}:Theorem",
+        "nominal": f"{_HERE}:Nominal",
+        "linear": f"{_HERE}:Linear",
+        "constant": f"{_HERE}:Constant",
+        "nominal-causal": f"{_HERE}:NominalCausal",
+        "linear-causal": f"{_HERE}:LinearCausal",
+    },
+    methods=("__call__",),
 )
 
 
-def make_step_size(name: str, **options: float) -> StepSize:
-    """Return the rule of that name as a function of the counts.
-
-    >>> make_step_size("constant", value=0.1)([2, 0]).tolist()
-    [0.1, 0.0]
-    """
-    key = name.strip().lower().replace("_", "-")
-    if key not in STEP_SIZES:
-        raise InvalidValue("step_size", f"one of {', '.join(STEP_SIZES)}", f"{name}{closest(key, STEP_SIZES)}")
-    rule = STEP_SIZES[key]
-    return lambda counts: rule(counts, **options)
-
-
-def _checked(counts: ArrayLike) -> FloatArray:
-    """Return n_t as floats, or refuse what cannot be counts."""
-    n_t = np.asarray(counts)
-    if n_t.ndim != 1 or n_t.size == 0 or n_t.dtype.kind not in "iu" or n_t.min() < 0:
-        given = f"an array of {n_t.dtype} and shape {n_t.shape}"
-        raise InvalidValue("counts", "whole numbers >= 0, one a round", given)
-    return n_t.astype(np.float64)
-
-
-def _positive(name: str, value: float) -> float:
-    if not (math.isfinite(value) and value > 0):
-        raise InvalidValue(name, "a finite number > 0", value)
+def positive_number(name: str, value: object) -> float:
+    """Return the value as a float, if it is a finite number > 0."""
+    if not (is_number(value) and math.isfinite(value) and value > 0):
+        raise InvalidValue(name, "a finite number > 0", value if is_number(value) else repr(value))
     return float(value)
 
 
-def _levels(rounds: int, initial: float, decay: float, every: int) -> FloatArray:
-    """Return the nominal values initial * decay^(t // every), shape (n_rounds,)."""
-    start, factor = _positive("initial", initial), _positive("decay", decay)
-    exponents = np.arange(rounds) // whole_number("every", every, low=1)
-    return start * np.power(factor, exponents.astype(np.float64))
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether the value is a real number, Python's or NumPy's; True is none."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
-def _window_means(weight: FloatArray, window: int) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Return each window's mean over its non-empty rounds (0 if it has none) and each round's window."""
-    index = np.arange(weight.size) // whole_number("window", window, low=1)
-    filled = np.bincount(index, weight > 0)
-    return np.bincount(index, weight) / np.maximum(filled, 1), index
+_Windowed = Nominal | Linear | NominalCausal | LinearCausal
 
 
-def _shape(weight: FloatArray, window: int) -> FloatArray:
-    """Return the weights over their window's mean, so that each window's mean is 1."""
-    means, index = _window_means(weight, window)
-    return weight / np.where(means > 0, means, 1.0)[index]
+def _check_windowed(rule: _Windowed) -> None:
+    positive_number("initial", rule.initial)
+    positive_number("decay", rule.decay)
+    whole_number("every", rule.every, low=1)
+    whole_number("window", rule.window, low=1)
 
 
-def _causal_shape(weight: FloatArray, window: int) -> FloatArray:
-    """Return the weights over the mean of the last past window that has one; 1 before there is any."""
-    means, index = _window_means(weight, window)
-    latest = np.maximum.accumulate(np.where(means > 0, np.arange(means.size), -1))  # last non-empty window so far
-    past = np.concatenate([[-1], latest[:-1]])[index]
-    return np.where(past >= 0, weight / np.where(past >= 0, means[past], 1.0), np.where(weight > 0, 1.0, 0.0))
+def _nominal_values(rule: _Windowed, rounds: int) -> FloatArray:
+    """Return initial * decay^(t // every), shape (n_rounds,)."""
+    exponents = np.arange(rounds) // rule.every
+    return float(rule.initial) * np.power(float(rule.decay), exponents.astype(np.float64))

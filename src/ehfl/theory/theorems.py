@@ -60,7 +60,7 @@ def theorem2(extremes: Extremes, eta: float, local_steps: int, constants: Consta
     """Return Theorem 2 (K > 1), with D = eta sqrt(n_min T) - sqrt(30) K L eta^2 n_min.
 
     (2 Delta / K + L s2 eta^2) / D + 5 K L^2 s2 eta^3 n_max^1.5 / (sqrt(T) D). The print has a wrong last denominator
-    (E3): it turns negative, and the bound void, where the corrected one still holds.
+    (E3): within the printed condition it is valid but loose; beyond, it turns negative where the corrected one holds.
     """
     whole_number("local_steps", local_steps, low=2)
     _check_eta(eta, largest_eta(extremes, local_steps, constants.smoothness))

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ehfl.arrays import FloatArray
 from ehfl.randomness import Purpose, generator
-from ehfl.theory.bounds import Constants, FloatArray, bound_for, checked_counts, weights
+from ehfl.theory.bounds import Constants, bound_for, weights
+from ehfl.theory.counts import checked_counts
 from ehfl.theory.optimal import RULES, best_along
 from ehfl.theory.problems import KnownProblem, Quadratic, Wells
 from ehfl.validation import UserError, whole_number
@@ -56,8 +58,9 @@ def verify(
     gradient noise is Gaussian with the stated variance.
     """
     whole_number("seeds", seeds, low=2)
-    for scheduler, n_t in counts.items():
-        if not checked_counts(n_t).any():
+    checked = {scheduler: checked_counts(n_t) for scheduler, n_t in counts.items()}
+    for scheduler, n_t in checked.items():
+        if not n_t.any():
             raise UserError(f"{scheduler} has no participants in any round: there is nothing to verify")
     for problem_name, problem in (known_problems() if problems is None else problems).items():
         start = problem.centre + 1.0
@@ -65,11 +68,11 @@ def verify(
         constants = Constants(problem.smoothness, problem.variance, gap)
         for K in local_steps:
             for rule in RULES:
-                for number, (scheduler, n_t) in enumerate(counts.items()):
+                for number, (scheduler, n_t) in enumerate(checked.items()):
                     etas = best_along(rule, n_t, K, constants)
                     rng = generator(seed, Purpose.BATCHES, client=number, round_=K)
-                    squares = gradient_squares(problem, start, np.asarray(n_t), etas, K, seeds, rng)
-                    w_t = weights(np.asarray(n_t, dtype=np.float64), etas, K, constants.smoothness)
+                    squares = gradient_squares(problem, start, n_t, etas, K, seeds, rng)
+                    w_t = weights(n_t, etas, K, constants.smoothness)
                     runs = w_t @ squares / w_t.sum()  # (n_seeds,)
                     margin = _NORMAL_975 * float(runs.std(ddof=1)) / math.sqrt(seeds)
                     limit = bound_for(n_t, etas, K, constants)
@@ -89,7 +92,7 @@ def gradient_squares(
     scale = math.sqrt(problem.variance / problem.dimension)  # of the noise in each coordinate
     x = np.tile(start, (seeds, 1))  # (n_seeds, dimension)
     squares = np.empty((eta_t.size, seeds))
-    for t, (n, eta) in enumerate(zip(np.asarray(n_t).tolist(), eta_t.tolist(), strict=True)):
+    for t, (n, eta) in enumerate(zip(map(int, checked_counts(n_t)), eta_t.tolist(), strict=True)):
         gradient = problem.gradient(x)
         squares[t] = (gradient**2).sum(axis=1)
         if n == 0:

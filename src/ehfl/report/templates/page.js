@@ -6,7 +6,6 @@
   const plot = chart.querySelector(".plot");
   const svg = plot.querySelector("svg");
   const tip = plot.querySelector(".tip");
-  const DASHES = ["none", "7 4", "2 4"]; // for arms that must share a colour
   const state = { x: "rounds", y: "metric", shown: data.arms.map(() => true), at: null };
   let scale = null; // from data to pixels, of the picture that is shown
 
@@ -20,6 +19,12 @@
     const element = document.createElement(tag);
     if (className) element.className = className;
     if (text !== undefined) element.textContent = text;
+    return element;
+  };
+  // A piece of the arm's line, in its colour and with its dashes, which page.css takes from the arm's class.
+  const swatch = () => {
+    const element = make("svg", { class: "swatch", viewBox: "0 0 28 4", "aria-hidden": "true" });
+    element.append(make("path", { d: "M2,2H26" }));
     return element;
   };
   const visible = () => data.arms.map((arm, i) => ({ arm, i })).filter(({ i }) => state.shown[i]);
@@ -37,13 +42,13 @@
     return found;
   }
 
-  // The range of the visible means; bands widen it by at most a quarter on each side, as few seeds make them huge.
+  // The range of the visible means; bands of few seeds, which can be huge, widen it only so far on each side.
   function range(arms) {
     const of = (key) => arms.flatMap(({ arm }) => arm[state.y][key]).filter((v) => v !== null);
     const means = of("mean");
     if (!means.length) return [0, 1];
     const [low, high] = [Math.min(...means), Math.max(...means)];
-    const room = (high - low || Math.abs(high) || 1) * 0.25;
+    const room = (high - low || Math.abs(high) || 1) * data.stretch;
     const [least, most] = data[state.y].limits; // what the metric can be at all, null where it has no end
     const bottom = Math.max(Math.min(low, ...of("low")), low - room, least ?? -Infinity);
     const top = Math.min(Math.max(high, ...of("high")), high + room, most ?? Infinity);
@@ -94,7 +99,7 @@
       const end = scale.x(v) > frame.right - 12 ? "end" : "middle";
       svg.append(make("text", { class: "tick-x", x: end === "end" ? frame.right : scale.x(v), y: frame.bottom + 18, "text-anchor": end }, number(v)));
     }
-    const below = state.x === "rounds" ? "rounds" : "energy spent [units]";
+    const below = state.x === "rounds" ? "rounds" : `energy spent [${data.unit}]`;
     svg.append(make("text", { class: "label label-y", x: 0, y: 13 }, label));
     svg.append(make("text", { class: "label label-x", x: frame.right, y: height - 6, "text-anchor": "end" }, below));
   }
@@ -115,7 +120,7 @@
       if (pen === "M") path += "h0"; // a dot, should no other point follow
       pen = "L";
     });
-    return make("path", { class: `line arm-${i}`, "data-arm": i, d: path, "stroke-dasharray": DASHES[arm.dash % DASHES.length] });
+    return make("path", { class: `line arm-${i}`, "data-arm": i, d: path });
   }
 
   function band(arm, i) {
@@ -149,7 +154,7 @@
       }
       rows.append(row(arm, i, k, x));
     }
-    const title = state.x === "rounds" ? `after ${number(x)} rounds` : `at about ${number(Math.round(x))} units spent`;
+    const title = state.x === "rounds" ? `after ${number(x)} rounds` : `at about ${number(Math.round(x))} ${data.unit} spent`;
     tip.replaceChildren(html("b", "", title), rows);
     const left = (scale.x(x) / scale.width) * plot.clientWidth;
     const beside = left + 14 + tip.offsetWidth <= plot.clientWidth ? left + 14 : left - 14 - tip.offsetWidth;
@@ -163,10 +168,10 @@
   function row(arm, i, k, x) {
     const found = html("tr", `arm-${i}`);
     const name = html("td", "", arm.name);
-    name.prepend(html("span", "swatch"));
+    name.prepend(swatch());
     found.append(name, html("td", "", arm[state.y].text[k]));
     const where = `round ${number(arm.rounds[k])}`; // an arm's nearest evaluation need not be where the cursor is
-    if (state.x === "energy") found.append(html("td", "", `${where}, ${number(Math.round(arm.energy[k]))} units`));
+    if (state.x === "energy") found.append(html("td", "", `${where}, ${number(Math.round(arm.energy[k]))} ${data.unit}`));
     else if (arm.rounds[k] !== x) found.append(html("td", "", where));
     return found;
   }
@@ -192,7 +197,7 @@
     const button = html("button", `arm-${i}`, arm.name);
     button.type = "button";
     button.setAttribute("aria-pressed", "true");
-    button.prepend(html("span", "swatch"));
+    button.prepend(swatch());
     button.addEventListener("click", () => {
       state.shown[i] = !state.shown[i];
       button.setAttribute("aria-pressed", String(state.shown[i]));

@@ -1,0 +1,55 @@
+"""Analysis: numbers from results.
+
+A finished run is a trial, the trials under one label are an arm, and arms side by side a `Comparison`: means over seeds
+with their intervals (`statistics`), differences between runs that met the same (`pairing`), rounds and energy to a goal
+(`timing`), and a row of figures for each arm (`rows`). `table` defines once what a table of them shows, cell by cell
+(`cells`, `numbers`); the terminal, the page and notebooks (`notebook`) only render it. `results` reads run folders.
+
+May enter: NumPy, SciPy's special functions, `ehfl.arrays`, `history`, `scheduling`, `theory` and below. Reading results
+needs no pydantic, joblib, torch, matplotlib or rich, and pandas only where a DataFrame is asked for. Leaves: the names
+below, each imported when it is first used, because SciPy takes longer to load than all the rest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ehfl.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from ehfl.analysis.comparison import Comparison, Goal, compare
+    from ehfl.analysis.results import Results, read, read_results, unlisted_runs
+    from ehfl.analysis.rows import Row
+    from ehfl.analysis.statistics import Difference, Estimate, difference, estimate
+    from ehfl.analysis.timing import rounds_to
+    from ehfl.analysis.trials import Arm, Trial
+
+__all__ = [
+    "Arm",
+    "Comparison",
+    "Difference",
+    "Estimate",
+    "Goal",
+    "Results",
+    "Row",
+    "Trial",
+    "compare",
+    "difference",
+    "estimate",
+    "read",
+    "read_results",
+    "rounds_to",
+    "unlisted_runs",
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "comparison": {"Comparison", "Goal", "compare"},
+        "results": {"Results", "read", "read_results", "unlisted_runs"},
+        "rows": {"Row"},
+        "statistics": {"Difference", "Estimate", "difference", "estimate"},
+        "timing": {"rounds_to"},
+        "trials": {"Arm", "Trial"},
+    },
+)

@@ -1,0 +1,83 @@
+"""A comparison in a notebook: as an HTML table, as plain text, and as a pandas DataFrame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import fields
+from html import escape
+from typing import TYPE_CHECKING
+
+from ehfl.analysis.cells import Cell, Quantity
+from ehfl.analysis.table import caption, quantities
+from ehfl.validation import UserError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from ehfl.analysis.comparison import Comparison
+    from ehfl.analysis.rows import Row
+
+_ESTIMATED = ("final", "difference", "area", "rounds_to_goal", "energy_to_goal", "measured_slowdown")
+
+
+def html_table(comparison: Comparison) -> str:
+    """Return the table as HTML without style or script: a line for each figure, a column for each arm."""
+    heading = "".join(f"<th>{escape(row.arm)}</th>" for row in comparison.rows)
+    lines = "".join(
+        f'<tr><th style="text-align: left" title="{escape(line.meaning)}">{_label(line)}</th>'
+        f"{''.join(_html(line.cell(row)) for row in comparison.rows)}</tr>\n"
+        for line in quantities(comparison)
+    )
+    return (
+        f'<table>\n<caption style="caption-side: bottom; text-align: left">{escape(caption(comparison))}</caption>\n'
+        f"<thead><tr><th>{escape(comparison.name)}</th>{heading}</tr></thead>\n<tbody>\n{lines}</tbody>\n</table>"
+    )
+
+
+def _label(line: Quantity[Row]) -> str:
+    return f"{'&emsp;' if line.nested else ''}{escape(line.label)}"
+
+
+def _html(cell: Cell) -> str:
+    text = f"<strong>{escape(cell.text)}</strong>" if cell.strong else escape(cell.text)
+    return f"<td>{text}{f'<br><small>{escape(cell.ends)}</small>' if cell.ends else ''}</td>"
+
+
+def text_table(comparison: Comparison) -> str:
+    """Return the table as plain text: a line for each figure, a column for each arm."""
+    lines = quantities(comparison)
+    columns = [[row.arm, *(_text(line.cell(row)) for line in lines)] for row in comparison.rows]
+    columns = [[text.rjust(max(map(len, column))) for text in column] for column in columns]
+    labels = [comparison.name, *(line.indented for line in lines)]
+    width = max(map(len, labels))
+    table = ["  ".join([label.ljust(width), *texts]) for label, *texts in zip(labels, *columns, strict=True)]
+    return "\n".join([*table, caption(comparison)])
+
+
+def _text(cell: Cell) -> str:
+    return f"{cell.text} {cell.half_width}".rstrip()
+
+
+def frame(rows: Sequence[Row]) -> DataFrame:
+    """Return the rows as a DataFrame, indexed by arm; what has an interval has columns for its ends too."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise UserError("frame() needs pandas: pip install pandas") from None
+    return pd.DataFrame([_numbers(row) for row in rows], index=pd.Index([row.arm for row in rows], name="arm"))
+
+
+def _numbers(row: Row) -> dict[str, float]:
+    """Return the figures of a row by name, in the order of its fields; NaN where there is none."""
+    numbers: dict[str, float | None] = {}
+    for name in (field.name for field in fields(row) if field.name != "arm"):
+        found = getattr(row, name)
+        if name not in _ESTIMATED:
+            numbers[name] = found
+            continue
+        parts = {name: "mean", f"{name}_low": "low", f"{name}_high": "high"}
+        if name == "difference":
+            parts["p_value"] = "p_value"
+        numbers |= {column: None if found is None else getattr(found, part) for column, part in parts.items()}
+    return {name: math.nan if x is None else x for name, x in numbers.items()}

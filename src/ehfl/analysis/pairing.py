@@ -1,0 +1,55 @@
+"""Which runs can be compared pair by pair: those of one seed that met the same weather, data and first model.
+
+Randomness is a function of the seed alone, so such runs differ in nothing but their arms, and the chance that both met
+drops out of their difference. Nothing is assumed: every trial carries what it met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from ehfl.analysis.trials import Arm, Trial
+
+CONDITIONS = ("weather", "data", "first model")
+
+
+def pairs(arm: Arm, other: Arm) -> list[tuple[int, int]]:
+    """Return the places in both arms of runs with a common seed that met the same."""
+    return [
+        (place, place_of_other)
+        for place, place_of_other in _common_seeds(arm, other)
+        if arm.trials[place].met == other.trials[place_of_other].met
+    ]
+
+
+def differing(arm: Arm, other: Arm) -> tuple[str, ...]:
+    """Return which of weather, data and first model two arms did not share under some seed that both have."""
+    found = [_unlike(arm.trials[i], other.trials[j]) for i, j in _common_seeds(arm, other)]
+    return tuple(condition for condition in CONDITIONS if any(condition in unlike for unlike in found))
+
+
+def shared(arms: Sequence[Arm]) -> tuple[str, ...]:
+    """Return which of weather, data and first model were the same for all arms, under every seed that two of them have.
+
+    Empty where no two arms have a seed in common: there is nothing that they could share.
+    """
+    beside = list(combinations(arms, 2))
+    if beside and not any(has_common_seed(arm, other) for arm, other in beside):
+        return ()
+    unlike = {condition for arm, other in beside for condition in differing(arm, other)}
+    return tuple(condition for condition in CONDITIONS if condition not in unlike)
+
+
+def has_common_seed(arm: Arm, other: Arm) -> bool:
+    """Return whether any seed was run in both arms."""
+    return any(True for _ in _common_seeds(arm, other))
+
+
+def _common_seeds(arm: Arm, other: Arm) -> Iterator[tuple[int, int]]:
+    places = {seed: place for place, seed in enumerate(other.seeds)}
+    return ((place, places[seed]) for place, seed in enumerate(arm.seeds) if seed in places)
+
+
+def _unlike(trial: Trial, other: Trial) -> set[str]:
+    return {condition for condition in CONDITIONS if trial.met[condition] != other.met[condition]}

@@ -1,0 +1,100 @@
+"""The figures of one arm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ehfl.analysis.pairing import pairs
+from ehfl.analysis.statistics import Difference, Estimate, difference, estimate
+from ehfl.analysis.timing import energy_at, rounds_to, slowdown
+from ehfl.analysis.trials import Arm
+from ehfl.arrays import FloatArray
+from ehfl.history import Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The figures of one arm, each a mean over its seeds."""
+
+    arm: str
+    seeds: int
+    final: Estimate  # the metric after the last round
+    difference: Difference | None  # of `final` against the first arm's, pair by pair; None for the first arm
+    area: Estimate  # the metric's mean over the rounds: area under the curve / rounds
+    reached: int  # seeds that came to the goal
+    untimed: int  # those of them that were there by the first evaluation: their rounds and energy are at most these
+    rounds_to_goal: Estimate | None  # None unless every seed came to it
+    energy_to_goal: Estimate | None  # in the fleet's unit
+    participants: float  # mean of n_t
+    participants_std: float
+    participants_min: float
+    empty_rounds: float
+    shortfall: float  # mean of max(target - n_t, 0) [clients a round]
+    waste: float  # share of the harvest
+    fairness: float  # Jain's index of turns per client
+    measured_slowdown: Estimate | None  # rounds to the goal, relative to the best arm's; None unless all were timed
+    predicted_slowdown: float | None  # rounds to the same bound, relative to the best arm's; needs the constants
+    noise_limit: float  # the same where gradient noise is all that holds learning back; needs no constants
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Yardstick:
+    """What every arm of a comparison is measured by."""
+
+    metric: Metric
+    goal: float
+    target: int  # clients wanted a round
+    first: Arm  # what differences are to
+    best: Arm  # what slowdowns are relative to
+
+
+def row_of(arm: Arm, by: Yardstick, *, forecast: float | None, noise_limit: float) -> Row:
+    """Return the figures of an arm; the last two, which theory gives, are relative to the best arm."""
+    reached = rounds_to(by.goal, arm, by.metric)
+    everyone = bool(np.isfinite(reached).all())
+    summaries = [trial.participation.summary(min(by.target, trial.participation.n_clients)) for trial in arm.trials]
+
+    def mean(field: str) -> float:
+        return float(np.mean([getattr(summary, field) for summary in summaries]))
+
+    return Row(
+        arm=arm.name,
+        seeds=len(arm.seeds),
+        final=estimate(arm.metric[:, -1]),
+        difference=None if arm is by.first else final_difference(arm, by.first),
+        area=estimate(_area(arm)),
+        reached=int(np.isfinite(reached).sum()),
+        untimed=int((reached == arm.evaluated[0]).sum()),
+        rounds_to_goal=estimate(reached) if everyone else None,
+        energy_to_goal=estimate(energy_at(arm, reached)) if everyone else None,
+        participants=mean("mean"),
+        participants_std=mean("std"),
+        participants_min=mean("min"),
+        empty_rounds=mean("empty_rounds"),
+        shortfall=mean("shortfall"),
+        waste=mean("waste"),
+        fairness=mean("fairness"),
+        measured_slowdown=slowdown(arm, by.best, by.metric, by.goal),
+        predicted_slowdown=forecast,
+        noise_limit=noise_limit,
+    )
+
+
+def final_difference(arm: Arm, other: Arm) -> Difference | None:
+    """Return the paired difference of what arms of equal length ended at; None where there are no pairs."""
+    common = pairs(arm, other)
+    if not common or arm.evaluated[-1] != other.evaluated[-1]:
+        return None
+    mine, theirs = zip(*common, strict=True)
+    return difference(arm.metric[list(mine), -1], other.metric[list(theirs), -1])
+
+
+def _area(arm: Arm) -> FloatArray:
+    """Return the mean height of each seed's curve, (n_seeds,): a single evaluation stands for itself."""
+    if arm.evaluated.size == 1:
+        return arm.metric[:, 0]
+    heights = (arm.metric[:, 1:] + arm.metric[:, :-1]) / 2
+    area: FloatArray = heights @ np.diff(arm.evaluated) / np.ptp(arm.evaluated)
+    return area

@@ -1,0 +1,94 @@
+"""Means over seeds with their intervals, and differences between arms that met the same weather."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtr, stdtrit  # Student's t; scipy.stats would take a second to import
+
+from ehfl.arrays import FloatArray
+from ehfl.validation import InvalidValue
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over seeds and its 95 % interval (Student's t); without an interval where there is a single seed."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int  # seeds
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The mean of paired differences, its 95 % interval, and the p-value of Student's paired t-test, two-sided."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    n: int  # pairs
+    p_value: float | None  # of no difference; not corrected for several comparisons
+
+    @property
+    def distinguishable(self) -> bool:
+        """Whether the interval leaves zero out; not where the seeds show no spread that chance could be judged by."""
+        return self.p_value is not None and self.p_value < 1 - CONFIDENCE
+
+
+def estimate(values: ArrayLike) -> Estimate:
+    """Return the mean of one value a seed with its 95 % interval.
+
+    >>> found = estimate([1.0, 2.0, 3.0])  # the mean +- 4.303 * 1 / sqrt(3)
+    >>> round(found.low, 3), found.mean, round(found.high, 3)
+    (-0.484, 2.0, 4.484)
+    """
+    sample = _one_a_seed("values", values)
+    mean = float(sample.mean())
+    if sample.size < 2:
+        return Estimate(mean, None, None, sample.size)
+    half = float(stdtrit(sample.size - 1, (1 + CONFIDENCE) / 2)) * _standard_error(sample)
+    return Estimate(mean, mean - half, mean + half, sample.size)
+
+
+def difference(values: ArrayLike, baseline: ArrayLike) -> Difference:
+    """Return the mean of values - baseline, pair by pair, with its interval and p-value.
+
+    >>> difference([2.0, 3.0, 4.0], [1.0, 1.0, 1.0]).p_value  # t = 2 sqrt(3), two degrees of freedom
+    0.0741...
+    >>> difference([2.0, 3.0], [1.0])
+    Traceback (most recent call last):
+    ehfl.validation.InvalidValue: baseline must be of as many values as it is paired with (2), got 1
+    """
+    mine, theirs = _one_a_seed("values", values), _one_a_seed("baseline", baseline)
+    if mine.size != theirs.size:  # NumPy would repeat a single value and so make pairs up
+        raise InvalidValue("baseline", f"of as many values as it is paired with ({mine.size})", theirs.size)
+    gaps = mine - theirs
+    found = estimate(gaps)
+    return Difference(found.mean, found.low, found.high, found.n, _p_value(gaps))
+
+
+def _one_a_seed(name: str, given: ArrayLike) -> FloatArray:
+    sample = np.asarray(given, dtype=np.float64)
+    if sample.ndim != 1 or sample.size == 0:
+        raise InvalidValue(name, "a list of one or more numbers", f"an array of shape {sample.shape}")
+    return sample
+
+
+def _p_value(gaps: FloatArray) -> float | None:
+    if gaps.size < 2:
+        return None
+    error = _standard_error(gaps)
+    # The same difference with every seed, as a coarse metric and few seeds bring about, is no test of chance.
+    if error <= 1e-9 * float(np.abs(gaps).max()):
+        return 1.0 if gaps[0] == 0 else None
+    return float(2 * stdtr(gaps.size - 1, -abs(float(gaps.mean())) / error))
+
+
+def _standard_error(sample: FloatArray) -> float:
+    return float(sample.std(ddof=1)) / math.sqrt(sample.size)

@@ -1,0 +1,101 @@
+"""How long arms take: rounds and energy to a goal, as measured, and as theory forecasts them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ehfl.analysis.pairing import pairs
+from ehfl.analysis.statistics import Estimate, estimate
+from ehfl.analysis.trials import Arm, Trial
+from ehfl.arrays import FloatArray, IntArray
+from ehfl.history import Metric
+from ehfl.theory import leading_order, leading_terms
+
+
+def common_goal(arms: Sequence[Arm], metric: Metric) -> float:
+    """Return what the worst run ended at: every run reaches it."""
+    return metric.sign * min(float((metric.sign * arm.metric[:, -1]).min()) for arm in arms)
+
+
+def rounds_to(level: float, arm: Arm, metric: Metric) -> FloatArray:
+    """Return after how many rounds each seed's metric first came to the level, (n_seeds,); NaN where it never did.
+
+    Between two evaluations the curve is taken as straight; what is there at the first counts as reached then.
+    """
+    return np.array([_crossing(arm.evaluated, metric.sign * curve, metric.sign * level) for curve in arm.metric])
+
+
+def _crossing(rounds: IntArray, curve: FloatArray, level: float) -> float:
+    above = np.flatnonzero(curve >= level)
+    if not above.size:
+        return float("nan")
+    at = int(above[0])
+    if at == 0:
+        return float(rounds[0])
+    if not np.isfinite(curve[at - 1]):
+        return float(rounds[at])
+    share = (level - curve[at - 1]) / (curve[at] - curve[at - 1])
+    return float(rounds[at - 1] + share * (rounds[at] - rounds[at - 1]))
+
+
+def energy_at(arm: Arm, rounds: FloatArray) -> FloatArray:
+    """Return what each seed had spent after a number of rounds of its own, (n_seeds,), in the fleet's unit."""
+    return np.array(
+        [
+            np.interp(after, np.arange(1, trial.spent.size + 1), trial.spent)
+            for trial, after in zip(arm.trials, rounds, strict=True)
+        ]
+    )
+
+
+def slowdown(arm: Arm, best: Arm, metric: Metric, goal: float) -> Estimate | None:
+    """Return rounds to the goal over the best arm's, pair by pair.
+
+    None where there are no pairs, or where a run never came to the goal or was there by its first evaluation, which
+    leaves open when it came.
+    """
+    common = pairs(arm, best)
+    mine, theirs = _timed(goal, arm, metric), _timed(goal, best, metric)
+    ratios = np.array([mine[one] / theirs[other] for one, other in common])
+    return estimate(ratios) if common and np.isfinite(ratios).all() else None
+
+
+def _timed(goal: float, arm: Arm, metric: Metric) -> FloatArray:
+    """Return each seed's rounds to the goal, (n_seeds,); NaN where no two evaluations have it between them."""
+    found = rounds_to(goal, arm, metric)
+    return np.where(found > arm.evaluated[0], found, np.nan)
+
+
+def noise_limit(arm: Arm) -> float:
+    """Return the leading order of the realised bound times sqrt(T), with which it falls, mean over seeds."""
+    bounds = [leading_order(trial.participation.counts, trial.steps, trial.local_steps) for trial in arm.trials]
+    return float(np.mean(bounds)) * math.sqrt(arm.trials[0].participation.rounds)
+
+
+def forecast_slowdown(arms: Sequence[Arm], best: Arm) -> dict[str, float]:
+    """Return by arm how many times the best arm's rounds it takes to the level at which the worst run's bound ends.
+
+    Empty where a problem's constants are not known, or are not the same for all.
+    """
+    known = {trial.constants for arm in arms for trial in arm.trials}
+    if None in known or len(known) > 1:
+        return {}
+    curves = {arm.name: [_forecast(trial) for trial in arm.trials] for arm in arms}
+    level = max(float(curve.min()) for mine in curves.values() for curve in mine)
+    if not np.isfinite(level):  # a run in which nobody ever took part
+        return {}
+    rounds = {
+        name: [_crossing(np.arange(1, curve.size + 1), -curve, -level) for curve in mine]
+        for name, mine in curves.items()
+    }
+    ratios = {arm.name: [rounds[arm.name][i] / rounds[best.name][j] for i, j in pairs(arm, best)] for arm in arms}
+    return {name: float(np.mean(mine)) for name, mine in ratios.items() if mine}
+
+
+def _forecast(trial: Trial) -> FloatArray:
+    """Return the leading terms of the realised bound after each round, (n_rounds,)."""
+    assert trial.constants is not None
+    return leading_terms(trial.participation.counts, trial.steps, trial.local_steps, trial.constants)

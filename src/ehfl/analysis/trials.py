@@ -1,0 +1,106 @@
+"""Finished runs as data: a trial is an arm under one seed, an arm all its trials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ehfl.arrays import FloatArray, IntArray
+from ehfl.history import Record
+from ehfl.scheduling import Participation
+from ehfl.theory import Constants
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Trial:
+    """One finished run: an arm under one seed."""
+
+    arm: str
+    seed: int
+    participation: Participation
+    records: Sequence[Record]
+    local_steps: int = 1  # K
+    constants: Constants | None = None  # of the problem, where they are known
+    scheduler: str = ""  # its registered name, such as "myopic"; empty for the user's own
+    fingerprint: str = ""  # the same for trials that differ in nothing but the seed
+    # What the run met, given its seed. Trials of one seed whose texts agree can be compared pair by pair.
+    weather: str = ""  # the same for those that harvested the same
+    data: str = ""  # the same for those whose clients held the same examples
+    first_model: str = ""  # the same for those that started from the same model
+
+    @property
+    def met(self) -> dict[str, str]:
+        """What the run met, given its seed, by what it is called in sentences."""
+        return {"weather": self.weather, "data": self.data, "first model": self.first_model}
+
+    @property
+    def evaluations(self) -> list[Record]:
+        """The rounds after which the model was evaluated."""
+        return [record for record in self.records if record.test_metric is not None]
+
+    @property
+    def steps(self) -> FloatArray:
+        """Step sizes eta_t, (n_rounds,)."""
+        return np.array([record.step_size for record in self.records])
+
+    @property
+    def spent(self) -> IntArray:
+        """Energy that training has taken up to each round's end, from batteries or the mains, (n_rounds,)."""
+        total: IntArray = np.cumsum(self.participation.spent)
+        return total
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Arm:
+    """The runs under one label, one a seed, evaluated after the same rounds."""
+
+    name: str
+    trials: tuple[Trial, ...]
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds, ascending."""
+        return tuple(trial.seed for trial in self.trials)
+
+    @property
+    def scheduler(self) -> str:
+        """The registered name of the scheduler, empty for the user's own."""
+        return self.trials[0].scheduler
+
+    @property
+    def mains_powered(self) -> bool:
+        """Whether participants drew from the mains instead of their batteries."""
+        return self.trials[0].participation.mains_powered
+
+    @property
+    def evaluated(self) -> IntArray:
+        """How many rounds had been played at each evaluation, (n_evaluations,)."""
+        return np.array([record.round + 1 for record in self.trials[0].evaluations])
+
+    @property
+    def metric(self) -> FloatArray:
+        """The test metric, (n_seeds, n_evaluations)."""
+        return np.array([[record.test_metric for record in trial.evaluations] for trial in self.trials])
+
+    @property
+    def loss(self) -> FloatArray:
+        """The test loss, (n_seeds, n_evaluations)."""
+        return np.array([[record.test_loss for record in trial.evaluations] for trial in self.trials])
+
+    @property
+    def energy(self) -> IntArray:
+        """Energy spent up to each evaluation, (n_seeds, n_evaluations)."""
+        return np.array([trial.spent[self.evaluated - 1] for trial in self.trials])
+
+    @property
+    def mean_energy(self) -> FloatArray:
+        """Energy spent up to each evaluation, mean over seeds, (n_evaluations,)."""
+        mean: FloatArray = self.energy.mean(axis=0)
+        return mean
+
+    @property
+    def counts(self) -> IntArray:
+        """Participants n_t, (n_seeds, n_rounds)."""
+        return np.array([trial.participation.counts for trial in self.trials])

@@ -1,0 +1,117 @@
+"""Arms of a comparison: a label each, and what they change in the spec; a list of schedulers is the short form."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ehfl.experiment.changing import change
+from ehfl.experiment.spec import Arm, Setting
+from ehfl.experiment.validating import SECTIONS, check_known, validated
+from ehfl.experiment.values import plain_label
+from ehfl.run_folder import Facts
+from ehfl.scheduling import SCHEDULERS
+from ehfl.validation import InvalidValue, SpecError, short
+
+DEMO = ("myopic", "round-robin", "greedy", "always-on")  # the arms, where a spec names none
+SAME_FOR_ALL = ("name", "seeds", "code", "arms", "schedulers")  # keys that no arm can change
+_ONCE = ("evaluation.goal", "fleet.unit")  # a table of arms has one of each
+_SHORT = {"aggregation": "learning.aggregation", "step_size": "learning.step_size"}  # keys without their section
+_KEYS = ["label", *_SHORT, *Setting.model_fields]
+
+Listed = tuple[str, str, Facts]  # where an arm stands in the spec, its label (or none), and what it changes
+
+
+def read_arms(arms: Any, schedulers: Any, facts: Facts, folder: Path | None) -> tuple[Arm, ...]:
+    """Return the arms that a spec lists, each with the setting that it runs in; `facts` are the spec's own."""
+    if arms is not None and schedulers is not None:
+        raise SpecError("schedulers", "must be left out where arms are given: an arm names its scheduler")
+    if schedulers is not None and "scheduler" in facts:
+        raise SpecError("scheduler", "must be left out where schedulers are given: each is an arm of its own")
+    listed = _from_schedulers(schedulers, "scheduler" in facts) if arms is None else _from_arms(arms)
+    made = tuple(_arm(key, label, changes, facts, folder) for key, label, changes in listed)
+    _check_labels(made, "schedulers" if arms is None else "arms")
+    return made
+
+
+def _from_schedulers(schedulers: Any, one_given: bool) -> list[Listed]:
+    """Return key, label and changes of each arm, from a list of schedulers: the short form of arms."""
+    if schedulers is None:
+        if one_given:
+            return [("scheduler", "", {})]
+        schedulers = DEMO
+    if not isinstance(schedulers, list | tuple) or not schedulers:
+        raise SpecError("schedulers", f"must be a list of schedulers, at least one, got {short(repr(schedulers))}")
+    for i, one in enumerate(schedulers, start=1):
+        if isinstance(one, dict) and "name" not in one:
+            fault = (
+                "must have the scheduler's name and its parameters: a label, and what else an arm changes, goes into"
+            )
+            raise SpecError(f"schedulers[{i}]", f"{fault} [[arms]], got {short(repr(one))}")
+    return [(f"schedulers[{i}]", "", {"scheduler": one}) for i, one in enumerate(schedulers, start=1)]
+
+
+def _from_arms(arms: Any) -> list[Listed]:
+    if not isinstance(arms, list | tuple) or not arms or not all(isinstance(arm, dict) for arm in arms):
+        given = short(repr(arms))
+        raise SpecError("arms", f"must be a list of tables, at least one: a label and what it changes, got {given}")
+    found = []
+    for i, arm in enumerate(arms, start=1):
+        where = f"arms[{i}]"
+        label = "" if "label" not in arm else _label(arm["label"], f"{where}.label")
+        changes = _flat({key: value for key, value in arm.items() if key != "label"}, where)
+        check_known({key.partition(".")[0]: None for key in changes}, where, _KEYS)
+        found.append((where, label, changes))
+    return found
+
+
+def _flat(changes: Facts, where: str) -> Facts:
+    """Return changes by dotted key, each given once; refuse what no arm can change."""
+    found: Facts = {}
+    for key, value in (pair for given in changes.items() for pair in _pairs(*given)):
+        if key.partition(".")[0] in SAME_FOR_ALL or key in _ONCE:
+            raise SpecError(f"{where}.{key}", "must be left out: it is the same for all arms")
+        if key in found:
+            raise SpecError(f"{where}.{key}", "must be given once")
+        found[key] = value
+    return found
+
+
+def _pairs(key: str, value: Any) -> list[tuple[str, Any]]:
+    """Return what a key of an arm changes by dotted key: a table under a section's name holds several."""
+    if key in SECTIONS and isinstance(value, dict):
+        return [(f"{key}.{name}", inner) for name, inner in value.items()]
+    return [(_SHORT.get(key, key), None if key == "theory" and value == "none" else value)]
+
+
+def _arm(where: str, label: str, changes: Facts, facts: Facts, folder: Path | None) -> Arm:
+    """Return an arm with the setting that it runs in; errors bear its place: the base has been found without any."""
+    mine = copy.deepcopy(facts)
+    try:
+        change(mine, changes)
+        setting = validated(Setting, mine, folder)
+    except SpecError as error:
+        # in a list of schedulers an entry is the scheduler itself
+        key = error.key.removeprefix("scheduler").lstrip(".") if where.startswith("schedulers[") else error.key
+        raise SpecError(f"{where}.{key}".rstrip("."), error.fault) from error
+    given = mine.get("scheduler", setting.scheduler)
+    text = given if isinstance(given, str) else SCHEDULERS.text(SCHEDULERS.table(given))
+    unlabelled = "needs a label of its own ([[arms]] has them), since its text is not"
+    return Arm(label or _label(text, where, unlabelled), changes, setting)
+
+
+def _label(given: Any, key: str, fault: str = "must be") -> str:
+    try:
+        return plain_label(given, key)
+    except InvalidValue as error:
+        raise SpecError(key, f"{fault} {error.allowed}, got {short(str(error.given), 120)}") from None
+
+
+def _check_labels(arms: Sequence[Arm], key: str) -> None:
+    slugs = [arm.slug for arm in arms]
+    for slug in slugs:
+        if not slug or slugs.count(slug) > 1:
+            twins = [arm.label for arm in arms if arm.slug == slug]
+            raise SpecError(key, f"must have labels that differ in letters or digits, got {' and '.join(twins)}")

@@ -1,0 +1,85 @@
+"""Changes to a spec by dotted key: overrides of the command line, and what an arm changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from ehfl.experiment.spec import FleetSpec, Setting
+from ehfl.experiment.validating import SECTIONS
+from ehfl.registry import literal
+from ehfl.run_folder import Facts, inside
+from ehfl.validation import SpecError
+
+OPTIONAL = ("learning.clip", "learning.data", "theory")  # keys that "none" takes away again
+
+
+def change(facts: Facts, changes: Mapping[str, Any]) -> None:
+    """Set dotted keys; what cannot stand together is refused."""
+    if "fleet.rate" in changes and "fleet.harvest" in changes:
+        raise SpecError("fleet.rate", f"must be left out where fleet.harvest is given, got {changes['fleet.rate']}")
+    problem = _problem(facts)
+    for key, value in changes.items():
+        put(facts, key, value)
+    _check_theory(facts, problem, changes)
+
+
+def put(facts: Facts, key: str, value: Any) -> None:
+    """Set a dotted key; a harvest and its short form, the rate, replace each other."""
+    *sections, last = key.split(".")
+    if sections[:1] == ["fleet"] and isinstance(facts.get("fleet"), dict):
+        facts["fleet"].pop({"rate": "harvest", "harvest": "rate"}.get([*sections, last][1], ""), None)
+    for place, section in enumerate(sections):
+        inner = facts.get(section)
+        if inner is None:  # a parameter is set of what the spec leaves at its default
+            name = _default_name(sections[: place + 1])
+            inner = facts[section] = {} if name is None else {"name": name}
+        elif isinstance(inner, str):  # a name, to which a parameter is added
+            inner = facts[section] = {"name": inner}
+        if not isinstance(inner, dict):
+            raise SpecError(key, f"must be a key of a section, and {section} is none")
+        facts = inner
+    if value is None or (value == "none" and key in OPTIONAL):
+        facts.pop(last, None)
+    else:
+        facts[last] = value
+
+
+def _default_name(path: Sequence[str]) -> str | None:
+    """Return the name of the scheduler, harvest, task, ... that a spec has if it says nothing; None for a section."""
+    if list(path) == ["fleet", "harvest"]:
+        return str(FleetSpec().harvest_table()["name"])
+    *sections, last = path
+    model: type[BaseModel] = SECTIONS[sections[0]] if sections and sections[0] in SECTIONS else Setting
+    field = model.model_fields.get(last)
+    default = None if field is None else field.get_default(call_default_factory=True)
+    return str(default["name"]) if isinstance(default, dict) else None
+
+
+def parsed_override(override: str) -> tuple[str, Any]:
+    """Return key and value of key=value; the value is TOML, or a bare word."""
+    key, equals, text = override.partition("=")
+    if not equals or not all(key.strip().split(".")):
+        raise SpecError("override", f"must be KEY=VALUE such as learning.local_steps=1, got {override}")
+    return key.strip(), literal(text)
+
+
+def _check_theory(facts: Facts, problem: Any, changes: Mapping[str, Any]) -> None:
+    """Refuse to keep a spec's constants for another problem: dropping them would be silent, keeping them wrong."""
+    if facts.get("theory") is None or _problem(facts) == problem:
+        return
+    if not any(key.split(".")[0] == "theory" for key in changes):
+        key = next(key for key in changes if key.split(".")[0] == "learning")
+        advice = "give theory's too, or leave them out with theory=none"
+        fault = f"must not change alone: theory's constants are of the spec's task and batch size; {advice}"
+        raise SpecError(key, fault)
+
+
+def _problem(facts: Facts) -> tuple[Any, Any]:
+    """Return what the constants of theory depend on."""
+    task = inside(facts, ["learning", "task"])
+    return task["name"] if isinstance(task, dict) and "name" in task else task, inside(
+        facts, ["learning", "batch_size"]
+    )

@@ -1,0 +1,57 @@
+"""`compare`: the main job from Python."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ehfl.analysis import Comparison, read
+from ehfl.experiment.reading import read_spec
+from ehfl.experiment.runner import OnLook, Place, run_all
+from ehfl.experiment.spec import Spec
+from ehfl.validation import UserError
+
+Source = Spec | str | os.PathLike[str] | Mapping[str, Any] | None
+
+
+def compare(
+    spec: Source = None,
+    *,
+    runs: str | os.PathLike[str] = "runs",
+    jobs: int | None = None,
+    on: Place = "local",
+    on_look: OnLook | None = None,
+    **overrides: Any,
+) -> Comparison:
+    """Train every arm of a spec under every seed, and return them side by side.
+
+    `spec` is a TOML file, a dict with the same keys, or None for the demo; overrides change it by key: `rounds=20`,
+    `fleet={"capacity": 3}` (only what is named in a table changes), `**{"learning.local_steps": 1}`. Runs lie in a
+    folder of the spec's name under `runs`, survive kills, and are not run again once they are finished. It shows as a
+    table in a notebook; `frame()` is a pandas DataFrame. Runs that failed are named in `missing`.
+    """
+    changes = {key: value for name, given in overrides.items() for key, value in _by_key(name, given)}
+    ready = spec if isinstance(spec, Spec) and not changes else read_spec(_facts(spec), changes)
+    folder = Path(runs) / ready.name
+    outcomes = run_all(ready, folder, jobs=jobs, on=on, on_look=on_look)
+    errors = [outcome for outcome in outcomes if outcome.error]
+    if len(errors) == len(outcomes):
+        first = errors[0]
+        raise UserError(f"no run came to its end: {first.arm} seed {first.seed} failed: {first.error}")
+    return read(folder)
+
+
+def _facts(spec: Source) -> str | os.PathLike[str] | Mapping[str, Any] | None:
+    if not isinstance(spec, Spec):
+        return spec
+    # constants that nobody gave are known by the problem, and an override may make it another one
+    return {key: value for key, value in spec.facts().items() if key != "theory" or spec.base.theory is not None}
+
+
+def _by_key(name: str, given: Any) -> list[tuple[str, Any]]:
+    """Return what an override changes by dotted key: a section's table changes only what it names."""
+    if name in ("fleet", "learning", "evaluation") and isinstance(given, Mapping):
+        return [(f"{name}.{key}", value) for key, value in given.items()]
+    return [(name, given)]

@@ -1,0 +1,33 @@
+"""Tasks: data, model, loss and metric, one file each, and all of them by name.
+
+`contract` says what a task must offer. CIFAR-10 has four files: its data (`cifar10_files`), the paper's network
+(`cifar10`) and that network's two layers that are faster than torch's own (`convolution`, `normalisation`).
+"""
+
+import os
+
+from ehfl.learning.tasks.contract import Examples, Task, accuracy
+from ehfl.registry import Registry
+
+TASKS: Registry[Task] = Registry(
+    "task",
+    {
+        "digits": "ehfl.learning.tasks.digits:Digits",
+        "cifar10": "ehfl.learning.tasks.cifar10:Cifar10",
+        "quadratic": "ehfl.learning.tasks.problems:quadratic",
+        "wells": "ehfl.learning.tasks.problems:wells",
+    },
+    methods=("name", "metric", "training", "test", "model", "loss", "score"),
+)
+
+
+def load_task(name: str, data: str | os.PathLike[str] | None = None) -> Task:
+    """Return the task of that name, or of a class of your own, "package.module:Class"; `data` is where its data lie.
+
+    >>> load_task("quadratic").metric.name
+    'gap'
+    """
+    return TASKS.make(TASKS.table(name) | ({} if data is None else {"data": os.fspath(data)}))
+
+
+__all__ = ["TASKS", "Examples", "Task", "accuracy", "load_task"]

@@ -1,0 +1,80 @@
+"""What a task is: data, model, loss and metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from torch import Tensor, nn
+
+from ehfl.history import Metric
+from ehfl.validation import InvalidValue
+
+ACCURACY = Metric("accuracy", bounds=(0, 1))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Examples:
+    """Inputs and targets, whole, in memory: a minibatch is an index into them."""
+
+    inputs: Tensor  # (n_examples, ...), any dtype; the model takes a batch of it as it is
+    targets: Tensor  # (n_examples, ...); whole numbers of shape (n_examples,) where labels are dealt out
+
+    def __post_init__(self) -> None:
+        if not len(self.inputs) or len(self.inputs) != len(self.targets):
+            sizes = f"{len(self.inputs)} inputs and {len(self.targets)} targets"
+            raise InvalidValue("examples", "as many inputs as targets, at least one", sizes)
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+
+class Task(Protocol):
+    """Data, model, loss and metric; implement these and `train` does the rest.
+
+    Plain attributes serve for the four facts. The model's parameters are what is learned and averaged; it may keep no
+    other state, so no batch normalisation.
+    """
+
+    @property
+    def name(self) -> str:
+        """What the task is called, in the run's checkpoint too."""
+        ...
+
+    @property
+    def metric(self) -> Metric:
+        """What `score` measures: its name, whether lower is better, and between which bounds it lies."""
+        ...
+
+    @property
+    def training(self) -> Examples:
+        """What is dealt out to the clients."""
+        ...
+
+    @property
+    def test(self) -> Examples:
+        """What the model is evaluated on."""
+        ...
+
+    def model(self, rng: np.random.Generator) -> nn.Module:
+        """Return a new model, its weights drawn from `rng` (`initialise` does it) or fixed."""
+        ...
+
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return the mean loss of a batch, a scalar to differentiate."""
+        ...
+
+    def score(self, outputs: Tensor, targets: Tensor) -> float:
+        """Return the mean of the metric over a batch."""
+        ...
+
+
+def accuracy(outputs: Tensor, targets: Tensor) -> float:
+    """Return the share of examples whose largest output is the target's.
+
+    >>> import torch
+    >>> accuracy(torch.tensor([[0.0, 1.0], [2.0, 1.0]]), torch.tensor([1, 1]))
+    0.5
+    """
+    return int((outputs.argmax(dim=1) == targets).sum()) / len(targets)

@@ -1,0 +1,254 @@
+"""One way to name a thing with parameters: a harvest, scheduler, partition, step size, aggregation or task.
+
+Each is a class whose fields are its parameters, and is named in specs, on the command line and from Python alike:
+
+    "myopic"                            a registered name
+    "round-robin:1"                     with a value for its first parameter
+    "round-robin:per_round=1"           with parameters by name, separated by commas
+    {"name": "round-robin", "per_round": 1}             the same as a table
+    "mine:Daylight", {"name": "mine:Daylight", "peak": 3}    the user's own class, package.module:Class
+
+Registered classes are given as texts and imported when they are first needed, so that a registry of torch's things can
+be read without torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import tomllib
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import UnionType
+from typing import Any, Generic, Literal, TypeVar, Union, cast
+
+import numpy as np
+
+from ehfl.validation import InvalidValue, at, closest, one_line
+
+Thing = TypeVar("Thing")
+Table = dict[str, Any]  # {"name": ..., parameter: value, ...}
+Factory = typing.Callable[..., Any]
+
+_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", type(None): "none"}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Registry(Generic[Thing]):
+    """The things of one kind, by name."""
+
+    kind: str  # what the thing is called in messages: "scheduler"
+    members: Mapping[str, str]  # name -> "package.module:Class"
+    methods: tuple[str, ...]  # that every one of them has
+
+    def table(self, given: object, key: str = "", folder: Path | None = None) -> Table:
+        """Return what was given, a text or a table, as a table; parameters that were left out stay out.
+
+        A parameter that is a path is looked for in `folder`, where it is given. Errors name `key` (else the kind).
+
+        >>> Registry("partition", {"dirichlet": "ehfl.partition:Dirichlet"}, ()).table("dirichlet:0.3")
+        {'name': 'dirichlet', 'alpha': 0.3}
+        """
+        key = key or self.kind
+        if isinstance(given, str):
+            found = self._parsed(given, key)
+        elif (
+            isinstance(given, Mapping) and isinstance(given.get("name"), str) and all(isinstance(k, str) for k in given)
+        ):
+            found = self._parsed(given["name"], key) | {k: v for k, v in given.items() if k != "name"}
+        else:
+            raise InvalidValue(key, f"{self._allowed()}, or a table with such a name", repr(given))
+        return found if folder is None else self._anchored(found, folder)
+
+    def make(self, given: object, key: str = "") -> Thing:
+        """Return the thing that a text or a table names; a thing that is there already is returned as it is."""
+        key = key or self.kind
+        if not isinstance(given, str | Mapping):
+            return self._checked(given, key, repr(given))
+        table = self.table(given, key)
+        name = table.pop("name")
+        factory = self._factory(name, key)
+        self._check_parameters(name, factory, table, key)
+        with at(key):
+            try:
+                made = factory(**table)
+            except InvalidValue:
+                raise
+            except Exception as error:  # whatever the user's own code raises
+                raise InvalidValue("", "one that can be made", f"{name} ({one_line(error)})") from error
+        return self._checked(made, key, name)
+
+    def spelled_out(self, given: object, key: str = "") -> Table:
+        """Return the table with a value for every parameter that has a default."""
+        table = self.table(given, key)
+        parameters = _parameters(self._factory(table["name"], key or self.kind))
+        defaults = {name: one.default for name, one in parameters.items() if one.default is not one.empty}
+        return {"name": table["name"]} | defaults | table
+
+    def takes(self, given: object, parameter: str, key: str = "") -> bool:
+        """Return whether what was given has a parameter of that name."""
+        return parameter in _parameters(self._factory(self.table(given, key)["name"], key or self.kind))
+
+    def name_of(self, thing: object) -> str:
+        """Return the registered name of a thing's class, "" for the user's own."""
+        reference = f"{type(thing).__module__}:{type(thing).__name__}"
+        return next((name for name, member in self.members.items() if member == reference), "")
+
+    def text(self, table: Table) -> str:
+        """Return a table in the short form in which people write it, which serves as a label.
+
+        >>> schedulers = Registry("scheduler", {"round-robin": "ehfl.scheduling.schedulers.round_robin:RoundRobin"}, ())
+        >>> schedulers.text({"name": "round-robin", "per_round": 1})
+        'round-robin:1'
+        """
+        name = table["name"]
+        given = [(key, _written(value)) for key, value in table.items() if key != "name"]
+        if len(given) == 1 and name in self.members and given[0][0] == _first(self._factory(name, self.kind)):
+            return f"{name}:{given[0][1]}"
+        parameters = ",".join(f"{key}={value}" for key, value in given)
+        return f"{name}:{parameters}" if parameters else str(name)
+
+    def _allowed(self) -> str:
+        return f"one of {', '.join(self.members)} or package.module:Class"
+
+    def _parsed(self, text: str, key: str) -> Table:
+        name, _, rest = text.partition(":")
+        known = name.strip().lower().replace("_", "-")
+        if known not in self.members:
+            kind, _, rest = rest.partition(":")
+            if not kind or not name:
+                raise InvalidValue(key, self._allowed(), f"{text}{closest(known, self.members)}")
+            known = f"{name.strip().removesuffix('.py')}:{kind.strip()}"
+        if not rest:
+            if text.endswith(":"):
+                raise InvalidValue(key, "NAME, NAME:VALUE or NAME:parameter=value,parameter=value", text)
+            return {"name": known}
+        if "=" in rest:
+            return {"name": known} | _assignments(rest, key)
+        first = _first(self._factory(known, key))
+        if first is None:
+            raise InvalidValue(key, f"{known} without parameters: it takes none", text)
+        return {"name": known, first: literal(rest)}
+
+    def _factory(self, name: str, key: str) -> Factory:
+        """Return the class of that name; errors of a user's module become one line."""
+        module, _, attribute = self.members.get(name, name).partition(":")
+        try:
+            return cast(Factory, getattr(importlib.import_module(module), attribute))
+        except (Exception, SystemExit) as error:  # whatever the user's own module raises, an exit included
+            why = error if isinstance(error, ImportError | AttributeError) else one_line(error)
+            hint = closest(module, self.members)  # a name with a value, misspelt, looks like a module
+            raise InvalidValue(key, "importable as package.module:Class", f"{name} ({why}){hint}") from error
+
+    def _check_parameters(self, name: str, factory: Factory, given: Table, key: str) -> None:
+        parameters, hints = _parameters(factory), _hints(factory)
+        for parameter, value in given.items():
+            if parameter not in parameters:
+                takes = f"one of {', '.join(parameters)}" if parameters else "left out: it takes no parameters"
+                hint = closest(parameter, parameters)
+                raise InvalidValue(f"{key}.{parameter}", f"a parameter of {name}, {takes}", f"{parameter}{hint}")
+            if not _fits(value, hints.get(parameter, Any)):
+                raise InvalidValue(f"{key}.{parameter}", _described(hints[parameter]), repr(value))
+        for parameter, one in parameters.items():
+            if one.default is one.empty and parameter not in given:
+                raise InvalidValue(f"{key}.{parameter}", f"given: {name} needs it", "nothing")
+
+    def _checked(self, thing: object, key: str, shown: str) -> Thing:
+        missing = [method for method in self.methods if not hasattr(thing, method)]
+        if missing or isinstance(thing, type):
+            article = "an" if self.kind[0] in "aeiou" else "a"
+            needed = f"{article} {self.kind}, with {', '.join(self.methods)}"
+            raise InvalidValue(key, needed, f"{shown}{f' without {missing[0]}' if missing else ''}")
+        return cast(Thing, thing)
+
+    def _anchored(self, table: Table, folder: Path) -> Table:
+        """Return the table with relative paths made absolute, where such a file lies in the folder."""
+        texts = [name for name, value in table.items() if name != "name" and isinstance(value, str)]
+        if not texts:
+            return table
+        hints = _hints(self._factory(table["name"], self.kind))
+        may_be_paths = [name for name in texts if Path in (hints.get(name), *typing.get_args(hints.get(name)))]
+        paths = [name for name in may_be_paths if (folder / table[name]).exists()]
+        return table | {name: str((folder / table[name]).resolve()) for name in paths}
+
+
+def literal(text: str) -> Any:
+    """Return the value that a text stands for: TOML's, else the bare word itself.
+
+    >>> literal("3"), literal("[0.1, 0.9]"), literal("by-label")
+    (3, [0.1, 0.9], 'by-label')
+    """
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (ValueError, RecursionError):
+        return text.strip()
+
+
+def _assignments(text: str, key: str) -> Table:
+    """Return parameters by name, from "a=1,b=word"."""
+    try:
+        found: Table = tomllib.loads(f"table = {{{text}}}")["table"]
+    except (ValueError, RecursionError):  # bare words, which TOML does not have
+        pairs = [part.partition("=") for part in text.split(",")]
+        found = {name.strip(): literal(value) for name, equals, value in pairs if equals}
+        if len(found) < len(pairs) or not all(found):
+            raise InvalidValue(key, "NAME, NAME:VALUE or NAME:parameter=value,parameter=value", text) from None
+    if "name" in found:
+        raise InvalidValue(key, "given parameters that are not called name", text)
+    return found
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _parameters(factory: Factory) -> dict[str, inspect.Parameter]:
+    """Return the parameters that can be given by name."""
+    unnamed = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
+    try:
+        found = inspect.signature(factory).parameters
+        return {name: one for name, one in found.items() if one.kind not in unnamed}
+    except (TypeError, ValueError):  # a class of C that tells no signature
+        return {}
+
+
+def _first(factory: Factory) -> str | None:
+    return next(iter(_parameters(factory)), None)
+
+
+def _hints(factory: Factory) -> dict[str, Any]:
+    """Return the types of the parameters, as far as they can be known."""
+    try:
+        own = vars(factory).get("__init__") if isinstance(factory, type) else None
+        return typing.get_type_hints(own or factory)
+    except Exception:  # annotations in words, names that only a type checker imports
+        return {}
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Return whether a value is of a type; types that a spec cannot show (arrays, protocols) are left to the class."""
+    if hint in _KINDS:
+        if isinstance(value, bool | np.bool_):
+            return hint is bool
+        number = (int, np.integer) if hint is int else (int, float, np.number)
+        return isinstance(value, number if hint in (int, float) else hint)
+    if typing.get_origin(hint) is Literal:
+        return value in typing.get_args(hint)
+    if typing.get_origin(hint) in (Union, UnionType):
+        return any(_fits(value, one) for one in typing.get_args(hint))
+    return not (hint is Path and not isinstance(value, str | Path))
+
+
+def _described(hint: Any) -> str:
+    """Return a type in words.
+
+    >>> _described(int | Literal["auto"])
+    'a whole number or auto'
+    """
+    if typing.get_origin(hint) is Literal:
+        return " or ".join(map(str, typing.get_args(hint)))
+    if typing.get_origin(hint) in (Union, UnionType):
+        return " or ".join(_described(one) for one in typing.get_args(hint))
+    return _KINDS.get(hint, getattr(hint, "__name__", str(hint)))

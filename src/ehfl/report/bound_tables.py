@@ -1,0 +1,61 @@
+"""Bounds as tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.table import Table
+
+from ehfl.report.tables import side_by_side
+from ehfl.theory import RULES, Promise, Verified
+
+_STEPS = {"constant": "constant", "sqrt": "c sqrt(n_t)", "linear": "c n_t"}
+
+
+def promise_table(promises: Mapping[str, Promise], slow: Mapping[str, Mapping[str, float]], local_steps: int) -> Table:
+    """Return the bounds of schedulers side by side, and their slowdown against mains power."""
+    number = 1 if local_steps == 1 else 2
+    table = side_by_side(promises)
+    rows: dict[str, list[str]] = {
+        "participants": [f"{p.n_min} to {p.n_max}" for p in promises.values()],
+        f"Theorem {number} as printed": [four_digits(p.printed) for p in promises.values()],
+        "  corrected": [four_digits(p.corrected) for p in promises.values()],
+        "  needs n_min >= 1": ["yes" if p.n_min >= 1 else f"no: {p.n_min}" for p in promises.values()],
+        "  eta / largest allowed": [f"{p.eta / p.largest_eta:.2g}" for p in promises.values()],
+        "  eta / largest as printed": [f"{p.eta / p.largest_eta_printed:.2g}" for p in promises.values()],
+    }
+    for rule in RULES:
+        rows[f"realised, steps {_STEPS[rule]}"] = [four_digits(p.realised[rule]) for p in promises.values()]
+    rows["realised, best steps"] = [four_digits(p.best) for p in promises.values()]
+    for rule in (*RULES, "best"):
+        label = f"rounds x mains, {_STEPS.get(rule, rule)}"
+        rows[label] = [four_digits(slow[name][rule]) for name in promises]
+    for label, cells in rows.items():
+        table.add_row(label, *cells)
+    return table
+
+
+def verified_table(results: Sequence[Verified]) -> Table:
+    """Return measured/bound of each experiment, schedulers side by side; a star where the bound is broken."""
+    schedulers = list(dict.fromkeys(result.scheduler for result in results))
+    widest = max(result.margin / result.measured for result in results)
+    broken = sum(not result.holds for result in results)
+    caption = f"95 % intervals within {widest:.1%} of the measurement; bounds broken: {broken} of {len(results)}"
+    table = side_by_side(schedulers, caption)
+    for problem, k, rule in dict.fromkeys((r.problem, r.local_steps, r.rule) for r in results):
+        cells = [
+            f"{r.measured:.3f}/{r.bound:.3f}{'' if r.holds else '*'}"
+            for r in results
+            if (r.problem, r.local_steps, r.rule) == (problem, k, rule)
+        ]
+        table.add_row(f"{problem} K={k} {rule}", *cells)
+    return table
+
+
+def four_digits(value: float) -> str:
+    """Return a bound or a slowdown as tables and figures show it.
+
+    >>> four_digits(1.23456), four_digits(float("inf"))
+    ('1.235', 'inf')
+    """
+    return f"{value:.4g}"

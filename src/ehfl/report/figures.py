@@ -1,0 +1,150 @@
+"""All figures of a comparison, in the order in which they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from ehfl.analysis import Comparison
+from ehfl.analysis.numbers import value
+from ehfl.report import style
+from ehfl.report.batteries import batteries_figure, cell, on_batteries
+from ehfl.report.curves import energy_figure, rounds_figure
+from ehfl.report.looks import looks_of
+from ehfl.report.participation import participation_figure
+from ehfl.report.phrases import listed
+from ehfl.report.sharing import why_unpaired
+from ehfl.report.slowdown import measured, slowdown_figure
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """One figure in two formats, with what a reader should see in it."""
+
+    name: str  # "learning", the files' stem
+    title: str
+    caption: str
+    png: Path
+    svg: Path
+
+
+def draw_all(comparison: Comparison, folder: Path) -> tuple[Drawing, ...]:
+    """Write every figure as PNG and SVG into the folder, made if missing, and return them in reading order.
+
+    Left out are batteries where no levels were recorded, and slowdown where fewer than two arms came to the goal.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    made = (_draw(name, comparison, folder) for name in _FIGURES)
+    return tuple(drawing for drawing in made if drawing is not None)
+
+
+def _draw(name: str, comparison: Comparison, folder: Path) -> Drawing | None:
+    title, make, caption = _FIGURES[name]
+    figure = make(comparison)
+    if figure is None:
+        return None
+    png, svg = folder / f"{name}.png", folder / f"{name}.svg"
+    for path in (png, svg):
+        style.save(figure, path)
+    return Drawing(name, title, caption(comparison), png, svg)
+
+
+def _participation(comparison: Comparison) -> Figure:
+    counts = {arm.name: arm.trials[0].participation.counts for arm in comparison.arms}
+    return participation_figure(counts, looks_of(comparison), target=comparison.target)
+
+
+def _say_rounds(comparison: Comparison) -> str:
+    metric = comparison.metric
+    return (
+        f"{metric.name.capitalize()} (left) and loss (right) on the test set against rounds; {_say_lines(comparison)}. "
+        f"{_say_goal(comparison)}"
+    )
+
+
+def _say_energy(comparison: Comparison) -> str:
+    mains = [arm.name for arm in comparison.arms if arm.mains_powered]
+    source = f" The energy of {listed(mains)} comes from the mains, not from batteries." if mains else ""
+    metric = comparison.metric.name.capitalize()
+    mean = ", mean over seeds" if _most_seeds(comparison) > 1 else ""
+    return (
+        f"{metric} on the test set against the energy that training had taken by each evaluation, "
+        f"all clients together{mean}; {_say_lines(comparison)}.{source}"
+    )
+
+
+def _say_participation(comparison: Comparison) -> str:
+    return (
+        "Participants of each round (left) and how often each number of them occurred (right), "
+        f"with {_first_seed(comparison)}. Dashed: the {comparison.target:,} clients wanted a round."
+    )
+
+
+def _say_batteries(comparison: Comparison) -> str:
+    drawn = on_batteries(comparison)
+    mains = [arm.name for arm in comparison.arms if arm.mains_powered]
+    other = [arm.name for arm in comparison.arms if arm not in drawn and not arm.mains_powered]
+    reasons = [f"the energy of {listed(mains)} comes from the mains"] if mains else []
+    reasons += [f"the levels of {listed(other)} were not recorded"] if other else []
+    left_out = f" Not shown: {'; '.join(reasons)}." if reasons else ""
+    clients, rounds = cell(drawn[0])
+    sizes = [f"{n:,} {of}" for n, of in ((clients, "clients"), (rounds, "rounds")) if n > 1]
+    means = f" Each cell is a mean over {listed(sizes)}." if sizes else ""
+    return (
+        "The level of every client's battery at the start of every round and after the last, "
+        f"with {_first_seed(comparison)}: dark is empty.{means}{left_out}"
+    )
+
+
+def _say_slowdown(comparison: Comparison) -> str:
+    drawn = [row.arm for row in measured(comparison)]
+    absent = [row.arm for row in comparison.rows if row.arm not in drawn]
+    unpaired = [arm for arm in absent if why_unpaired(comparison, arm, comparison.best)]
+    untimed = [arm for arm in absent if arm not in unpaired]
+    without = f" Without a point, for want of a time to the goal in every run: {listed(untimed)}." if untimed else ""
+    if unpaired:
+        without += f" Without a point, since no run met the same as one of {comparison.best}: {listed(unpaired)}."
+    bars = "; bars are 95 % t-intervals, cut off at the axes" if _most_seeds(comparison) > 1 else ""
+    return (
+        f"Rounds to the goal of {value(comparison.metric, comparison.goal)}, relative to {comparison.best}, "
+        f"against what theory predicts{bars}. Points on the line are as slow as predicted; those above it are slower."
+        f"{without}"
+    )
+
+
+def _say_lines(comparison: Comparison) -> str:
+    seeds = sorted({len(arm.seeds) for arm in comparison.arms})
+    if seeds == [1]:
+        return "lines are single runs, one seed each"
+    over = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
+    return f"lines are means over {over} seeds, bands their 95 % t-intervals"
+
+
+def _say_goal(comparison: Comparison) -> str:
+    goal = value(comparison.metric, comparison.goal)
+    missed = [row.arm for row in comparison.rows if row.reached == 0]
+    if len(missed) == len(comparison.rows):
+        return f"No run came to the goal of {goal}."
+    return f"Dashed: the goal, {goal}" + (f", to which no run of {listed(missed)} came." if missed else ".")
+
+
+def _first_seed(comparison: Comparison) -> str:
+    seeds = sorted({arm.seeds[0] for arm in comparison.arms})
+    return f"seed {seeds[0]}" if len(seeds) == 1 else "each arm's first seed"
+
+
+def _most_seeds(comparison: Comparison) -> int:
+    return max(len(arm.seeds) for arm in comparison.arms)
+
+
+# Title, figure and caption by name, in reading order.
+_FIGURES: dict[str, tuple[str, Callable[[Comparison], Figure | None], Callable[[Comparison], str]]] = {
+    "learning": ("Learning, round by round", rounds_figure, _say_rounds),
+    "energy": ("Learning for the energy spent", energy_figure, _say_energy),
+    "participation": ("Participants", _participation, _say_participation),
+    "batteries": ("Batteries", batteries_figure, _say_batteries),
+    "slowdown": ("Slowdown, predicted and measured", slowdown_figure, _say_slowdown),
+}

@@ -1,0 +1,118 @@
+"""How arms look, in figures and on the page alike: colours safe for colour-blind readers, dashes and markers.
+
+A scheduler of ours has a colour of its own, so that it looks the same in every figure. It goes by the registered name
+that the arm carries, never by the label, which is the user's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import cycle
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from ehfl.analysis import Comparison
+
+Line = Literal["-"] | tuple[float, tuple[float, ...]]  # as matplotlib writes line styles
+
+# Okabe and Ito, "Color Universal Design", 2008; olive and indigo are of P. Tol's muted scheme.
+_OWN = {
+    "myopic": "#0072B2",
+    "greedy": "#D55E00",
+    "round-robin": "#009E73",
+    "uniform-random": "#CC79A7",
+    "always-on": "#444444",
+    "oldest-first": "#8C6D31",
+    "power-of-choice": "#56B4E9",
+}
+_SPARE = ("#E69F00", "#999933", "#332288")  # for a scheduler's further arms, and for schedulers of the user's own
+_DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.5), (1, 1.2), (5, 1.5, 1, 1.5))
+_MARKERS = "os^DvP<X>"
+
+# How far bands and the goal may widen an axis beyond the means, as a share of the means' range: bands of few seeds can
+# be so wide that the means would look like one line.
+STRETCH = 0.25
+
+_NIGHT = "#15181c"  # the page's background in dark mode, see page.css
+_CONTRAST = 6.0  # of a line on it; WCAG asks for 3, and 4.5 for text
+_PALER = {"#56B4E9": "#88ccee"}  # by night, where myopic's blue becomes as pale as this one is by day
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How one arm is drawn."""
+
+    colour: str  # on white
+    dash: tuple[float, ...]  # lengths of strokes and gaps [line widths]; empty for a solid line
+    marker: str  # as matplotlib names them
+
+    @property
+    def line(self) -> Line:
+        """The dash as matplotlib's line style."""
+        return (0, self.dash) if self.dash else "-"
+
+    @property
+    def night(self) -> str:
+        """The colour on a dark page."""
+        return by_night(self.colour)
+
+
+def looks_of(comparison: Comparison) -> dict[str, Look]:
+    """Return how each arm of a comparison looks."""
+    return looks({arm.name: arm.scheduler for arm in comparison.arms})
+
+
+def looks(schedulers: Mapping[str, str]) -> dict[str, Look]:
+    """Return how each label looks, given the registered name of its scheduler, empty for the user's own.
+
+    >>> chosen = looks({"lazy": "myopic", "eager": "myopic", "not-greedy": ""})
+    >>> [chosen[label].colour for label in ("lazy", "eager", "not-greedy")]
+    ['#0072B2', '#E69F00', '#999933']
+    """
+    colours = _colours(schedulers)
+    markers = cycle(_MARKERS)
+    drawn: list[str] = []  # the colours so far: lines that share one differ in their dashes
+    found: dict[str, Look] = {}
+    for label, colour in colours.items():
+        found[label] = Look(colour, _DASHES[drawn.count(colour) % len(_DASHES)], next(markers))
+        drawn.append(colour)
+    return found
+
+
+def _colours(schedulers: Mapping[str, str]) -> dict[str, str]:
+    chosen: dict[str, str] = {}
+    spare, repeated = iter(_SPARE), cycle(_SPARE)
+    for label, scheduler in schedulers.items():
+        own = _OWN.get(scheduler)
+        if own is not None and own not in chosen.values():
+            chosen[label] = own
+        else:  # when none is left, colours repeat: the scheduler's own if it has one
+            chosen[label] = next(spare, None) or own or next(repeated)
+    return chosen
+
+
+def by_night(colour: str) -> str:
+    """Return the colour, mixed with as much white as a dark background asks for.
+
+    >>> by_night("#E69F00"), by_night("#444444")
+    ('#e69f00', '#989898')
+    """
+    if colour in _PALER:
+        return _PALER[colour]
+    rgb = _channels(colour)
+    for white in range(0, 101, 5):
+        mixed = [c + (1 - c) * white / 100 for c in rgb]
+        if (_luminance(mixed) + 0.05) / (_luminance(_channels(_NIGHT)) + 0.05) >= _CONTRAST:
+            break
+    return "#" + "".join(f"{round(255 * c):02x}" for c in mixed)
+
+
+def _channels(colour: str) -> list[float]:
+    return [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+
+
+def _luminance(rgb: list[float]) -> float:
+    """Return the relative luminance (WCAG 2.1)."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

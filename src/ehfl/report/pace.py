@@ -1,0 +1,108 @@
+"""Sentences on how soon arms came to the goal, and on what theory says of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Set
+
+from ehfl.analysis import Comparison, Estimate, Row
+from ehfl.analysis.numbers import amount, amount_range, value
+from ehfl.report.phrases import counted, spoken, with_range
+from ehfl.report.sharing import why_unpaired
+
+
+def goal_sentences(comparison: Comparison) -> Iterator[str]:
+    """Say who came to the goal, and who was there first."""
+    level = value(comparison.metric, comparison.goal)
+    times = {row.arm: row.rounds_to_goal for row in comparison.rows if row.rounds_to_goal}
+    whole = len(times) == len(comparison.rows)
+    first = {int(arm.evaluated[0]) for arm in comparison.arms}
+    if whole and len(first) == 1 and all(row.untimed == row.seeds for row in comparison.rows):
+        yield f"Every run was at the goal of {level} by the first evaluation, after {counted(first.pop(), 'round')}."
+    elif times:
+        untimed = {row.arm for row in comparison.rows if row.untimed}
+        who = "Every run" if whole else "Not every run"
+        yield f"{who} came to the goal of {level}; {_quickest(times, whole, untimed)}."
+    for row in comparison.rows:
+        if row.reached < row.seeds:
+            yield f"{spoken(row.arm, begins=True)} {_short_of_goal(row, level)}."
+
+
+def _quickest(times: Mapping[str, Estimate], whole: bool, untimed: Set[str]) -> str:
+    quickest = min(times, key=lambda arm: times[arm].mean)
+    rounds = with_range(f"{amount(times[quickest].mean)} rounds", amount_range(times[quickest]))
+    if quickest in untimed:  # there by the first evaluation
+        rounds = f"at most {amount(times[quickest].mean)} rounds"
+    if len(times) == 1:
+        return f"{spoken(quickest)} did so after {rounds}"
+    if len({found.mean for found in times.values()}) == 1:
+        return f"{'all arms' if whole else 'the arms that did with every seed'} took {rounds} on average"
+    return f"{spoken(quickest)} was there first on average, after {rounds}"
+
+
+def _short_of_goal(row: Row, level: str) -> str:
+    if row.reached == 0:
+        return f"did not come to the goal of {level} with any seed"
+    return (
+        f"came to the goal of {level} with only {row.reached} of {row.seeds} seeds, so no mean of its rounds is given"
+    )
+
+
+def theory_sentences(comparison: Comparison) -> Iterator[str]:
+    """Say of the slowest arm how many times the best arm's rounds it took, and how many theory says it should."""
+    others = [row for row in comparison.rows if row.arm != comparison.best]
+    if not others:
+        return
+    slowest = max(others, key=_slowness)
+    longest = "longest: " if len(others) > 1 else ""
+    beside = f"Beside {spoken(comparison.best)}, the arm that theory calls best,"
+    yield f"{beside} {spoken(slowest.arm)} {_took(slowest, comparison, longest)}."
+    yield f"Theory predicts {_predicted(slowest, comparison)}."
+
+
+def _slowness(row: Row) -> tuple[float, float]:
+    missed = 1 - row.reached / row.seeds
+    return missed, row.measured_slowdown.mean if row.measured_slowdown else row.noise_limit
+
+
+def _took(row: Row, comparison: Comparison, longest: str) -> str:
+    found = row.measured_slowdown
+    if found is not None:
+        return f"took {longest}" + with_range(f"{amount(found.mean)} times the rounds to the goal", amount_range(found))
+    return f"cannot be timed: {_untimed(row, comparison)}"
+
+
+def _untimed(row: Row, comparison: Comparison) -> str:
+    best = next(row for row in comparison.rows if row.arm == comparison.best)
+    if row.reached < row.seeds:
+        return "it missed the goal"
+    if why := why_unpaired(comparison, row.arm, best.arm):
+        return why
+    if row.untimed or best.untimed:
+        return "the goal was reached by the first evaluation"
+    return "on the same seeds the other has no time to the goal"
+
+
+def _predicted(row: Row, comparison: Comparison) -> str:
+    limit = f"{amount(row.noise_limit)} times" if math.isfinite(row.noise_limit) else "no finite number"
+    alone = f"{limit} where gradient noise is all that holds learning back"
+    if row.predicted_slowdown is None or not math.isfinite(row.predicted_slowdown):
+        return f"{alone}; {_no_forecast(comparison)}"
+    verdict = _inside(row) if comparison.goal_is_common else " (to what the worst run ended at)"
+    return f"{amount(row.predicted_slowdown)} times{verdict}, and {alone}"
+
+
+def _no_forecast(comparison: Comparison) -> str:
+    known = all(trial.constants for arm in comparison.arms for trial in arm.trials)
+    if not known:
+        return "the problem's constants, which would tell more, are not known"
+    return "these runs allow no forecast with the problem's constants"
+
+
+def _inside(row: Row) -> str:
+    found, predicted = row.measured_slowdown, row.predicted_slowdown
+    if found is None or found.low is None or found.high is None or predicted is None:
+        return ""
+    if found.low <= 0:  # so wide that anything would be inside
+        return ""
+    return " (inside that interval)" if found.low <= predicted <= found.high else " (outside that interval)"

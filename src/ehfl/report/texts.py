@@ -1,0 +1,54 @@
+"""A comparison as small text: every round as a table, the figures as JSON, and the table with its sentences."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from typing import Any
+
+from rich.console import Console
+
+from ehfl.analysis import Comparison
+from ehfl.report.tables import comparison_table
+from ehfl.report.words import summary
+
+_RECORDED = ("round", "participants", "step_size", "train_loss", "test_loss", "test_metric")
+
+
+def rounds_csv(comparison: Comparison) -> str:
+    """Return every round of every run as comma-separated text, six digits; empty where there is no value."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["arm", "seed", *_RECORDED, "energy_spent"])
+    for trial in (trial for arm in comparison.arms for trial in arm.trials):
+        for record, spent in zip(trial.records, trial.spent, strict=True):
+            cells = [getattr(record, column) for column in _RECORDED]
+            shown = [f"{x:.6g}" if isinstance(x, float) else x for x in cells]
+            rows.writerow([trial.arm, trial.seed, *shown, spent])
+    return text.getvalue()
+
+
+def table_text(comparison: Comparison) -> str:
+    """Return the table and the sentences as plain text."""
+    text = io.StringIO()
+    Console(file=text, width=100, force_terminal=False, color_system=None).print(comparison_table(comparison))
+    lines = [line.rstrip() for line in text.getvalue().splitlines()]
+    return "\n".join([comparison.name, *lines, "", *summary(comparison), ""])
+
+
+def as_facts(comparison: Comparison) -> dict[str, Any]:
+    """Return the figures of a comparison, ready for JSON."""
+    return {
+        "name": comparison.name,
+        "metric": dataclasses.asdict(comparison.metric),
+        "goal": comparison.goal,
+        "target": comparison.target,
+        "unit": comparison.unit,
+        "shared": list(comparison.shared),
+        "differences_to": comparison.arms[0].name,
+        "slowdowns_relative_to": comparison.best,
+        "missing": list(comparison.missing),
+        "seeds": {arm.name: list(arm.seeds) for arm in comparison.arms},
+        "arms": [dataclasses.asdict(row) for row in comparison.rows],
+    }

@@ -1,0 +1,103 @@
+"""What a scheduler must offer, and what it is told when it breaks the rules."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from ehfl.arrays import Clients, IntArray
+from ehfl.randomness import TILE, frozen
+from ehfl.scheduling.view import View
+from ehfl.validation import UserError, one_line
+
+
+class Scheduler(Protocol):
+    """Picks the participants of a round from what it sees. One method is all it takes.
+
+    Two facts may be declared as class attributes. `mains_powered = True`: participants pay nothing from batteries.
+    `wants_losses = True`: it chooses by `view.losses`, so it is driven in lockstep with learning.
+    """
+
+    def select(self, view: View) -> IntArray:
+        """Return the clients that take part, each once and each with energy >= cost, in any order."""
+        ...
+
+
+def is_mains_powered(scheduler: Scheduler) -> bool:
+    """Return whether participants draw from the mains instead of their batteries."""
+    return bool(getattr(scheduler, "mains_powered", False))
+
+
+def wants_losses(scheduler: Scheduler) -> bool:
+    """Return whether the scheduler must be driven in lockstep with learning, because it chooses by losses."""
+    return bool(getattr(scheduler, "wants_losses", False))
+
+
+class SchedulerError(UserError):
+    """A scheduler failed or broke a rule: `rule` says which one, for grouping, and `fault` how."""
+
+    def __init__(self, rule: str, fault: str, scheduler: str = "") -> None:
+        super().__init__(f"{scheduler} {fault}".strip())
+        self.rule = rule
+        self.fault = fault
+
+
+@contextmanager
+def blamed_on(scheduler: Scheduler, t: int) -> Iterator[None]:
+    """Name the scheduler in errors that come from it in round t: a broken rule, or a failure of its own, and where."""
+    name = type(scheduler).__name__
+    try:
+        yield
+    except SchedulerError as error:
+        raise SchedulerError(error.rule, error.fault, name) from error
+    except Exception as error:  # whatever a user's code raises
+        if isinstance(error, UserError) and type(scheduler).__module__.startswith("ehfl."):
+            raise  # one of ours was given a wrong value
+        place = _place(scheduler, error)
+        raise SchedulerError("fails", f"fails: round {t}, {one_line(error)} ({place})", name) from error
+
+
+def _place(scheduler: Scheduler, error: Exception) -> str:
+    """Return the last line of the scheduler's own file that the error passed through, or where it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    home = getattr(sys.modules.get(type(scheduler).__module__), "__file__", None)
+    last = ([frame for frame in frames if frame.filename == home] or frames)[-1]
+    return f"{Path(last.filename).name}:{last.lineno}"
+
+
+def admitted(picked: IntArray, n_clients: int, t: int) -> Clients:
+    """Return the picked clients, sorted, or raise SchedulerError if they are not distinct clients of the fleet."""
+    clients = np.asarray(picked)
+    if clients.ndim != 1 or (clients.size and clients.dtype.kind not in "iu"):
+        given = f"{clients.dtype} of shape {clients.shape}"
+        raise SchedulerError("type", f"must return a list of client numbers: round {t}, got {given}")
+    if not _ascend(clients):
+        clients = np.sort(clients)
+        repeated = clients[1:][clients[1:] == clients[:-1]]
+        if repeated.size:
+            raise SchedulerError("twice", f"picks a client twice: round {t}, client {repeated[0]}")
+    if clients.size and (clients[0] < 0 or clients[-1] >= n_clients):
+        stranger = clients[0] if clients[0] < 0 else clients[-1]
+        detail = f"round {t}, client {stranger} was picked and clients are 0 to {n_clients - 1}"
+        raise SchedulerError("stranger", f"picks a client that does not exist: {detail}")
+    return clients.astype(np.int32, copy=False)
+
+
+def unpaid(client: int, level: int, cost: int, unit: str, t: int) -> SchedulerError:
+    """Return the error for a client that was picked but cannot pay."""
+    detail = f"round {t}, client {client} was picked with {level} {unit} and a round costs {cost}"
+    return SchedulerError("energy", f"spends energy that is not there: {detail}")
+
+
+def _ascend(clients: IntArray) -> bool:
+    if clients.size <= TILE:
+        return bool((clients[1:] > clients[:-1]).all())
+    from ehfl.scheduling import kernels
+
+    return bool(kernels.ascend(frozen(clients.astype(np.int32, copy=False))))

@@ -1,0 +1,41 @@
+"""The schedulers that come with ehfl, one file each, and all of them by name.
+
+A new one is a file here and a line below; the contract tests run over every line.
+"""
+
+from ehfl.registry import Registry
+from ehfl.scheduling.contract import Scheduler
+from ehfl.scheduling.schedulers.always_on import AlwaysOn
+from ehfl.scheduling.schedulers.greedy import Greedy
+from ehfl.scheduling.schedulers.myopic import Myopic
+from ehfl.scheduling.schedulers.oldest_first import OldestFirst
+from ehfl.scheduling.schedulers.power_of_choice import PowerOfChoice
+from ehfl.scheduling.schedulers.round_robin import RoundRobin
+from ehfl.scheduling.schedulers.uniform_random import UniformRandom
+
+_HERE = "ehfl.scheduling.schedulers"
+
+SCHEDULERS: Registry[Scheduler] = Registry(
+    "scheduler",
+    {
+        "myopic": f"{_HERE}.myopic:Myopic",
+        "greedy": f"{_HERE}.greedy:Greedy",
+        "round-robin": f"{_HERE}.round_robin:RoundRobin",
+        "uniform-random": f"{_HERE}.uniform_random:UniformRandom",
+        "always-on": f"{_HERE}.always_on:AlwaysOn",
+        "oldest-first": f"{_HERE}.oldest_first:OldestFirst",
+        "power-of-choice": f"{_HERE}.power_of_choice:PowerOfChoice",
+    },
+    methods=("select",),
+)
+
+__all__ = [
+    "SCHEDULERS",
+    "AlwaysOn",
+    "Greedy",
+    "Myopic",
+    "OldestFirst",
+    "PowerOfChoice",
+    "RoundRobin",
+    "UniformRandom",
+]

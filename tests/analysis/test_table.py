@@ -1,0 +1,115 @@
+"""One definition of the table: what a line says of an arm, and that every renderer shows the same."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from ehfl.analysis import Comparison
+from ehfl.analysis.cells import Cell, estimate_cell
+from ehfl.analysis.numbers import DASH
+from ehfl.analysis.statistics import Estimate
+from ehfl.analysis.table import caption, quantities, simulated
+from ehfl.history import Metric
+from ehfl.report import comparison_table, summary_table
+from ehfl.report.page import write_page
+from ehfl.scheduling import Summary
+from made_trials import arms_ending_at, made_participation, two_arms
+
+
+def cells(comparison: Comparison, label: str) -> list[Cell]:
+    (line,) = [line for line in quantities(comparison) if line.label == label]
+    return [line.cell(row) for row in comparison.rows]
+
+
+def test_a_cell_has_its_text_interval_and_order() -> None:
+    first, second = cells(two_arms(), "final accuracy")
+
+    assert first.text == "85.0 %"
+    assert (first.half_width, first.ends) == ("± 63.5", "21.5 to 100.0")  # t = 12.706 times 5 points; none above 100 %
+    assert (first.order, second.order) == pytest.approx((0.85, 0.91))
+
+
+def test_a_difference_is_strong_where_its_interval_leaves_zero_out() -> None:
+    apart = arms_ending_at({"a": [0.9, 0.92, 0.94], "b": [0.8, 0.821, 0.839], "c": [0.9, 0.92, 0.93]})
+
+    first, clear, close = cells(apart, "difference [points]")
+
+    assert first == Cell(DASH)
+    assert (clear.text, clear.strong) == ("-10.0", True)
+    assert not close.strong
+
+
+def test_only_a_share_has_points() -> None:
+    labels = [line.label for line in quantities(two_arms(metric=Metric("accuracy")))]  # a name alone decides nothing
+
+    assert "difference" in labels
+    assert cells(two_arms(metric=Metric("accuracy")), "final accuracy")[0].text == "0.85"
+
+
+def test_energy_has_the_fleets_unit() -> None:
+    labels = [line.label for line in quantities(two_arms(unit="mJ"))]
+
+    assert "energy to goal [mJ]" in labels
+    assert not any("[units]" in label for label in labels)
+
+
+def test_seeds_at_the_goal_are_counted_only_where_some_missed_it() -> None:
+    assert "seeds at the goal" not in [line.label for line in quantities(two_arms(goal=0.5))]
+    assert [cell.text for cell in cells(two_arms(goal=0.85), "seeds at the goal")] == ["1 of 2", "2 of 2"]
+
+
+def test_what_was_there_by_the_first_evaluation_is_a_bound() -> None:
+    assert estimate_cell(Estimate(4.0, None, None, 1), at_most=True).text == "≤ 4"
+    assert estimate_cell(None, at_most=True) == Cell(DASH)
+    assert cells(two_arms(goal=0.3), "rounds to goal")[1].text.startswith("≤ ")
+
+
+def test_the_caption_claims_pairs_only_where_there_are_some() -> None:
+    alone = arms_ending_at({"a": [0.9, 0.8]})
+
+    assert "differences to greedy" in caption(two_arms())
+    assert "paired t-tests" not in caption(two_arms(seeds=1))
+    assert caption(alone) == "goal: accuracy 80.0 %; slowdowns relative to a; 95 % t-intervals over 2 seeds"
+
+
+# renderers
+
+
+def test_the_terminal_and_the_page_show_the_same_labels_and_texts(tmp_path: Path) -> None:
+    comparison = two_arms(unit="mJ")
+    console = Console(width=120, color_system=None)
+    with console.capture() as captured:
+        console.print(comparison_table(comparison))
+    write_page(comparison, [], tmp_path / "page.html", spec="", facts={}, commands=[])
+    page = html.unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+    body = page.partition("<tbody>")[2].partition("</tbody>")[0]
+    on_page = [re.findall(r"<td[^>]*>(?:<strong>)?([^<]*)", row) for row in body.split("</tr>")]
+
+    for at, line in enumerate(quantities(comparison)):
+        texts = [line.cell(row).text for row in comparison.rows]
+        (shown,) = [text for text in captured.get().splitlines() if text.startswith(f"{line.indented} ")]
+        assert shown.removeprefix(line.indented).split() == " ".join(texts).split()
+        assert [row[at].strip() for row in on_page[: len(texts)]] == texts
+        assert f">{line.heading}</button>" in page
+        assert f'title="{line.meaning}"' in page
+
+
+def test_the_table_of_a_simulation_shows_its_lines() -> None:
+    played: dict[str, Summary] = {"a [1]": made_participation([1, 2, 0, 1]).summary(2)}
+    console = Console(width=80, color_system=None)
+    with console.capture() as captured:
+        console.print(summary_table(played))
+    lines = captured.get().splitlines()
+
+    assert lines[0].strip() == "a [1]"  # brackets are no markup
+    assert [line.rsplit("  ", 1)[0].rstrip() for line in lines[1:-1]] == [line.indented for line in simulated()]
+    assert lines[1].split()[-1] == "1"  # mean of 1, 2, 0, 1
+    assert lines[2].split()[-1] == "0.707"  # of deviations 0, 1, -1, 0
+    assert lines[3].rstrip().endswith("0 to 2")
+    assert lines[5].rstrip().endswith("25.0 %")
+    assert lines[-1].strip() == "target: 2 clients a round"

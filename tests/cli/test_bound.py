@@ -1,0 +1,210 @@
+"""`ehfl bound` from end to end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ehfl import Bernoulli, Fleet, Greedy, simulate
+from ehfl.cli import main
+from ehfl.experiment.spec import KNOWN_CONSTANTS
+from ehfl.theory import Constants, promise
+
+Capture = pytest.CaptureFixture[str]
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(["bound", *arguments])
+    assert isinstance(stop.value.code, int)
+    return stop.value.code
+
+
+def test_bound_prints_every_bound_and_its_conditions(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    assert run("--rounds", "100", "--local-steps", "5") == 0
+
+    out = capsys.readouterr().out
+    assert "needs n_min >= 1" in out and "no: 0" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_bound_as_json_is_what_python_gives(capsys: Capture) -> None:
+    options = ["-s", "greedy", "--rounds", "100", "--smoothness", "2", "--variance", "3", "--gap", "4", "--json"]
+
+    assert run(*options) == 0
+
+    shown = json.loads(capsys.readouterr().out)["schedulers"]
+    counts = simulate(Fleet(clients=10, harvest=Bernoulli(0.5)), Greedy(), rounds=100).counts
+    kept = promise(counts, 1, Constants(smoothness=2.0, variance=3.0, gap=4.0))
+    assert list(shown) == ["greedy", "always-on"]
+    assert shown["greedy"]["realised"] == kept.realised and shown["greedy"]["best"] == kept.best
+    assert shown["greedy"]["corrected"] is None  # infinite: the first round is empty
+
+
+def test_bound_verify_sets_measurement_beside_bound(tmp_path: Path, capsys: Capture) -> None:
+    figure = tmp_path / "bound.svg"
+
+    code = run("--verify", "--seeds", "4", "--rounds", "30", "-s", "myopic", "--figure", str(figure))
+
+    assert code == 0
+    assert "quadratic K=5 linear" in capsys.readouterr().out
+    assert figure.read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--eta 1000", "--eta must be in (0, 8.94427], got 1000"),
+        ("--eta 0", "--eta must be in (0, "),
+        ("--smoothness 0", "--smoothness must be in [1e-50, 1e50], got 0"),
+        ("--variance -1", "--variance must be 0 or in [1e-50, 1e50], got -1"),
+        ("--gap nan", "--gap must be 0 or in [1e-50, 1e50], got nan"),
+        ("--gap 0", "--gap must be a positive number"),
+        ("--rate 0 --rounds 5 --verify", "myopic has no participants in any round"),
+        ("--local-steps 0", "--local-steps must be greater than or equal to 1, got 0"),
+        ("--seeds 1 --verify", "--seeds must be a whole number >= 2, got 1"),
+        ("--seeds 9", "--seeds must be left out without --verify"),
+        ("--verify --eta 5", "--eta must be left out with --verify"),
+    ],
+)
+def test_bound_refuses_in_one_line(options: str, message: str, capsys: Capture) -> None:
+    assert run(*options.split()) == 2
+
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+
+
+def test_slowdown_is_against_mains_power_wherever_it_is_listed(capsys: Capture, tmp_path: Path) -> None:
+    assert run("-s", "always-on", "-s", "greedy", "--rounds", "100", "--json") == 0
+    shown = json.loads(capsys.readouterr().out)["schedulers"]
+
+    assert list(shown) == ["greedy", "always-on"]
+    assert shown["always-on"]["slowdown"]["best"] == pytest.approx(1.0)
+    assert shown["greedy"]["slowdown"]["constant"] > 1.05
+    assert run("-s", "always-on", "--figure", str(tmp_path / "alone.png")) == 0
+    assert run("--rate", "0", "--rounds", "5", "--figure", str(tmp_path / "dark.png")) == 0
+
+
+# from a spec
+
+SPEC = "rounds = 50\nseeds = [7]\n[learning]\nlocal_steps = 1\n[fleet]\nrate = 0.3\n"
+
+
+def spec(folder: Path, more: str = "") -> str:
+    (folder / "mine.toml").write_text(SPEC + more)
+    return str(folder / "mine.toml")
+
+
+def as_json(capsys: Capture, *options: str) -> dict[str, Any]:
+    assert run(*options, "--json") == 0
+    shown: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return shown
+
+
+def test_bound_takes_a_spec(tmp_path: Path, capsys: Capture) -> None:
+    constants = ["--smoothness", "2", "--variance", "3", "--gap", "4"]
+    from_spec = as_json(capsys, spec(tmp_path), *constants)
+    from_options = as_json(capsys, "--rate", "0.3", "--rounds", "50", "--seed", "7", *constants)
+
+    assert from_spec["constants"] == {"smoothness": 2.0, "variance": 3.0, "gap": 4.0}
+    for name in ("myopic", "round-robin", "greedy"):
+        assert from_spec["schedulers"][name] == from_options["schedulers"][name]
+
+
+def test_the_constants_are_the_specs_else_those_of_a_known_problem(tmp_path: Path, capsys: Capture) -> None:
+    digits = KNOWN_CONSTANTS["digits", 50].model_dump()
+    given = "[theory]\nsmoothness = 1.5\nvariance = 0.5\ngap = 2.5\n"
+
+    assert as_json(capsys, spec(tmp_path))["constants"] == digits
+    assert as_json(capsys, spec(tmp_path), "-o", "learning.task=wells")["constants"] == dict.fromkeys(digits, 1.0)
+    assert as_json(capsys, spec(tmp_path, given))["constants"] == {"smoothness": 1.5, "variance": 0.5, "gap": 2.5}
+    assert as_json(capsys, spec(tmp_path, given), "-o", "theory=none")["constants"] == digits
+
+
+ARMS = """
+[[arms]]
+scheduler = "greedy"
+[[arms]]
+label = "greedy, small"
+scheduler = "greedy"
+fleet = { capacity = 1, initial = 1 }
+"""
+
+
+def test_every_arm_is_played_in_its_own_fleet(tmp_path: Path, capsys: Capture) -> None:
+    shown = as_json(capsys, spec(tmp_path, ARMS), "--smoothness", "1")["schedulers"]
+
+    assert list(shown) == ["greedy", "greedy, small", "always-on"]
+    full = simulate(Fleet(10, Bernoulli(0.3), capacity=1, initial=1), Greedy(), rounds=50, seed=7).counts
+    assert shown["greedy, small"]["realised"] == promise(full, 1, Constants(1.0, 1.0, 1.0)).realised
+    assert shown["greedy, small"]["realised"] != shown["greedy"]["realised"]
+
+
+@pytest.mark.parametrize(
+    ("arms", "message"),
+    [
+        ("[[arms]]\nscheduler='greedy'\nrounds=9", "arms[1].rounds must be left out here"),
+        (
+            "[[arms]]\nlabel='a'\n[[arms]]\nlabel='b'\nlearning.local_steps=9",
+            "arms[2].learning.local_steps must be left",
+        ),
+        ("[[arms]]\nscheduler='greedy'\ntheory={smoothness=1.0, variance=1.0, gap=1.0}", "arms[1].theory must be left"),
+        ("[[arms]]\nlabel='always-on'\nscheduler='greedy'", "always-on must not be the label of another arm"),
+    ],
+)
+def test_arms_that_bounds_cannot_be_compared_for_are_refused(
+    arms: str, message: str, tmp_path: Path, capsys: Capture
+) -> None:
+    assert run(spec(tmp_path, arms)) == 2
+
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+
+
+def test_mains_power_of_another_width_is_an_arm_of_its_own(capsys: Capture) -> None:
+    shown = as_json(capsys, "-s", "always-on:2", "-s", "always-on", "--rounds", "50")["schedulers"]
+
+    assert list(shown) == ["always-on:2", "always-on"]
+    assert shown["always-on:2"]["slowdown"]["best"] > 1.5 > shown["always-on"]["slowdown"]["best"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("mine.toml --rate 0.5", "--rate must be left out with a spec, which has it: use -o KEY=VALUE, got 0.5"),
+        ("mine.toml --rounds 5", "--rounds must be left out with a spec"),
+        ("mine.toml --local-steps 5", "--local-steps must be left out with a spec"),
+        ("mine.toml -s greedy", "--scheduler must be left out with a spec"),
+        ("theory.toml --gap 2", "--gap must be left out with a spec that has them, got 2.0"),
+        ("--task quadratic --gap 2", "--gap must be left out with --task, which estimates it"),
+        ("--task quadratics", "--task must be one of digits, cifar10, quadratic, wells or package.module:Class"),
+        ("absent.toml", "spec cannot be read: absent.toml must be a readable TOML file (No such file or directory)"),
+        ("mine.toml -o learning.batch_siz=5", "mine.toml: learning.batch_siz is not a key of learning"),
+        ("theory.toml -o learning.batch_size=5", "theory.toml: learning.batch_size must not change alone"),
+    ],
+)
+def test_options_that_a_spec_or_a_task_makes_useless_are_refused(
+    options: str, message: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec(tmp_path, "[theory]\nsmoothness = 1.5\nvariance = 0.5\ngap = 2.5\n")
+    (tmp_path / "mine.toml").rename("theory.toml")
+    spec(tmp_path)
+
+    assert run(*options.split()) == 2
+
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+
+
+def test_a_scheduler_that_chooses_by_losses_has_none_here_and_that_is_said(capsys: Capture) -> None:
+    assert run("-s", "power-of-choice", "--rounds", "20", "--json") == 0
+
+    shown = capsys.readouterr()
+    assert shown.err == "power-of-choice chooses by losses, which only training gives: none are known here\n"
+    assert list(json.loads(shown.out)["schedulers"]) == ["power-of-choice", "always-on"]

@@ -1,0 +1,304 @@
+"""`ehfl compare` and `ehfl report` from end to end."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ehfl.analysis import read_results
+from ehfl.cli import main
+from ehfl.cli.report import again
+from ehfl.experiment import Spec, read_spec, run_all
+from ehfl.learning.tasks.cifar10_files import TEST, TRAINING
+
+Capture = pytest.CaptureFixture[str]
+OVERRIDES = ["learning.task=quadratic", "learning.step_size=0.1", "rounds=8", "evaluation.every=2", "seeds=2",
+             "schedulers=['myopic', 'greedy']"]  # fmt: skip
+SMALL = [*(word for override in OVERRIDES for word in ("-o", override)), "--jobs", "1"]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def small(*more: str) -> Spec:
+    return read_spec(overrides=[*OVERRIDES, *more])
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(list(arguments))
+    assert isinstance(stop.value.code, int)
+    return stop.value.code
+
+
+def test_compare_ends_with_table_words_and_the_way_to_the_page(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    assert run("compare", *SMALL) == 0
+
+    shown = capsys.readouterr()
+    lines = shown.out.splitlines()
+    assert lines[0] == "demo"
+    assert lines[1].split() == ["myopic", "greedy"]
+    assert lines[-1] == "report: runs/demo/report.html"
+    assert any(line.startswith("Greedy") for line in lines)
+    assert "greedy seed 1: 8 rounds" in shown.err
+    assert Path("runs/demo/report.html").exists()
+    assert {path.suffix for path in Path("runs/demo/figures").iterdir()} == {".png", ".svg"}
+
+
+def test_json_table_and_text_files_hold_the_same_numbers(capsys: Capture) -> None:
+    assert run("compare", *SMALL, "--json") == 0
+
+    shown = json.loads(capsys.readouterr().out)
+    rows = read_results([Path("runs/demo")]).comparison.rows
+    assert [arm["final"]["mean"] for arm in shown["arms"]] == [row.final.mean for row in rows]
+    assert json.loads(Path("runs/demo/summary.json").read_text()) == shown
+    with Path("runs/demo/rounds.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == 2 * 2 * 8
+    last = [float(line["test_metric"]) for line in lines if line["round"] == "7" and line["arm"] == "greedy"]
+    assert sum(last) / 2 == pytest.approx(rows[1].final.mean, rel=1e-5)
+
+
+def test_report_puts_experiments_together_and_counts_to_another_goal(capsys: Capture) -> None:
+    run_all(small(), Path("runs/demo"), jobs=1)
+    run_all(small("name=tiny", "fleet.capacity=1"), Path("runs/tiny"), jobs=1)
+
+    assert run("report", "runs/demo", "runs/tiny", "--out", "both", "--goal", "2.5", "--json") == 0
+
+    shown = json.loads(capsys.readouterr().out)
+    assert [arm["arm"] for arm in shown["arms"]] == ["demo: myopic", "demo: greedy", "tiny: myopic", "tiny: greedy"]
+    assert shown["goal"] == 2.5
+    assert Path("both/report.html").exists()
+    # a greedy client with an empty start never holds more than one unit, so that the battery's size is nothing to it
+    assert shown["arms"][1]["final"] == shown["arms"][3]["final"]
+
+
+def test_a_spec_in_a_run_folder_runs_again_and_finds_everything_done(capsys: Capture) -> None:
+    run_all(small(), Path("runs/demo"), jobs=1)
+    before = Path("runs/demo/myopic-s0/meta.json").read_bytes()
+
+    assert run("compare", "runs/demo/spec.toml") == 0
+
+    assert Path("runs/demo/myopic-s0/meta.json").read_bytes() == before
+    assert capsys.readouterr().err == ""
+
+
+def test_so_does_the_spec_of_a_single_run(capsys: Capture) -> None:
+    run_all(small(), Path("runs/demo"), jobs=1)
+
+    assert run("compare", "runs/demo/greedy-s1/spec.toml", "--runs", "again", "--jobs", "1", "--json") == 0
+
+    (arm,) = json.loads(capsys.readouterr().out)["arms"]
+    assert (arm["arm"], arm["seeds"]) == ("greedy", 1)
+    there, again = (Path(place) / "demo/greedy-s1/checkpoint.safetensors" for place in ("runs", "again"))
+    assert there.read_bytes() == again.read_bytes()
+
+
+def test_runs_that_a_smaller_spec_leaves_out_are_named(capsys: Capture) -> None:
+    run_all(small(), Path("runs/demo"), jobs=1)
+
+    assert run("compare", *SMALL, "-o", "schedulers=['greedy']", "-o", "seeds=1") == 0
+
+    left_out = "not in this report, of other arms or seeds: 3 in runs/demo (greedy-s1, myopic-s0, myopic-s1)\n"
+    assert capsys.readouterr().err == left_out
+
+
+@pytest.mark.parametrize(
+    ("runs", "trained"),
+    [
+        (["runs/demo"], "ehfl compare runs/demo/spec.toml"),
+        (["runs/demo/greedy-s1", "runs/demo/myopic-s1"], "ehfl compare runs/demo/spec.toml"),
+        (["elsewhere/moved"], "ehfl compare elsewhere/moved/spec.toml --runs elsewhere -o name=moved"),
+    ],
+)
+def test_what_is_run_again_is_run_in_the_same_folders(
+    runs: list[str], trained: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_all(small(), Path("runs/demo"), jobs=1)
+    shutil.copytree("runs/demo", "elsewhere/moved")
+
+    commands = again([Path(folder) for folder in runs], Path("out"), goal=0.5)
+
+    monkeypatch.chdir("runs/demo")
+    (parent, _), (itself, _) = again([Path("greedy-s1")], Path("out"), None), again([Path()], Path("out"), None)
+    assert parent == f"ehfl compare {Path().resolve()}/spec.toml --runs {Path('..').resolve()}"
+    assert itself == parent
+    assert commands == [trained, f"ehfl report {' '.join(runs)} --out out --goal 0.5"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            "compare absent.toml",
+            "spec cannot be read: absent.toml must be a readable TOML file (No such file or directory)",
+        ),
+        ("compare -o rounds=0", "rounds must be greater than or equal to 1, got 0"),
+        ("compare -o learning.local_step=1", "learning.local_step is not a key of learning"),
+        ("compare --jobs 0", "--jobs must be a whole number >= 1, got 0"),
+        ("compare --on moon", "'moon' is not one of 'local', 'ray'"),
+        ("compare --data nowhere -o learning.task=cifar10", "--data must be a folder with cifar-10-batches-bin or"),
+        ("compare -o learning.data=nowhere -o learning.task=cifar10", "learning.data must be a folder with cifar-10"),
+        ("compare --data nowhere", "--data must be left out: digits takes none, got nowhere"),
+        ("compare -o learning.data=nowhere", "learning.data must be left out: digits takes none, got nowhere"),
+        ("compare -o fleet.clients=2000", "fleet.clients must be at most 1437 (the examples), got 2000"),
+        ("compare -o schedulers=['power-of-choice']", "learning.step_size must be one that looks at past rounds alone"),
+        ("compare -o schedulers=['greedy','nowhere:Mine']", "schedulers[2] must be importable as package.module:Class"),
+        ("compare -o arms=[{fleet={cost=0}}]", "arms[1].fleet.cost must be a whole number in [1, 1073741823], got 0"),
+        ("compare -o name=a/b", "name must be at most 80 letters, digits, dots, dashes and underscores"),
+        ("report", "Missing argument 'RUN"),
+        ("report absent", "RUN must be a folder that ehfl compare or ehfl train wrote, got absent"),
+        ("report .", ". is not a run folder: it has no spec.toml"),
+        ("report . --goal inf", "--goal must be a finite number, got inf"),
+    ],
+)
+def test_bad_input_is_one_line_exit_code_2_and_nothing_written(arguments: str, message: str, capsys: Capture) -> None:
+    assert run(*arguments.split()) == 2
+
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.startswith("ehfl: error: ")
+    assert err.count("\n") == 1
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["compare", "report", "bound"])
+def test_help_has_examples(command: str, capsys: Capture) -> None:
+    assert run(command, "--help") == 0
+
+    assert f"  ehfl {command} " in capsys.readouterr().out
+
+
+TORN = "must be whole: a data_batch_1.bin of 30730000 bytes (10000 records), got one of 10 bytes, it is truncated"
+
+
+def test_a_truncated_file_is_told_of_under_the_key_that_named_its_folder(capsys: Capture) -> None:
+    Path("torn").mkdir()
+    for name in (*TRAINING, *TEST):
+        Path("torn", name).write_bytes(b"\x00" * 10)
+    task = ["-o", "learning.task=cifar10", "--jobs", "1"]
+
+    assert run("compare", *task, "-o", "learning.data=torn") == 2
+    assert capsys.readouterr().err == f"ehfl: error: learning.data {TORN}\n"
+    assert run("compare", *task, "--data", "torn") == 2
+    assert capsys.readouterr().err == f"ehfl: error: --data {TORN}\n"
+    assert run("compare", "-o", "learning.task={name='cifar10', data='torn'}", "--jobs", "1") == 2
+    assert capsys.readouterr().err == f"ehfl: error: learning.task.data {TORN}\n"
+    assert [path.name for path in Path().iterdir()] == ["torn"]
+
+
+WITH_CONSTANTS = """
+rounds = 4
+seeds = 1
+schedulers = ["greedy", "always-on"]
+[learning]
+task = "quadratic"
+[theory]
+smoothness = 1.0
+variance = 1.0
+gap = 5.5
+"""
+
+
+def test_constants_of_another_problem_are_refused_unless_they_are_dropped(capsys: Capture) -> None:
+    Path("mine.toml").write_text(WITH_CONSTANTS)
+
+    assert run("compare", "mine.toml", "--jobs", "1", "-o", "learning.batch_size=20") == 2
+    assert "mine.toml: learning.batch_size must not change alone: theory's constants" in capsys.readouterr().err
+    assert not Path("runs").exists()
+
+    for name, options, known in (
+        ("kept", [], True),
+        ("dropped", ["-o", "theory=none"], False),
+        ("changed", ["-o", "learning.batch_size=20", "-o", "theory=none"], False),
+    ):
+        assert run("compare", "mine.toml", "--jobs", "1", "-o", f"name={name}", *options, "--json") == 0
+        arms = json.loads(capsys.readouterr().out)["arms"]
+        assert [arm["predicted_slowdown"] is not None for arm in arms] == [known, known]
+
+
+ARMS = """
+rounds = 6
+seeds = 2
+learning = { task = "quadratic", step_size = 0.1 }
+evaluation.every = 3
+
+[[arms]]
+scheduler = "greedy"
+
+[[arms]]
+label = "sunny"
+scheduler = "greedy"
+fleet.rate = 0.75
+
+[[arms]]
+label = "weighted, K = 1"
+scheduler = { name = "round-robin", per_round = 2 }
+aggregation = "weighted"
+"learning.local_steps" = 1
+"""
+
+
+def test_arms_of_a_spec_are_compared_and_pairs_are_only_claimed_where_they_are(capsys: Capture) -> None:
+    Path("arms.toml").write_text(ARMS)
+
+    assert run("compare", "arms.toml", "--jobs", "1", "--json") == 0
+
+    arms = json.loads(capsys.readouterr().out)["arms"]
+    assert [arm["arm"] for arm in arms] == ["greedy", "sunny", "weighted, K = 1"]
+    assert [arm["difference"] is not None for arm in arms] == [False, False, True]
+    assert {path.name for path in Path("runs/arms").glob("*-s1")} == {"greedy-s1", "sunny-s1", "weighted-k-1-s1"}
+
+
+def test_code_beside_the_spec_is_found_from_anywhere(capsys: Capture) -> None:
+    Path("mine").mkdir()
+    Path("mine/cli_beside.py").write_text("class Nobody:\n    def select(self, view):\n        return []\n")
+    Path("mine/spec.toml").write_text(ARMS.partition("[[arms]]")[0] + 'schedulers = ["greedy", "cli_beside:Nobody"]')
+
+    assert run("compare", "mine/spec.toml", "--jobs", "1", "-o", "name=beside", "--json") == 0
+
+    assert [arm["participants"] for arm in json.loads(capsys.readouterr().out)["arms"]][1] == 0
+
+
+def test_runs_that_fail_are_named_and_the_exit_code_is_1(capsys: Capture) -> None:
+    Path("cli_fails.py").write_text(
+        "class Fails:\n    def select(self, view):\n"
+        "        if view.round == 3: raise RuntimeError('the sun went out')\n        return []\n"
+    )
+    fault = "Fails fails: round 3, RuntimeError: the sun went out (cli_fails.py:3)"
+
+    assert run("compare", *SMALL, "-o", "schedulers=['greedy', 'cli_fails:Fails']", "-o", "seeds=1") == 1
+
+    shown = capsys.readouterr()
+    assert f"ehfl: error: cli_fails:Fails seed 0 failed: {fault}\n" in shown.err
+    assert shown.err.endswith(
+        "1 of 2 runs failed: tracebacks are in their meta.json; the same command runs them again\n"
+    )
+    assert shown.out.splitlines()[1].split() == ["greedy"]
+    assert "Traceback" not in shown.err
+
+
+def test_a_comparison_does_not_move_into_the_folder_of_a_single_run(capsys: Capture) -> None:
+    """`ehfl train --run` has written it; what the report says how to do it again is another folder."""
+    assert run("train", "--task", "quadratic", "--rounds", "4", "--run", "runs/mine") == 0
+    before = {path: path.read_bytes() for path in Path("runs/mine").rglob("*")}
+    capsys.readouterr()
+
+    assert run("compare", "runs/mine/spec.toml", "--jobs", "1") == 2
+
+    assert "runs/mine is the folder of a single run, not of a comparison: give this one" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in Path("runs/mine").rglob("*")} == before
+    assert again([Path("runs/mine")], Path("out"), goal=None) == [
+        "ehfl compare runs/mine/spec.toml -o name=mine-again", "ehfl report runs/mine --out out"
+    ]  # fmt: skip
+    assert run("compare", "runs/mine/spec.toml", "-o", "name=mine-again", "--jobs", "1") == 0

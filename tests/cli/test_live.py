@@ -1,0 +1,71 @@
+"""What `ehfl compare` shows in a terminal while it works."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+
+import pytest
+
+from ehfl.cli.live import live
+from ehfl.experiment import State
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_empty_half_done_and_finished_bars_differ_in_sixteen_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in {"TERM": "xterm", "COLORTERM": "", "COLUMNS": "80"}.items():
+        monkeypatch.setenv(name, text)
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+
+    with live({"empty": 8, "half": 8, "done": 8}) as show:
+        show([State("empty", 0, 0, 8, None), State("half", 0, 4, 8, 0.5), State("done", 0, 8, 8, 0.9)])
+
+    shown = {arm: terminal.getvalue().rpartition(arm)[2].partition("rounds")[0] for arm in ("empty", "half", "done")}
+    colours = {arm: re.findall(r"\x1b\[(\d+)m━", text) for arm, text in shown.items()}
+    assert [len(found) for found in colours.values()] == [1, 2, 1]
+    assert colours["half"][1] == colours["empty"][0]
+    assert len({colours["empty"][0], colours["half"][0], colours["done"][0]}) == 3
+
+
+def test_a_failure_is_printed_once_above_the_bars(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+
+    with live({"mine": 8, "greedy": 8}) as show:
+        for played in (2, 3):
+            show([State("mine", 0, 0, 8, None, "the sun went out"), State("greedy", 0, played, 8, 0.5)])
+
+    assert terminal.getvalue().count("mine seed 0 failed: the sun went out") == 1
+    assert re.search(r"mine.*0/8 rounds.*failed", terminal.getvalue())
+
+
+def test_plain_lines_name_each_end_once_and_count_no_rounds_that_will_not_come(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with live({"mine": 8, "greedy": 8}) as show:
+        show([State("mine", 0, 0, 8, None), State("greedy", 0, 0, 8, None)])
+        for _ in range(2):
+            show([State("mine", 0, 3, 8, None, "the sun went out"), State("greedy", 0, 3, 8, 0.5)])
+        show([State("mine", 0, 3, 8, None, "the sun went out"), State("greedy", 0, 8, 8, 0.9)])
+
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("mine seed 0 failed: the sun went out (6 of 11 rounds in all")
+    assert second == "greedy seed 0: 8 rounds, 0.9000 (11 of 11 rounds in all)"
+
+
+def test_arms_of_different_lengths_have_bars_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+
+    with live({"short": 4, "long": 16}) as show:
+        show([State("short", 0, 1, 2, None), State("short", 1, 2, 2, 0.5), State("long", 0, 3, 8, None)])
+
+    assert re.search(r"short.*3/4 rounds.*0\.5000", terminal.getvalue())
+    assert re.search(r"long.*3/8 rounds.*-", terminal.getvalue())

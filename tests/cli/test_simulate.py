@@ -1,0 +1,311 @@
+"""`ehfl simulate`, and what every command has in common, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ehfl import Bernoulli, Fleet, Greedy, Myopic, Participation, simulate
+from ehfl.cli import main
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(list(arguments))
+    assert isinstance(stop.value.code, int)
+    return stop.value.code
+
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_simulate_prints_schedulers_side_by_side_within_80_columns(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    names = ["myopic", "greedy", "round-robin", "uniform-random", "always-on"]
+
+    assert run("simulate", "--rounds", "50", *(word for name in names for word in ("-s", name))) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == names
+    assert max(map(len, lines)) <= 80
+
+
+def test_json_holds_what_python_gives(capsys: Capture) -> None:
+    options = "--clients 10 --rate 0.5 --capacity inf --target 5 --rounds 100 --seed 3 --scheduler myopic --json"
+    assert run("simulate", *options.split()) == 0
+
+    shown = json.loads(capsys.readouterr().out)["schedulers"]["myopic"]
+    played = simulate(Fleet(clients=10, harvest=Bernoulli(0.5)), Myopic(target=5), rounds=100, seed=3)
+    assert shown["counts"] == played.counts.tolist()
+    assert shown["spent"] == played.spent.tolist()
+    expected = played.summary().as_dict() | {"scheduler": "Myopic(target='auto')"}  # the target is the fleet's
+    assert {name: shown[name] for name in expected} == expected
+
+
+def test_a_rate_per_client_comes_as_a_list_or_from_a_file(tmp_path: Path, capsys: Capture) -> None:
+    file = tmp_path / "rates.txt"
+    file.write_text("0.2 0.4  # two in the shade\n0.9\n")
+
+    outputs = []
+    for given in ("0.2,0.4,0.9", str(file)):
+        assert run("simulate", "--rate", given, "--rounds", "60", "--json") == 0
+        outputs.append(capsys.readouterr().out)
+
+    assert outputs[0] == outputs[1]
+    assert json.loads(outputs[0])["fleet"]["clients"] == 3
+
+
+def test_figure_and_saved_participations_are_written(tmp_path: Path, capsys: Capture) -> None:
+    figure = tmp_path / "n.png"
+
+    code = run(
+        "simulate", "-s", "myopic", "-s", "round-robin:1", "--figure", str(figure), "--save", str(tmp_path / "p")
+    )
+
+    assert code == 0
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert {path.name for path in tmp_path.iterdir()} == {"n.png", "p"}
+    assert Participation.load(tmp_path / "p" / "round-robin-1.npz").scheduler == "RoundRobin(per_round=1)"
+
+
+BAD = {
+    "--rate 1.5": "--rate must be in [0, 1], got 1.5",
+    "--rate 0.1,nan": "got nan for client 1",
+    "--rate -0.1": "--rate must be in [0, 1], got -0.1",
+    "--rate 0.1,0.2 --clients 3": "one per client (3), got a list of 2",
+    "--rate missing.txt": "got missing.txt (No such file or directory)",
+    "--rate words.txt": "got words.txt",
+    "--capacity -1": "--capacity must be inf or a whole number in [0, 1073741823], got -1",
+    "--capacity nan": "got nan",
+    "--capacity 1.5": "got 1.5",
+    "--capacity lots": "got lots",
+    "--capacity 2 --initial 3": "--initial must be at most the capacity 2, got 3",
+    "--capacity 1,2 --initial 2 --clients 2": "--initial must be at most the capacity 1, got 2 for client 0",
+    "--cost 0": "--cost must be a whole number in [1, 1073741823], got 0",
+    "--cost 1,2 --clients 3": "--cost must be one number or one per client (3), got an array of (2,)",
+    "--cost 5 --capacity 4": "--capacity must be at least fleet.cost, or nobody could ever pay, got 4 with a cost of 5",
+    "--initial -1": "got -1",
+    "--target 11": "--target must be auto or in [1, 10] (the clients), got 11",
+    "--target 0": "got 0",
+    "--rounds 0": "--rounds must be greater than or equal to 1, got 0",
+    "--rounds many": "must be a whole number, got 'many'",
+    "--clients 0": "--clients must be greater than or equal to 1, got 0",
+    "--clients 2147483648": "--clients must be a whole number in [1, 2147483647], got 2147483648",
+    "--seed -1": "--seed must be a whole number",
+    "--scheduler myopik": "did you mean myopic?",
+    "--scheduler nowhere:Scheduler": "No module named 'nowhere'",
+    "--scheduler round-robin:11": "--scheduler per_round must be in [1, 10] (the clients), got 11",
+    "--scheduler round-robin:per_rond=1": "--scheduler per_rond must be a parameter of round-robin, one of per_round",
+    "--scheduler greedy:2": "--scheduler must be greedy without parameters: it takes none, got greedy:2",
+    "-s greedy -s greedy": "--scheduler must have labels that differ in letters or digits, got greedy and greedy",
+    "--harvest bernouli": "--harvest must be one of bernoulli, replay or package.module:Class, got bernouli",
+    "--harvest replay:absent.csv": "--harvest arrivals must be a readable file of numbers, .npy or text, got absent",
+    "--harvest bernoulli:2": "--harvest rate must be in [0, 1], got 2",
+    "--harvest words.txt:Sun": "--harvest must be importable as package.module:Class, got words.txt:Sun",
+    "-o fleet.untis=mJ": "fleet.untis is not a key of fleet",
+    "-o rounds": "override must be KEY=VALUE",
+    "--figure nowhere/n.png": "--figure must be in a folder that exists",
+    "--figure n.txt": "--figure must be a file name that ends in .png, .svg, .pdf, got n.txt",
+    "--save nowhere/deeper": "--save must be in a folder that exists",
+    "--clients 5000 --rounds 1 --threads 100000": "--threads must be a whole number in [1, ",
+    "--wrong": "No such option: --wrong",
+}
+
+
+@pytest.mark.parametrize("options", BAD)
+def test_bad_input_is_one_line_exit_code_2_and_nothing_written(
+    options: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)  # so that a cold cache would be spoken of
+    Path("words.txt").write_text("half\n")
+
+    assert run("simulate", *options.split()) == 2
+
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1 and shown.err.startswith("ehfl: error: ")
+    assert BAD[options] in shown.err
+    assert [path.name for path in tmp_path.iterdir()] == ["words.txt"]
+
+
+def test_an_unreadable_file_is_named(tmp_path: Path, capsys: Capture) -> None:
+    assert run("simulate", "--rate", str(tmp_path)) == 2
+
+    assert str(tmp_path) in capsys.readouterr().err
+
+
+def test_a_scheduler_of_the_users_own_runs_by_its_import_path(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\nclass Nobody:\n    def select(self, view):\n        return np.array([], dtype=int)\n"
+    )
+    ehfl = str(Path(sys.executable).with_name("ehfl"))  # a console script does not look into its folder by itself
+    command = [ehfl, "simulate", "-s", "mine:Nobody", "--rounds", "5", "--json"]
+
+    out = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+
+    assert json.loads(out.stdout)["schedulers"]["mine:Nobody"]["empty_rounds"] == 5
+
+
+def test_a_scheduler_that_breaks_the_rules_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    (tmp_path / "rule_breaker.py").write_text(
+        "import numpy as np\nclass Everyone:\n    def select(self, view):\n        return np.arange(view.energy.size)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert run("simulate", "-s", "rule_breaker:Everyone") == 2
+
+    err = capsys.readouterr().err
+    assert "Everyone spends energy that is not there: round 0, client 9 was picked with 0 units" in err
+    assert err.count("\n") == 1
+
+
+def test_help_has_examples_and_no_command_shows_help(capsys: Capture) -> None:
+    assert run("simulate", "--help") == 0
+    assert "\n    ehfl simulate --rate 0.1,0.5,0.9 --cost 1,2,3 --rounds 200 --json\n" in capsys.readouterr().out
+
+    assert run() == 0
+    assert "simulate" in capsys.readouterr().out
+
+    assert run("--version") == 0
+    assert capsys.readouterr().out.startswith("ehfl ")
+
+
+def test_wide_tables_are_whole_where_no_terminal_bounds_them(capsys: Capture) -> None:
+    names = ["myopic", "round-robin", "round-robin:1", "greedy", "uniform-random", "always-on", "myopic:2"]
+
+    assert run("simulate", "--rounds", "20", *(word for name in names for word in ("-s", name))) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == names
+    assert len(lines) == 12
+
+
+def test_saving_where_a_file_stands_is_refused_before_the_work(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "f").write_text("mine")
+
+    assert run("simulate", "--save", str(tmp_path / "f")) == 2
+
+    shown = capsys.readouterr()
+    assert shown.out == "" and "--save must be a folder" in shown.err
+
+
+def test_a_round_can_cost_more_than_a_unit(capsys: Capture) -> None:
+    assert run("simulate", "--cost", "2", "--json") == 0
+
+    shown = json.loads(capsys.readouterr().out)
+    played = simulate(Fleet(10, Bernoulli(0.5), cost=2), Greedy(), len(shown["schedulers"]["greedy"]["counts"]))
+    assert shown["schedulers"]["greedy"]["counts"] == played.counts.tolist()
+
+
+def test_an_error_in_the_users_scheduler_is_one_line_that_names_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    code = "import numpy\nclass Raises:\n    def select(self, view):\n        return numpy.reshape(view.energy, 3)\n"
+    (tmp_path / "raising_scheduler.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert run("simulate", "-s", "myopic", "-s", "raising_scheduler:Raises") == 2
+
+    err = capsys.readouterr().err
+    assert err.startswith("ehfl: error: --scheduler cannot be run: Raises fails: round 0, ValueError: cannot reshape")
+    assert err.endswith("(raising_scheduler.py:4)\n")  # the line in the user's file, though NumPy raised
+    assert err.count("\n") == 1
+
+
+# fleets
+
+
+def shown_as_json(capsys: Capture, *options: str) -> dict[str, Any]:
+    assert run("simulate", *options, "--json") == 0
+    shown: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return shown
+
+
+def test_costs_batteries_and_starts_may_differ_from_client_to_client(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "costs.csv").write_text("cost\n1\n2\n1\n")
+    options = [
+        "--rate",
+        "1",
+        "--cost",
+        str(tmp_path / "costs.csv"),
+        "--capacity",
+        "{low=2,high=4}",
+        "--initial",
+        "2,0,1",
+    ]
+
+    shown = shown_as_json(capsys, *options, "-s", "greedy", "--rounds", "4", "-o", "fleet.unit=mJ")
+
+    assert shown["fleet"] == {
+        "clients": 3, "harvest": "Bernoulli(rate=1)", "unit": "mJ", "capacity": [2, 3, 4], "initial": [2, 0, 1],
+        "cost": [1, 2, 1],
+    }  # fmt: skip
+    # The first and the last can always pay; the second has two units in every other round, and pays two.
+    assert shown["schedulers"]["greedy"]["counts"] == [2, 2, 3, 2]
+    assert shown["schedulers"]["greedy"]["spent"] == [2, 2, 4, 2]
+    assert shown["schedulers"]["greedy"]["energy"]["spent"] == 10
+
+
+def test_the_title_says_in_which_unit_and_between_which_ends(capsys: Capture) -> None:
+    assert run("simulate", "--capacity", "5,9", "--cost", "2", "-o", "fleet.unit=mJ", "--rounds", "9") == 0
+    assert capsys.readouterr().out.splitlines()[0] == (
+        "2 clients, Bernoulli(rate=0.5), battery 5 to 9 mJ, cost 2 mJ, 9 rounds, seed 0"
+    )
+    assert run("simulate", "--rounds", "9") == 0
+    assert capsys.readouterr().out.splitlines()[0] == "10 clients, Bernoulli(rate=0.5), battery inf, 9 rounds, seed 0"
+
+
+def test_a_recorded_harvest_is_played(tmp_path: Path, capsys: Capture) -> None:
+    """Who has a unit takes part in the round after; what is over is kept."""
+    (tmp_path / "sun.csv").write_text("1,0\n0,2\n1,1\n0,0\n")
+
+    shown = shown_as_json(
+        capsys, "--harvest", f"replay:{tmp_path / 'sun.csv'}", "--clients", "2", "--rounds", "4", "-s", "greedy"
+    )
+
+    assert shown["schedulers"]["greedy"]["counts"] == [0, 1, 1, 2]
+    assert shown["fleet"]["harvest"] == "Replay(4 rounds, 2 clients)"
+
+
+def test_a_harvest_of_the_users_own_takes_parameters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """It gives `peak` units to everybody in every other round, of which one is spent in each."""
+    (tmp_path / "cli_harvest.py").write_text(
+        "import numpy as np\nfrom dataclasses import dataclass\n@dataclass(frozen=True)\nclass EveryOther:\n"
+        "    peak: int = 1\n"
+        "    def units(self, seed, rounds, clients):\n"
+        "        return self.peak * np.repeat((1 - np.asarray(rounds) % 2)[:, None], len(clients), axis=1)\n"
+        "    def mean_rates(self, n_clients):\n        return np.full(n_clients, self.peak / 2)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    for given, counts in (("1", [0, 3, 0, 3]), ("2", [0, 3, 3, 3]), ("peak=2", [0, 3, 3, 3])):
+        options = ["--harvest", f"cli_harvest:EveryOther:{given}", "--clients", "3", "--rounds", "4", "-s", "greedy"]
+        assert shown_as_json(capsys, *options)["schedulers"]["greedy"]["counts"] == counts
+
+
+def test_parameters_of_a_scheduler_are_given_by_name_or_as_the_first(capsys: Capture) -> None:
+    counts = [
+        shown_as_json(capsys, "--rounds", "50", "-s", name)["schedulers"][name]["counts"]
+        for name in ("round-robin:1", "round-robin:per_round=1", "round-robin")
+    ]
+
+    assert counts[0] == counts[1] != counts[2]
+
+
+def test_a_scheduler_that_chooses_by_losses_has_none_here_and_that_is_said(capsys: Capture) -> None:
+    assert run("simulate", "-s", "power-of-choice", "-s", "greedy", "--rounds", "20", "--json") == 0
+
+    shown = capsys.readouterr()
+    assert shown.err == "power-of-choice chooses by losses, which only training gives: none are known here\n"
+    assert set(json.loads(shown.out)["schedulers"]) == {"power-of-choice", "greedy"}

@@ -1,0 +1,245 @@
+"""`ehfl train` from end to end."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ehfl import Bernoulli, Fleet, Myopic, simulate, train
+from ehfl.analysis import read_results
+from ehfl.cli import main
+from ehfl.history import read_history
+from ehfl.learning.tasks.cifar10_files import TEST, TRAINING
+
+Capture = pytest.CaptureFixture[str]
+QUADRATIC = ["--task", "quadratic", "--step-size", "0.1", "--rounds", "12"]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def command(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(list(arguments))
+    assert isinstance(stop.value.code, int)
+    return stop.value.code
+
+
+def run(*arguments: str) -> int:
+    return command("train", *QUADRATIC, *arguments)
+
+
+def shown_rounds(capsys: Capture, *arguments: str) -> list[dict[str, Any]]:
+    assert run(*arguments, "--json") == 0
+    rounds: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["rounds"]
+    return rounds
+
+
+def test_train_prints_evaluations_and_goes_on_from_its_folder(capsys: Capture) -> None:
+    outputs = [shown_rounds(capsys, "--run", "r", "--eval-every", "4") for _ in range(2)]
+
+    assert outputs[0] == outputs[1]  # the timing as well: nothing was run again
+    assert [line["round"] for line in outputs[0] if line["test_loss"] is not None] == [3, 7, 11]
+    assert [line["train_loss"] for line in outputs[0] if line["participants"] == 0] == [None]
+    assert Path("r/checkpoint.safetensors").exists()
+
+
+def test_train_prints_a_table(capsys: Capture) -> None:
+    assert run("--partition", "shards:2", "--aggregation", "weighted") == 0
+
+    out = capsys.readouterr().out
+    assert "gap" in out and "12 rounds, 1 of them empty" in out
+
+
+def numbers(rounds: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return [(line["participants"], line["step_size"], line["train_loss"], line["test_metric"]) for line in rounds]
+
+
+@pytest.mark.parametrize(
+    ("options", "given"),
+    [
+        ("", {}),
+        ("--clip 0.5", {"clip": 0.5}),
+        ("--weight-decay 0.25", {"weight_decay": 0.25}),
+        ("--clip 0.5 --weight-decay 0.25 -k 2 --batch-size 7", {"clip": 0.5, "weight_decay": 0.25, "local_steps": 2,
+                                                                "batch_size": 7}),
+        ("--partition shards:3 --aggregation weighted", {"partition": "shards:3", "aggregation": "weighted"}),
+        ("--step-size linear:0.3", {"step_size": "linear:0.3"}),
+        ("--step-size constant:value=0.2", {"step_size": 0.2}),
+        ("-o learning.clip=0.5", {"clip": 0.5}),
+    ],
+)  # fmt: skip
+def test_every_option_of_learning_is_that_of_python(options: str, given: dict[str, Any], capsys: Capture) -> None:
+    found = shown_rounds(capsys, *options.split())
+
+    played = simulate(Fleet(10, Bernoulli(0.5)), Myopic(), rounds=12)
+    history = train("quadratic", played, **{"step_size": 0.1} | given)
+    expected = [(one.participants, one.step_size, one.train_loss, one.test_metric) for one in history.records]
+    assert numbers(found) == expected
+    if given:
+        assert expected[-1] != numbers(shown_rounds(capsys))[-1]  # it makes a difference
+
+
+def test_options_of_the_fleet_and_the_seed_are_those_of_python(capsys: Capture) -> None:
+    found = shown_rounds(capsys, "--rate", "0.9,0.1,0.5", "--capacity", "2", "--cost", "1,1,2", "--seed", "3")
+
+    played = simulate(Fleet(3, Bernoulli([0.9, 0.1, 0.5]), capacity=2, cost=[1, 1, 2]), Myopic(), rounds=12, seed=3)
+    history = train("quadratic", played, step_size=0.1, seed=3)
+    assert [line["participants"] for line in found] == played.counts.tolist()
+    assert [line["train_loss"] for line in found] == [one.train_loss for one in history.records]
+
+
+def test_a_scheduler_that_chooses_by_losses_is_trained_in_lockstep(capsys: Capture) -> None:
+    rounds = shown_rounds(capsys, "-s", "power-of-choice:target=2,candidates=4", "--run", "choosy")
+
+    assert all(len(line["losses"]) == line["participants"] <= 2 for line in rounds)
+    assert rounds == shown_rounds(capsys, "-s", "power-of-choice:target=2,candidates=4", "--run", "choosy")
+
+
+# runs that are kept
+
+
+def test_a_run_that_was_kept_is_reported_alone_or_beside_others(capsys: Capture) -> None:
+    assert run("--run", "runs/mine") == 0
+    assert run("--run", "runs/yours", "--capacity", "1", "--scheduler", "greedy") == 0
+    capsys.readouterr()
+
+    assert command("report", "runs/mine", "--json") == 0
+    (mine,) = json.loads(capsys.readouterr().out)["arms"]
+    assert command("report", "runs/mine", "runs/yours", "--out", "both", "--json") == 0
+    both = json.loads(capsys.readouterr().out)["arms"]
+
+    assert Path("runs/mine/report.html").exists() and Path("both/report.html").exists()
+    assert mine["arm"] == "myopic"
+    assert [arm["arm"] for arm in both] == ["mine: myopic", "yours: greedy"]
+    assert mine["final"]["mean"] == read_history(Path("runs/mine/rounds.jsonl"))[-1].test_metric
+    assert both[1]["difference"] is not None  # the same weather, data and first model
+
+
+def test_a_run_that_was_kept_is_one_of_a_comparison(capsys: Capture) -> None:
+    """The same numbers as `ehfl compare` gives, and a spec that it takes."""
+    assert run("--run", "runs/mine", "--clip", "0.5") == 0
+    assert command("compare", "runs/mine/spec.toml", "--runs", "again", "--jobs", "1") == 0
+
+    there, again = (read_history(Path(place) / "rounds.jsonl") for place in ("runs/mine", "again/mine/myopic-s0"))
+    assert there == again
+    assert read_results(["runs/mine"]).comparison.name == "mine"
+
+
+def test_a_spec_is_written_that_has_every_option(capsys: Capture) -> None:
+    options = (
+        "--run runs/mine --clip 0.5 --weight-decay 0.25 --aggregation weighted --partition shards:3 --eval-every 3 "
+        "--batch-size 7 -k 2 --device cpu --seed 9 --target 3 --capacity 4 --initial 1 --cost 1 --rate 0.75"
+    )
+    assert run(*options.split()) == 0
+
+    facts = tomllib.loads(Path("runs/mine/spec.toml").read_text())
+    learning, fleet = facts["learning"], facts["fleet"]
+    assert (facts["name"], facts["seeds"], facts["rounds"], facts["target"]) == ("mine", [9], 12, 3)
+    assert (learning["clip"], learning["weight_decay"], learning["batch_size"], learning["local_steps"]) == (
+        0.5,
+        0.25,
+        7,
+        2,
+    )
+    assert (learning["aggregation"], learning["device"]) == ({"name": "weighted"}, "cpu")
+    assert learning["partition"] == {"name": "shards", "num_shards_per_partition": 3}
+    assert (fleet["capacity"], fleet["initial"], fleet["cost"], fleet["harvest"]["rate"]) == (4, 1, 1, 0.75)
+    assert facts["evaluation"]["every"] == 3
+
+
+def test_another_run_in_the_folder_is_refused_and_left_as_it_is(capsys: Capture) -> None:
+    assert run("--run", "runs/mine") == 0
+    before = {path: path.read_bytes() for path in Path("runs/mine").iterdir()}
+
+    assert run("--run", "runs/mine", "--clip", "0.5") == 2
+
+    assert "belongs to another run (learning.clip is not set there and 0.5 here)" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in Path("runs/mine").iterdir()} == before
+
+
+def test_a_run_may_be_kept_in_the_folder_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir("here")
+
+    assert run("--run", ".") == 0
+
+    assert tomllib.loads(Path("spec.toml").read_text())["name"] == "here"
+
+
+# bad input
+
+
+def truncated(folder: Path) -> None:
+    folder.mkdir()
+    for name in (*TRAINING, *TEST):
+        (folder / name).write_bytes(b"\x00" * 10)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--task digit", "--task must be one of digits, cifar10, quadratic, wells or package.module:Class, got digit "
+         "(did you mean digits?)"),
+        ("--task cifar10 --data nowhere", "--data must be a folder with cifar-10-batches-bin or "
+         "cifar-10-binary.tar.gz in it, or the archive itself, got nowhere"),
+        ("--task cifar10 --data torn", "--data must be whole: a data_batch_1.bin of 30730000 bytes (10000 records), "
+         "got one of 10 bytes, it is truncated"),
+        ("--task digits --data nowhere", "--data must be left out: digits takes none, got nowhere"),
+        ("--partition dirichlet", "--partition alpha must be given: dirichlet needs it, got nothing"),
+        ("--partition shards:0", "--partition num_shards_per_partition must be a whole number >= 1, got 0"),
+        ("--partition shards:2000", "--partition num_shards_per_partition must be at most 1000 (the examples), got "
+         "2000"),
+        ("--clients 2000", "--clients must be at most 1000 (the examples), got 2000"),
+        ("--aggregation meen", "--aggregation must be one of mean, weighted or package.module:Class, got meen (did you "
+         "mean mean?)"),
+        ("--step-size nominel", "--step-size must be one of theorem, nominal, linear, constant, nominal-causal, "
+         "linear-causal or package.module:Class, got nominel (did you mean nominal?)"),
+        ("--step-size -1", "--step-size must be a finite number > 0, got -1"),
+        ("--step-size nominal:initial=0", "--step-size initial must be a finite number > 0, got 0"),
+        ("--step-size nominal -s power-of-choice", "--step-size must be one that looks at past rounds alone, such as "
+         "nominal-causal, since power-of-choice chooses by losses, got nominal"),
+        ("--device tpu", "--device must be 'auto', 'cpu', 'cuda' or 'mps', got 'tpu'"),
+        ("--local-steps 0", "--local-steps must be greater than or equal to 1, got 0"),
+        ("--batch-size 0", "--batch-size must be greater than or equal to 1, got 0"),
+        ("--eval-every 0", "--eval-every must be greater than or equal to 1, got 0"),
+        ("--clip 0", "--clip must be greater than 0, got 0.0"),
+        ("--clip nan", "--clip must be "),
+        ("--weight-decay -1", "--weight-decay must be greater than or equal to 0, got -1.0"),
+        ("--threads 0", "--threads must be a whole number >= 1, got 0"),
+        ("--seed -1", "--seed must be a whole number"),
+        ("--rate 2", "--rate must be in [0, 1], got 2"),
+        ("--scheduler round-robin:11", "--scheduler per_round must be in [1, 10] (the clients), got 11"),
+        ("--run torn/data_batch_1.bin", "--run must be a folder, got torn/data_batch_1.bin, a file"),
+        ("--run torn/data_batch_1.bin/x", "torn/data_batch_1.bin/x: Not a directory"),
+        ("--run _x", "--run must be at most 80 letters, digits, dots, dashes and underscores"),
+        ("-o learning.clop=1", "learning.clop is not a key of learning"),
+        ("-o seeds=2", "ehfl train is for a single run, and these are 2: use ehfl compare"),
+        ("-o schedulers=['greedy','myopic']", "ehfl train is for a single run, and these are 2: use ehfl compare"),
+        ("--step-size 1e6", "try a smaller step size"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line(options: str, message: str, capsys: Capture) -> None:
+    truncated(Path("torn"))
+
+    assert run(*options.split()) == 2
+
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and error.startswith("ehfl: error: ")
+    assert message in error
+    assert [path.name for path in Path().iterdir()] == ["torn"]
+
+
+def test_data_from_the_environment_are_named_as_data_too(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    truncated(Path("torn"))
+    monkeypatch.setenv("EHFL_DATA", "torn")
+
+    assert run("--task", "cifar10") == 2
+
+    assert "ehfl: error: --data must be whole: a data_batch_1.bin of 30730000 bytes" in capsys.readouterr().err

@@ -1,0 +1,173 @@
+"""One contract over every registered aggregation, and the weighted mean worked by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import weakref
+from collections.abc import Iterator, Sequence
+
+import pytest
+import torch
+from torch import Tensor
+
+from ehfl.learning import AGGREGATIONS, Aggregation, Mean, State, Update, Weighted
+from ehfl.learning.aggregation import share_of
+
+N_CLIENTS, N_PARAMS = 6, 1000
+SIZES = [10, 1, 7, 300, 25, 2]  # examples of each client
+
+
+def drawn(seed: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    return torch.randn(N_PARAMS, generator=torch.Generator().manual_seed(seed)).to(dtype)
+
+
+def update(client: int, x: Tensor, weights: Tensor, examples: int | None = None) -> Update:
+    return Update(client, x, weights, loss=0.5, steps=5, examples=examples or SIZES[client])
+
+
+def updates_from(x: Tensor, clients: Sequence[int]) -> Iterator[Update]:
+    """Yield what each client makes of x, one at a time, and keep none."""
+    for client in clients:
+        yield update(client, x, x + drawn(client, x.dtype))
+
+
+def bits(tensor: Tensor) -> bytes:
+    return tensor.numpy().tobytes()
+
+
+def state_bits(state: State) -> dict[str, bytes]:
+    return {name: bits(value) for name, value in state.items()}
+
+
+@pytest.fixture(params=AGGREGATIONS.members)
+def aggregation(request: pytest.FixtureRequest) -> Aggregation:
+    return AGGREGATIONS.make(request.param)
+
+
+class TestEveryAggregation:
+    @pytest.mark.parametrize("clients", [[], [3], [0, 2, 5]], ids=["none", "one", "some"])
+    @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+    def test_keeps_shape_and_kind_and_changes_nothing_in_place(
+        self, aggregation: Aggregation, dtype: torch.dtype, clients: list[int]
+    ) -> None:
+        x, state = drawn(9, dtype), aggregation.init(N_CLIENTS, N_PARAMS)
+        given = list(updates_from(x, clients))
+        before = bits(x), state_bits(state), [bits(one.weights) for one in given]
+
+        after, remembered = aggregation.apply(x, iter(given), state)
+
+        assert (after.shape, after.dtype, after.device) == (x.shape, x.dtype, x.device)
+        assert (bits(x), state_bits(state), [bits(one.weights) for one in given]) == before
+        assert bool(torch.isfinite(after).all())
+        assert {name: (v.shape, v.dtype) for name, v in remembered.items()} == {
+            name: (v.shape, v.dtype) for name, v in state.items()
+        }
+
+    def test_is_a_function_of_its_arguments(self, aggregation: Aggregation) -> None:
+        x, state = drawn(9), aggregation.init(N_CLIENTS, N_PARAMS)
+
+        first, again = (aggregation.apply(x, updates_from(x, [1, 4]), state) for _ in range(2))
+        aggregation.apply(drawn(8), updates_from(drawn(8), [0]), state)
+        last = aggregation.apply(x, updates_from(x, [1, 4]), state)
+
+        assert bits(first[0]) == bits(again[0]) == bits(last[0])
+        assert state_bits(first[1]) == state_bits(again[1]) == state_bits(last[1])
+
+    def test_says_what_an_empty_round_does(self, aggregation: Aggregation) -> None:
+        x, promise = drawn(9), " ".join((type(aggregation).__doc__ or "").split())
+        state = aggregation.apply(x, updates_from(x, [0, 1]), aggregation.init(N_CLIENTS, N_PARAMS))[1]
+
+        after, remembered = aggregation.apply(x, iter(()), state)
+
+        assert "An empty round" in promise
+        if "An empty round leaves the model as it is" in promise:
+            assert bits(after) == bits(x)
+            assert state_bits(remembered) == state_bits(state)
+        else:
+            assert bits(after) != bits(x)
+
+    def test_the_order_of_participants_changes_rounding_alone(self, aggregation: Aggregation) -> None:
+        x, state = drawn(9), aggregation.init(N_CLIENTS, N_PARAMS)
+
+        orders = [[0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0], [3, 0, 5, 1, 4, 2]]
+        first, *others = (aggregation.apply(x, updates_from(x, order), state)[0] for order in orders)
+
+        assert not torch.equal(first, x)
+        for other in others:  # sums in float64 differ in their last bits, which moves float32 by one place at most
+            torch.testing.assert_close(other, first, rtol=2**-23, atol=2**-23)
+
+    @pytest.mark.parametrize("count", [1, 2, 3, 6])
+    def test_equal_clients_give_back_that_client_to_the_bit(self, aggregation: Aggregation, count: int) -> None:
+        x, weights = drawn(9), drawn(1)
+
+        equal = (update(client, x, weights.clone()) for client in range(count))
+        after, _ = aggregation.apply(x, equal, aggregation.init(N_CLIENTS, N_PARAMS))
+
+        assert bits(after) == bits(weights)
+
+    def test_takes_each_update_once_and_keeps_none(self, aggregation: Aggregation) -> None:
+        """While a model is being trained, of those before it the last alone may still be in memory."""
+        x, made, alive = drawn(9), [], []  # type: ignore[var-annotated]
+
+        def updates() -> Iterator[Update]:
+            for client in range(N_CLIENTS):
+                alive.append(sum(one() is not None for one in made))
+                weights = x + drawn(client)
+                made.append(weakref.ref(weights))
+                one = update(client, x, weights)
+                del weights
+                yield one
+                del one
+
+        after, state = aggregation.apply(x, updates(), aggregation.init(N_CLIENTS, N_PARAMS))
+
+        assert len(made) == N_CLIENTS
+        assert max(alive) <= 1
+        assert after.numel() + sum(value.numel() for value in state.values()) < N_CLIENTS * N_PARAMS
+        assert all(one() is None for one in made)
+
+    def test_counts_every_client_with_examples_in_the_loss(self, aggregation: Aggregation) -> None:
+        shares = [share_of(aggregation, examples) for examples in (1, 2, 50, 10**6)]
+
+        assert all(math.isfinite(share) and share > 0 for share in shares)
+
+    def test_is_a_frozen_value_that_its_name_makes_again(self, aggregation: Aggregation) -> None:
+        name = AGGREGATIONS.name_of(aggregation)
+        table = AGGREGATIONS.spelled_out(name)
+        again = AGGREGATIONS.make(table)
+
+        assert again == aggregation
+        assert hash(again) == hash(aggregation)
+        assert AGGREGATIONS.make(AGGREGATIONS.text(table)) == aggregation
+        assert repr(again) == repr(aggregation)  # what a checkpoint is known by
+        with pytest.raises((dataclasses.FrozenInstanceError, AttributeError, TypeError)):
+            aggregation.anything = 1  # type: ignore[attr-defined]
+
+
+def test_members_are_known_by_their_names() -> None:
+    assert (AGGREGATIONS.make("mean"), AGGREGATIONS.make({"name": "weighted"})) == (Mean(), Weighted())
+    assert (AGGREGATIONS.name_of(Mean()), AGGREGATIONS.name_of(Weighted())) == ("mean", "weighted")
+    assert len({Mean(), Weighted(), Mean()}) == 2
+
+
+def test_the_mean_counts_clients_and_the_weighted_mean_counts_examples() -> None:
+    x = torch.tensor([100.0, 100.0])
+    ends = [torch.tensor([1.0, 8.0]), torch.tensor([5.0, 0.0]), torch.tensor([0.0, 4.0])]
+
+    def given() -> Iterator[Update]:
+        return (update(i, x, end, examples) for i, (end, examples) in enumerate(zip(ends, (1, 2, 5), strict=True)))
+
+    # (1 + 5 + 0) / 3 and (8 + 0 + 4) / 3; (1 * 1 + 2 * 5 + 5 * 0) / 8 and (1 * 8 + 2 * 0 + 5 * 4) / 8
+    assert Mean().apply(x, given(), {})[0].tolist() == [2.0, 4.0]
+    assert Weighted().apply(x, given(), {})[0].tolist() == [1.375, 3.5]
+    assert (share_of(Mean(), 7), share_of(Weighted(), 7)) == (1, 7)
+
+
+def test_a_long_sum_is_as_exact_as_float32_can_be() -> None:
+    """In float32, 20,000 models near 1 would add up to an error of some 1e-5."""
+    x = torch.zeros(1)
+    step = 2.0**-20
+    many = (update(0, x, torch.tensor([1 + (k % 3) * step])) for k in range(20_001))
+
+    assert Mean().apply(x, many, {})[0].item() == 1 + step  # the mean of 0, 1 and 2 steps, exactly

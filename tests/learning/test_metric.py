@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from ehfl.history import Metric
+from ehfl.validation import InvalidValue
+
+ACCURACY = Metric("accuracy", bounds=(0, 1))
+GAP = Metric("gap", lower_is_better=True)
+LOSS = Metric("loss", lower_is_better=True, bounds=(0, None))
+ERROR = Metric("error", lower_is_better=True, bounds=(0.0, 1.0))
+PERCENT, SCORE = Metric("percent", bounds=(0, 100)), Metric("score", bounds=(-1, 1))
+
+
+def test_the_sign_says_which_way_is_better() -> None:
+    assert (ACCURACY.sign, GAP.sign) == (1, -1)
+
+
+@pytest.mark.parametrize(
+    ("metric", "share"),
+    [(ACCURACY, True), (ERROR, True), (GAP, False), (LOSS, False), (PERCENT, False), (SCORE, False)],
+    ids=lambda value: value.name if isinstance(value, Metric) else str(value),
+)
+def test_what_lies_between_0_and_1_is_a_share(metric: Metric, share: bool) -> None:
+    assert metric.is_share == share
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "nearest"),
+    [
+        (ACCURACY, 0.5, 0.5), (ACCURACY, 1.02, 1), (ACCURACY, -0.1, 0), (ACCURACY, math.inf, 1), (ACCURACY, 0, 0),
+        (LOSS, -3, 0), (LOSS, 1e9, 1e9), (LOSS, math.inf, math.inf), (GAP, -1e9, -1e9), (GAP, -math.inf, -math.inf),
+        (Metric("score", bounds=(None, 2)), 5, 2), (Metric("score", bounds=(None, 2)), -5, -5),
+    ],
+)  # fmt: skip
+def test_a_value_is_brought_within_the_bounds(metric: Metric, value: float, nearest: float) -> None:
+    assert metric.within(value) == nearest
+
+
+@pytest.mark.parametrize("metric", [ACCURACY, GAP, LOSS])
+def test_what_is_no_number_stays_none(metric: Metric) -> None:
+    assert math.isnan(metric.within(math.nan))
+
+
+@pytest.mark.parametrize(("metric", "goal"), [(ACCURACY, 0), (ACCURACY, 0.9), (ACCURACY, 1), (LOSS, 0), (GAP, -3)])
+def test_goals_that_can_be_come_to_are_taken(metric: Metric, goal: float) -> None:
+    metric.check_goal(goal)
+
+
+@pytest.mark.parametrize(
+    ("metric", "goal", "message"),
+    [
+        (ACCURACY, 90, "[0, 1], the bounds of accuracy, got 90"),
+        (ACCURACY, -0.5, "[0, 1], the bounds of accuracy, got -0.5"),
+        (ACCURACY, math.nan, "[0, 1], the bounds of accuracy, got nan"),
+        (LOSS, -1, "[0, inf], the bounds of loss, got -1"),
+        (LOSS, math.inf, "[0, inf], the bounds of loss, got inf"),
+        (GAP, math.inf, "[-inf, inf], the bounds of gap, got inf"),
+        (Metric("score", bounds=(None, 2)), 3, "[-inf, 2], the bounds of score, got 3"),
+        (Metric("score", bounds=(-2, -1.5)), 0, "[-2, -1.5], the bounds of score, got 0"),
+    ],
+)
+def test_a_goal_that_no_run_could_come_to_is_refused(metric: Metric, goal: float, message: str) -> None:
+    with pytest.raises(InvalidValue) as refused:
+        metric.check_goal(goal)
+
+    assert str(refused.value) == f"goal must be a finite number in {message}"

@@ -1,0 +1,135 @@
+"""Runs with a folder: what is on the disk, what is resumed and what is refused."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ehfl import Bernoulli, Fleet, Greedy, Participation, simulate
+from ehfl.history import read_history
+from ehfl.learning import Diverged, LocalSgd, Mean, Record, Task, Training, train
+from ehfl.learning.checkpoint import NAME, read_checkpoint
+from ehfl.partition import Iid
+from ehfl.run_folder import OtherRun
+from ehfl.theory import Nominal
+
+QUICK: dict[str, Any] = {"local_steps": 2, "batch_size": 8, "eval_every": 3, "checkpoint_every": 2, "device": "cpu"}
+
+
+def test_with_a_folder_the_run_is_the_same_and_on_the_disk(blobs: Task, gaps: Participation, tmp_path: Path) -> None:
+    plain, kept = train(blobs, gaps, **QUICK), train(blobs, gaps, **QUICK, run_dir=tmp_path)
+
+    assert kept.records == plain.records
+    assert kept.weights.tobytes() == plain.weights.tobytes()
+    assert read_history(tmp_path / "rounds.jsonl") == list(plain.records)
+    assert read_checkpoint(tmp_path / NAME).weights.tobytes() == plain.weights.tobytes()
+
+
+def test_a_finished_run_is_not_run_again(blobs: Task, gaps: Participation, tmp_path: Path) -> None:
+    first = train(blobs, gaps, **QUICK, run_dir=tmp_path)
+    played: list[Record] = []
+
+    again = train(blobs, gaps, **QUICK, run_dir=tmp_path, on_round=played.append)
+
+    assert played == []
+    assert again.records == first.records
+    assert again.weights.tobytes() == first.weights.tobytes()
+
+
+def test_an_interrupted_run_goes_on_from_its_last_checkpoint(blobs: Task, gaps: Participation, tmp_path: Path) -> None:
+    def stop(record: Record) -> None:
+        if record.round == 4:
+            raise KeyboardInterrupt
+
+    played: list[Record] = []
+    whole = train(blobs, gaps, **QUICK)
+    with pytest.raises(KeyboardInterrupt):
+        train(blobs, gaps, **QUICK, run_dir=tmp_path, on_round=stop)
+
+    resumed = train(blobs, gaps, **QUICK, run_dir=tmp_path, on_round=played.append)
+
+    assert [record.round for record in played] == [4, 5, 6, 7]
+    assert resumed.records == whole.records
+    assert resumed.weights.tobytes() == whole.weights.tobytes()
+
+
+def test_a_damaged_checkpoint_costs_rounds_but_not_the_result(
+    blobs: Task, gaps: Participation, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = train(blobs, gaps, **QUICK, run_dir=tmp_path)
+    path = tmp_path / NAME
+    path.write_bytes(path.read_bytes()[:-3])
+
+    with caplog.at_level(logging.WARNING, "ehfl.learning"):
+        again = train(blobs, gaps, **QUICK, run_dir=tmp_path)
+
+    assert str(path) in caplog.text
+    assert again.records == whole.records
+    assert again.weights.tobytes() == whole.weights.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"seed": 1}, "seed is 0 there and 1 here"),
+        ({"batch_size": 9}, "batch_size is 8 there and 9 here"),
+        ({"step_size": "linear"}, "step_sizes is"),
+        ({"partition": "shards"}, "partition is"),
+        ({"aggregation": "weighted"}, r"aggregation is Mean\(\) there and Weighted\(\) here"),
+        ({"clip": 1.0}, "clip is not set there and 1.0 here"),
+        ({"eval_every": 1}, "eval_every is 3 there and 1 here"),
+    ],
+)
+def test_a_checkpoint_of_another_spec_is_refused(
+    blobs: Task, gaps: Participation, tmp_path: Path, change: dict[str, Any], named: str
+) -> None:
+    train(blobs, gaps, **QUICK, run_dir=tmp_path)
+
+    with pytest.raises(OtherRun, match=named):
+        train(blobs, gaps, **QUICK | change, run_dir=tmp_path)
+
+
+def test_a_checkpoint_of_another_participation_is_refused(blobs: Task, gaps: Participation, tmp_path: Path) -> None:
+    train(blobs, gaps, **QUICK, run_dir=tmp_path)
+    other = simulate(Fleet(clients=4, harvest=Bernoulli(0.5)), Greedy(), rounds=gaps.rounds)
+
+    with pytest.raises(OtherRun, match="participation is"):
+        train(blobs, other, **QUICK, run_dir=tmp_path)
+
+
+def test_divergence_stops_the_run_and_keeps_the_last_good_checkpoint(
+    blobs: Task, gaps: Participation, tmp_path: Path
+) -> None:
+    def sudden(counts: Any) -> np.ndarray:
+        return np.where(np.arange(len(counts)) < 4, 0.1, 1e38)
+
+    with pytest.raises(Diverged, match="round 4") as stopped:
+        train(blobs, gaps, **QUICK | {"local_steps": 5, "step_size": sudden}, run_dir=tmp_path)
+
+    kept = read_checkpoint(tmp_path / NAME)
+    assert "\n" not in str(stopped.value)
+    assert kept.rounds == 4
+    assert np.isfinite(kept.weights).all()
+    assert [record.round for record in read_history(tmp_path / "rounds.jsonl")] == [0, 1, 2, 3]
+
+
+def test_a_prepared_run_is_known_by_the_identity_that_it_is_given(
+    blobs: Task, gaps: Participation, tmp_path: Path
+) -> None:
+    def prepared(identity: dict[str, Any] | None) -> Training:
+        return Training(
+            blobs, gaps, rule=LocalSgd(2, 8), step_size=Nominal(), aggregation=Mean(),
+            partition=Iid(), eval_every=3, device="cpu", identity=identity,
+        )  # fmt: skip
+
+    history = prepared({"spec": "mine"}).run(1, tmp_path, checkpoint_every=2)
+
+    assert prepared(None).n_parameters == history.weights.size == 2 * 8 + 8 + 8 * 3 + 3
+    assert history.records == train(blobs, gaps, **QUICK).records
+    assert read_checkpoint(tmp_path / NAME).identity == {"spec": "mine"}
+    with pytest.raises(OtherRun, match="spec is mine there and yours here"):
+        prepared({"spec": "yours"}).run(1, tmp_path)

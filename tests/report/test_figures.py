@@ -1,0 +1,213 @@
+"""Which figures are made, what their captions say, and how arms look in them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ehfl.analysis import compare
+from ehfl.history import Metric
+from ehfl.report import style
+from ehfl.report.batteries import batteries_figure, levels, on_batteries, scale
+from ehfl.report.curves import energy_figure, rounds_figure
+from ehfl.report.figures import draw_all
+from ehfl.report.looks import looks, looks_of
+from ehfl.report.participation import draw_participation, participation_figure
+from ehfl.report.slowdown import heights, slowdown_figure, ticks
+from made_trials import ACCURACY, made_participation, made_trial, trials_ending_at, two_arms
+
+
+@pytest.fixture
+def unwritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the writing, which takes most of the time, where captions are all that is asked for."""
+    monkeypatch.setattr(style, "save", lambda figure, path: None)
+
+
+def test_all_figures_are_written_in_both_formats_and_nothing_else(tmp_path: Path) -> None:
+    drawings = draw_all(two_arms(), tmp_path / "new" / "folder")
+
+    assert [d.name for d in drawings] == ["learning", "energy", "participation", "batteries", "slowdown"]
+    assert sorted((tmp_path / "new" / "folder").iterdir()) == sorted(
+        [d.png for d in drawings] + [d.svg for d in drawings]
+    )
+    assert all(d.png.read_bytes().startswith(b"\x89PNG") and "<svg" in d.svg.read_text() for d in drawings)
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_the_same_figure_is_the_same_file(tmp_path: Path, suffix: str) -> None:
+    first, second = (tmp_path / f"{name}{suffix}" for name in "ab")
+
+    for path in (first, second):
+        style.save(energy_figure(two_arms()), path)
+
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg"])
+def test_letters_that_the_font_lacks_are_no_warning_and_other_warnings_are(tmp_path: Path, suffix: str) -> None:
+    figure = style.new_figure(2, 1)
+    figure.text(0.5, 0.5, "贪婪")
+    style.save(figure, tmp_path / f"greedy{suffix}")  # pytest makes a warning an error
+
+    figure.draw = lambda renderer: warnings.warn("another", UserWarning, stacklevel=1)  # type: ignore[method-assign]
+    with pytest.warns(UserWarning, match="another"):
+        style.save(figure, tmp_path / f"other{suffix}")
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 5, 10, 12, 25, 150, 5000])
+def test_rounds_are_counted_in_whole_numbers(rounds: int) -> None:
+    trials = [made_trial("a", 0, {rounds: 0.5}, [1] * rounds, recorded=True)]
+    comparison = compare("short", trials, ACCURACY, 1)
+    batteries = batteries_figure(comparison)
+    assert batteries is not None
+
+    shown = [rounds_figure(comparison).axes[0], rounds_figure(comparison).axes[1], batteries.axes[0]]
+    shown.append(participation_figure({"a": comparison.arms[0].counts[0]}, looks({"a": ""})).axes[0])
+    for axes in shown:
+        axes.figure.draw_without_rendering()  # type: ignore[union-attr]
+        low, high = axes.get_xlim()
+        ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
+        assert ticks
+        assert all(tick == round(tick) for tick in ticks)
+
+
+@pytest.mark.usefixtures("unwritten")
+def test_without_energy_and_goal_their_figures_are_left_out(tmp_path: Path) -> None:
+    drawings = draw_all(two_arms(goal=2.0, recorded=False), tmp_path)
+
+    assert [d.name for d in drawings] == ["learning", "energy", "participation"]
+    assert "No run came to the goal of 200.0 %." in drawings[0].caption
+
+
+@pytest.mark.usefixtures("unwritten")
+def test_mains_power_has_no_battery_panel_and_captions_say_so(tmp_path: Path) -> None:
+    trials = [
+        made_trial("greedy", 0, [0.1, 0.2], [1, 2], recorded=True),
+        made_trial("always-on", 0, [0.1, 0.2], [2, 2], mains=True, recorded=True),
+    ]
+    comparison = compare("mains", trials, ACCURACY, 2)
+
+    captions = {d.name: d.caption for d in draw_all(comparison, tmp_path)}
+    figure = batteries_figure(comparison)
+
+    assert figure is not None
+    assert [axes.get_title(loc="left") for axes in figure.axes if axes.images] == ["greedy"]
+    assert captions["batteries"].endswith("Not shown: the energy of always-on comes from the mains.")
+    assert captions["energy"].endswith("The energy of always-on comes from the mains, not from batteries.")
+
+
+def test_an_arm_that_never_spent_lives_on_batteries_all_the_same() -> None:
+    comparison = compare("idle", [made_trial("greedy", 0, [0.1, 0.1], [0, 0], recorded=True)], ACCURACY, 2)
+
+    assert [arm.name for arm in on_batteries(comparison)] == ["greedy"]
+
+
+def test_amounts_of_energy_have_the_fleets_unit() -> None:
+    comparison = two_arms(unit="mJ")
+    batteries = batteries_figure(comparison)
+
+    assert energy_figure(comparison).axes[0].get_xlabel() == "energy spent on training [mJ]"
+    assert batteries is not None
+    assert [axes.get_ylabel() for axes in batteries.axes if not axes.images][-1] == "battery level [mJ]"
+
+
+@pytest.mark.usefixtures("unwritten")
+def test_an_arm_that_met_other_weather_has_no_point_and_the_caption_says_why(tmp_path: Path) -> None:
+    trials = trials_ending_at({"myopic": [0.9, 0.92], "greedy": [0.8, 0.81], "deep": [0.7, 0.71]})
+    trials = [replace(trial, weather="rain") if trial.arm == "deep" else trial for trial in trials]
+    comparison = compare("weather", trials, ACCURACY, 3)
+
+    (caption,) = [d.caption for d in draw_all(comparison, tmp_path) if d.name == "slowdown"]
+
+    assert caption.endswith("Without a point, since no run met the same as one of myopic: deep.")
+
+
+def test_every_figure_draws_an_arm_in_its_look() -> None:
+    comparison = compare("own", trials_ending_at({"not-greedy": [0.9, 0.8], "greedy": [0.7, 0.75]}), ACCURACY, 3)
+    look = looks_of(comparison)
+
+    for figure in (rounds_figure(comparison), energy_figure(comparison), slowdown_figure(comparison)):
+        assert figure is not None
+        (legend, *_) = figure.legends
+        colours = {str(line.get_label()): line.get_color() for line in legend.get_lines()}
+        assert colours == {name: look[name].colour for name in ("not-greedy", "greedy")}
+
+
+def test_participation_of_a_simulation_is_drawn_by_scheduler_and_not_by_label(tmp_path: Path) -> None:
+    played = {"not-greedy": made_participation([1, 2, 3]), "b": made_participation([2, 2, 2])}
+    path = tmp_path / "n.svg"
+
+    draw_participation(played, path, schedulers={"not-greedy": "", "b": "greedy"}, target=2)
+
+    text = path.read_text(encoding="utf-8").lower()
+    assert looks({"a": "", "b": "greedy"})["a"].colour.lower() in text
+    with pytest.raises(KeyError, match="b"):
+        draw_participation(played, path, schedulers={"not-greedy": ""})
+
+
+def test_dollars_in_names_are_no_formula(tmp_path: Path) -> None:
+    trials = [replace(trial, arm=f"$\\frac$ {trial.arm}") for trial in trials_ending_at({"a": [0.9], "b": [0.8]})]
+    comparison = compare("dollars", trials, Metric("$\\cost$"), 3)
+
+    for figure in (rounds_figure(comparison), slowdown_figure(comparison)):
+        assert figure is not None
+        style.save(figure, tmp_path / "dollars.png")  # matplotlib would refuse the formula
+
+
+@pytest.mark.usefixtures("unwritten")
+def test_captions_do_not_speak_of_intervals_where_there_is_one_seed(tmp_path: Path) -> None:
+    drawings = draw_all(two_arms(seeds=1), tmp_path)
+
+    assert not any("interval" in d.caption or "mean over seeds" in d.caption for d in drawings)
+
+
+def test_battery_images_are_client_by_round() -> None:
+    arm = two_arms().arms[0]
+
+    assert levels(arm).shape == (4, 4)  # clients, rounds + 1
+    assert levels(arm).tolist() == np.full((4, 4), 2.0).tolist()
+
+
+@pytest.mark.parametrize(("top", "each", "lowest"), [(1, True, 0), (5, False, 0), (100, True, 0)])
+def test_colours_of_levels_rise(top: float, each: bool, lowest: float) -> None:
+    norm, colour_map = scale(top, each=each)
+    red_green_blue = colour_map(norm(np.linspace(lowest, top, 11 if top > 1 else 2)))[:, :3]
+
+    assert (np.diff(red_green_blue @ [0.299, 0.587, 0.114]) >= 0).all()
+    assert red_green_blue[0].sum() < red_green_blue[-1].sum()
+
+
+def test_few_low_levels_are_told_apart_beside_a_level_of_100() -> None:
+    norm, _ = scale(100, each=True)
+
+    assert float(norm(1)) > 0.1
+    assert float(norm(3)) - float(norm(1)) > 0.1
+
+
+def test_slowdown_axis_does_not_follow_absurd_intervals() -> None:
+    rows = two_arms().rows  # greedy: mean 1.417, interval from 0.36 to 2.48; myopic: 1
+
+    low, high = heights(rows)
+
+    assert low == pytest.approx(1 / 1.6 / 1.12)
+    assert high == pytest.approx(1.4167 * 1.6 / 1.12 * 1.12**2, rel=1e-3)
+
+
+def test_slowdown_points_stand_where_the_rows_say() -> None:
+    comparison = two_arms()
+    figure = slowdown_figure(comparison)
+    assert figure is not None
+
+    drawn = [np.ravel(line.get_xydata()).tolist() for line in figure.axes[0].get_lines()]
+
+    assert [comparison.rows[0].noise_limit, pytest.approx(1.41667, rel=1e-4)] in drawn
+    assert [1.0, 1.0] in drawn
+
+
+def test_ticks_lie_within_the_axis() -> None:
+    assert ticks(0.6, 2.5) == [0.7, 1, 1.5, 2]
+    assert ticks(0.9, 5000) == [1, 10, 100, 1000]

@@ -1,0 +1,61 @@
+"""An arm looks the same everywhere, and its colour goes by its scheduler."""
+
+from __future__ import annotations
+
+import pytest
+
+from ehfl.report.looks import by_night, looks, looks_of
+from ehfl.scheduling import SCHEDULERS
+from made_trials import two_arms
+
+
+def colours(schedulers: dict[str, str]) -> list[str]:
+    return [look.colour for look in looks(schedulers).values()]
+
+
+def test_every_registered_scheduler_has_a_colour_of_its_own() -> None:
+    own = {name: looks({"any label": name})["any label"].colour for name in SCHEDULERS.members}
+    spare = colours({f"mine {n}": "" for n in range(3)})
+
+    assert len(set(own.values())) == len(SCHEDULERS.members)
+    assert not set(own.values()) & set(spare)
+
+
+def test_a_label_decides_nothing() -> None:
+    blue, orange = looks({"x": "myopic"})["x"], looks({"x": "greedy"})["x"]
+
+    chosen = looks({"greedy": "myopic", "not-greedy": "", "myopic": "greedy"})
+
+    assert chosen["greedy"].colour == blue.colour
+    assert chosen["myopic"].colour == orange.colour
+    assert chosen["not-greedy"].colour not in {blue.colour, orange.colour}
+
+
+def test_a_users_own_scheduler_never_gets_the_colour_of_ours_even_where_that_is_not_drawn() -> None:
+    ours = {look.colour for look in looks({name: name for name in SCHEDULERS.members}).values()}
+
+    assert not ours & set(colours({f"mine {n}": "" for n in range(20)}))
+
+
+def test_further_arms_of_a_scheduler_get_spare_colours_and_then_its_own_again() -> None:
+    found = looks({f"myopic, {n}": "myopic" for n in range(5)})
+    first, *others = found.values()
+
+    assert len({look.colour for look in (first, *others[:3])}) == 4
+    assert others[3].colour == first.colour
+    assert (first.line, others[3].line) == ("-", (0, (4, 1.5)))
+
+
+def test_arms_differ_in_colour_or_line() -> None:
+    found = looks({f"arm {n}": "" for n in range(12)} | {name: name for name in SCHEDULERS.members})
+
+    assert len({(look.colour, look.dash) for look in found.values()}) == 12 + len(SCHEDULERS.members)
+
+
+def test_arms_of_a_comparison_look_as_their_trials_schedulers_say() -> None:
+    assert looks_of(two_arms()) == looks({"greedy": "greedy", "myopic": "myopic"})
+
+
+@pytest.mark.parametrize("colour", ["#0072B2", "#444444", "#009E73", "#000000"])
+def test_colours_are_legible_by_night(colour: str) -> None:
+    assert max(int(by_night(colour)[i : i + 2], 16) for i in (1, 3, 5)) > 0x90

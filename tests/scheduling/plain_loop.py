@@ -1,0 +1,189 @@
+"""The oracle: eq. (2) and every scheduler in lists and for loops, written from their docstrings.
+
+The streams themselves are part of the definition (who wins a tie, who harvests), so `words` and `generator` are taken
+from `ehfl.randomness`, whose known answers are tested on their own. Nothing else of ehfl is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from ehfl.randomness import Purpose, generator, words
+
+Rows = Sequence[Sequence[int]]
+Loss = Callable[[int, int], float]  # (round, client) -> the loss that it reports
+
+
+@dataclass
+class Played:
+    """What the loop has to tell; totals have the names of ehfl's."""
+
+    participants: list[list[int]] = field(default_factory=list)
+    levels: list[list[int]] = field(default_factory=list)  # E_i(t) for t = 0..T
+    paid: list[int] = field(default_factory=list)  # what the participants of each round paid, mains power included
+    harvested: int = 0
+    spent: int = 0
+    wasted: int = 0
+    mains: int = 0
+
+    @property
+    def final_energy(self) -> list[int]:
+        return self.levels[-1]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a choice depends on besides the round: the fleet, how many are wanted, and chance."""
+
+    clients: int
+    width: int
+    cost: Sequence[int]  # one per client
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A round as a scheduler sees it."""
+
+    t: int
+    energy: list[int]
+    last_turn: list[int]  # -1 before the first
+    losses: list[float]  # of the last turn, infinite before the first
+
+
+Choice = Callable[[Seen], list[int]]
+
+
+def bernoulli_rows(rates: Sequence[float], rounds: int, seed: int) -> Rows:
+    """A_i(t) = 1 where the client's word is below rate * 2^32."""
+    drawn = words(seed, Purpose.HARVEST, range(rounds), range(len(rates))).tolist()
+    return [[int(word < rate * 2**32) for word, rate in zip(row, rates, strict=True)] for row in drawn]
+
+
+def play_plainly(
+    choose: Choice,
+    arrivals: Rows,
+    initial: Sequence[int],
+    capacity: Sequence[float],
+    cost: Sequence[int],
+    *,
+    mains_powered: bool = False,
+    loss: Loss | None = None,
+) -> Played:
+    """Play eq. (2) client by client; on mains power participants take nothing from their batteries."""
+    played = Played(levels=[list(initial)])
+    last_turn = [-1] * len(initial)
+    losses = [math.inf] * len(initial)
+    for t, row in enumerate(arrivals):
+        energy = list(played.levels[-1])
+        chosen = sorted(choose(Seen(t, list(energy), list(last_turn), list(losses))))
+        for i in chosen:
+            energy[i] -= 0 if mains_powered else cost[i]
+            assert energy[i] >= 0
+            last_turn[i] = t
+            losses[i] = math.inf if loss is None else loss(t, i)
+        for i, units in enumerate(row):
+            level = energy[i] + units
+            energy[i] = level if level <= capacity[i] else int(capacity[i])
+            played.harvested += units
+            played.wasted += level - energy[i]
+        played.participants.append(chosen)
+        played.levels.append(energy)
+        played.paid.append(sum(cost[i] for i in chosen))
+    played.mains = sum(played.paid) if mains_powered else 0
+    played.spent = sum(played.paid) - played.mains
+    return played
+
+
+def schedule_words(setting: Setting, t: int) -> list[int]:
+    """Return what breaks ties among queues and draws samples: the smaller word goes first."""
+    row: list[int] = words(setting.seed, Purpose.SCHEDULE, range(t, t + 1), range(setting.clients))[0].tolist()
+    return row
+
+
+def drawn_order(setting: Setting, t: int) -> list[int]:
+    """Return what breaks ties among other keys (View.first): the client with the smaller number goes first."""
+    order: list[int] = generator(setting.seed, Purpose.TIES, round_=t).permutation(setting.clients).tolist()
+    return order
+
+
+def able(setting: Setting, seen: Seen) -> list[int]:
+    return [i for i in range(setting.clients) if seen.energy[i] >= setting.cost[i]]
+
+
+def greedy(setting: Setting) -> Choice:
+    return lambda seen: able(setting, seen)
+
+
+def myopic(setting: Setting) -> Choice:
+    """The longest queues by energy alone, then those of them that can pay what it costs each."""
+
+    def choose(seen: Seen) -> list[int]:
+        word = schedule_words(setting, seen.t)
+        order = sorted(range(setting.clients), key=lambda i: (-seen.energy[i], word[i], i))
+        return [i for i in order[: setting.width] if seen.energy[i] >= setting.cost[i]]
+
+    return choose
+
+
+def round_robin(setting: Setting) -> Choice:
+    def choose(seen: Seen) -> list[int]:
+        turn = [(seen.t * setting.width + k) % setting.clients for k in range(setting.width)]
+        return [i for i in turn if seen.energy[i] >= setting.cost[i]]
+
+    return choose
+
+
+def always_on(setting: Setting) -> Choice:
+    def choose(seen: Seen) -> list[int]:
+        word = schedule_words(setting, seen.t)
+        return sorted(range(setting.clients), key=lambda i: (word[i], i))[: setting.width]
+
+    return choose
+
+
+def uniform_random(setting: Setting) -> Choice:
+    sample = always_on(setting)
+    return lambda seen: [i for i in sample(seen) if seen.energy[i] >= setting.cost[i]]
+
+
+def oldest_first(setting: Setting) -> Choice:
+    """Of those who can pay, the ones whose last turn lies farthest back."""
+
+    def choose(seen: Seen) -> list[int]:
+        tie = drawn_order(setting, seen.t)
+        return sorted(able(setting, seen), key=lambda i: (seen.last_turn[i], tie[i]))[: setting.width]
+
+    return choose
+
+
+def power_of_choice(setting: Setting) -> Choice:
+    """Twice as many candidates as are wanted, drawn from those who can pay; of these the largest losses."""
+
+    def choose(seen: Seen) -> list[int]:
+        chance = generator(setting.seed, Purpose.SCHEDULE, round_=seen.t)
+        candidates = chance.permutation(able(setting, seen)).tolist()[: 2 * setting.width]
+        tie = drawn_order(setting, seen.t)
+        return sorted(candidates, key=lambda i: (-seen.losses[i], tie[i]))[: setting.width]
+
+    return choose
+
+
+PLAIN: dict[str, Callable[[Setting], Choice]] = {
+    "myopic": myopic,
+    "greedy": greedy,
+    "round-robin": round_robin,
+    "uniform-random": uniform_random,
+    "always-on": always_on,
+    "oldest-first": oldest_first,
+    "power-of-choice": power_of_choice,
+}
+
+
+def sustainable(rates: Sequence[float], cost: Sequence[int]) -> int:
+    """Return floor(sum of min(rate / cost, 1)), at least 1, in fractions of the rates as they are written."""
+    shares = [min(Fraction(str(rate)) / each, Fraction(1)) for rate, each in zip(rates, cost, strict=True)]
+    return max(1, math.floor(sum(shares)))
