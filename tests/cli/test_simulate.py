@@ -76,6 +76,8 @@ def test_figure_and_saved_participations_are_written(tmp_path: Path, capsys: Cap
 
 
 BAD = {
+    "-o seeds=3": "ehfl simulate plays one seed, and these are 3: use --seed",
+    "--rate 0.5 --harvest bernoulli:0.2": "--rate must be left out where fleet.harvest is given, got 0.5",
     "--rate 1.5": "--rate must be in [0, 1], got 1.5",
     "--rate 0.1,nan": "got nan for client 1",
     "--rate -0.1": "--rate must be in [0, 1], got -0.1",

@@ -13,6 +13,7 @@ from ehfl import Bernoulli, Fleet, Myopic, simulate, train
 from ehfl.analysis import read_results
 from ehfl.cli import main
 from ehfl.history import read_history
+from ehfl.learning import Training
 from ehfl.learning.tasks.cifar10_files import TEST, TRAINING
 
 Capture = pytest.CaptureFixture[str]
@@ -243,3 +244,20 @@ def test_data_from_the_environment_are_named_as_data_too(monkeypatch: pytest.Mon
     assert run("--task", "cifar10") == 2
 
     assert "ehfl: error: --data must be whole: a data_batch_1.bin of 30730000 bytes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("options", "threads"), [((), 1), (("--threads", "2"), 2)])
+def test_a_small_model_has_one_thread_unless_more_are_asked_for(
+    options: tuple[str, ...], threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    run_in = Training.run
+
+    def spied(self: Training, threads: int, *given: Any, **more: Any) -> Any:
+        seen.append(threads)
+        return run_in(self, threads, *given, **more)
+
+    monkeypatch.setattr(Training, "run", spied)
+
+    assert run("--task", "quadratic", "--rounds", "2", *options) == 0
+    assert seen == [threads]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -224,3 +225,17 @@ def test_a_harvest_too_large_to_count_is_refused(clients: int) -> None:
 
     with pytest.raises(ValueError, match=f"units must be at most {MAX_LEVEL}, got 4294967297"):
         Ledger(fleet, rounds=1, seed=0).settle(0, NOBODY)
+
+
+@pytest.mark.parametrize("clients", [range(3, 3), range(9, 12), range(-1, 2), range(0, 4, 2), [1]])
+def test_clients_that_are_not_the_fleets_are_refused(clients: Any) -> None:
+    with pytest.raises(ValueError, match="clients must be a range of clients from 0 to 9, got"):
+        Ledger(Fleet(10, Bernoulli(0.5)), rounds=1, seed=0, clients=clients)
+
+
+def test_a_device_that_cannot_pay_keeps_its_level() -> None:
+    device = Ledger(Fleet(1, Bernoulli(1.0), cost=2, initial=1), rounds=2, seed=0)
+
+    assert device.settle(0, places(0)).unable == 0
+    assert device.energy.tolist() == [1]
+    assert device.totals() == EnergyTotals(initial=1, harvested=0, spent=0, stored=1, wasted=0, mains=0)

@@ -12,6 +12,7 @@ from ehfl.arrays import IntArray
 from ehfl.energy import Bernoulli, Fleet, Ledger, Replay
 from ehfl.randomness import TILE
 from ehfl.scheduling import SCHEDULERS, Decider, Greedy, Myopic, RoundRobin, SchedulerError, View, play, simulate
+from ehfl.scheduling.past import Past
 
 NAMES = list(SCHEDULERS.members)
 LARGE = TILE + 300
@@ -255,3 +256,20 @@ def test_each_game_begins_without_a_past() -> None:
         simulate(Fleet(clients=2, harvest=Bernoulli(1.0), initial=1), scheduler, rounds=2)
 
     assert scheduler.answers == [[0, 0], [1, 1], [0, 0], [1, 1]]
+
+
+def test_levels_of_another_fleet_are_refused() -> None:
+    decider = Decider(Fleet(clients=10, harvest=Bernoulli(0.5)), Greedy())
+
+    with pytest.raises(ValueError, match=r"energy must be one level per client \(10\), got an array of \(4,\)"):
+        decider.decide(0, np.ones(4, np.int32))
+
+
+def test_turns_of_many_rounds_are_all_counted() -> None:
+    """More rounds than are taken in at once: each client of two is in every second of 5,000 rounds."""
+    past = Past(2)
+    for t in range(5000):
+        past.note(t, np.array([t % 2]))
+
+    assert past.turns.tolist() == [2500, 2500]
+    assert past.last_turn.tolist() == [4998, 4999]
