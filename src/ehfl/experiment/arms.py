@@ -39,7 +39,7 @@ def read_arms(arms: Any, schedulers: Any, facts: Facts, folder: Path | None) -> 
 def _from_schedulers(schedulers: Any, one_given: bool) -> list[Listed]:
     """Return key, label and changes of each arm, from a list of schedulers: the short form of arms."""
     if schedulers is None:
-        if one_given:
+        if one_given:  # a spec that names its scheduler and lists none is a comparison of one arm
             return [("scheduler", "", {})]
         schedulers = DEMO
     if not isinstance(schedulers, list | tuple) or not schedulers:
@@ -73,7 +73,7 @@ def _flat(changes: Facts, where: str) -> Facts:
     for key, value in (pair for given in changes.items() for pair in _pairs(*given)):
         if key.partition(".")[0] in SAME_FOR_ALL or key in _ONCE:
             raise SpecError(f"{where}.{key}", "must be left out: it is the same for all arms")
-        if key in found:
+        if key in found:  # by its short form and by its dotted key, say: nobody could tell which one counts
             raise SpecError(f"{where}.{key}", "must be given once")
         found[key] = value
     return found
@@ -88,7 +88,7 @@ def _pairs(key: str, value: Any) -> list[tuple[str, Any]]:
 
 def _arm(where: str, label: str, changes: Facts, facts: Facts, folder: Path | None) -> Arm:
     """Return an arm with the setting that it runs in; errors bear its place: the base has been found without any."""
-    mine = copy.deepcopy(facts)
+    mine = copy.deepcopy(facts)  # arms must not see each other's changes
     try:
         change(mine, changes)
         setting = validated(Setting, mine, folder)
@@ -110,6 +110,7 @@ def _label(given: Any, key: str, fault: str = "must be") -> str:
 
 
 def _check_labels(arms: Sequence[Arm], key: str) -> None:
+    # Two labels that make the same folder's name would make two runs the same.
     slugs = [arm.slug for arm in arms]
     for slug in slugs:
         if not slug or slugs.count(slug) > 1:

@@ -87,6 +87,7 @@ def step_size_rule_of(setting: Setting) -> StepSize:
 def partition_of(setting: Setting) -> Partition:
     """Return how the data are dealt out."""
     dealer = PARTITIONS.make(setting.learning.partition, "learning.partition")
+    # The order is no parameter of a partition: it says who gets which of the shares that any of them deals.
     return InLabelOrder(dealer) if setting.learning.order == "by-label" else dealer
 
 

@@ -20,7 +20,7 @@ def change(facts: Facts, changes: Mapping[str, Any]) -> None:
     """Set dotted keys; what cannot stand together is refused."""
     if "fleet.rate" in changes and "fleet.harvest" in changes:
         raise SpecError("fleet.rate", f"must be left out where fleet.harvest is given, got {changes['fleet.rate']}")
-    problem = _problem(facts)
+    problem = _problem(facts)  # as it is before the changes: they may replace it
     for key, value in changes.items():
         put(facts, key, value)
     _check_theory(facts, problem, changes)
@@ -41,6 +41,7 @@ def put(facts: Facts, key: str, value: Any) -> None:
         if not isinstance(inner, dict):
             raise SpecError(key, f"must be a key of a section, and {section} is none")
         facts = inner
+    # TOML has no word for nothing, so optional keys take one of ours; elsewhere "none" is a text like any other.
     if value is None or (value == "none" and key in OPTIONAL):
         facts.pop(last, None)
     else:
@@ -51,6 +52,7 @@ def _default_name(path: Sequence[str]) -> str | None:
     """Return the name of the scheduler, harvest, task, ... that a spec has if it says nothing; None for a section."""
     if list(path) == ["fleet", "harvest"]:
         return str(FleetSpec().harvest_table()["name"])
+    # Asked of the models themselves, so that a default is stated once.
     *sections, last = path
     model: type[BaseModel] = SECTIONS[sections[0]] if sections and sections[0] in SECTIONS else Setting
     field = model.model_fields.get(last)

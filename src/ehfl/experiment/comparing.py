@@ -36,6 +36,7 @@ def compare(
     ready = spec if isinstance(spec, Spec) and not changes else read_spec(_facts(spec), changes)
     folder = Path(runs) / ready.name
     outcomes = run_all(ready, folder, jobs=jobs, on=on, on_look=on_look)
+    # Some failures are part of a result, and are named in it; without any finished run there is none.
     errors = [outcome for outcome in outcomes if outcome.error]
     if len(errors) == len(outcomes):
         first = errors[0]

@@ -150,6 +150,7 @@ _last_task: dict[str, Task] = {}  # the last task by what names it: the runs of 
 
 def loaded_task(setting: Setting) -> Task:
     """Return the task of a setting, its data read; the last one is kept."""
+    # By what names it, not by the setting: arms that differ in anything else share a task.
     key = json.dumps([setting.learning.task, setting.learning.data], sort_keys=True)
     if key not in _last_task:
         _last_task.clear()
@@ -179,7 +180,7 @@ def begin_process() -> None:
 
 
 def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
+    while os.getppid() == parent:  # a process whose parent is gone is given another one
         time.sleep(0.2)
     os._exit(1)
 

@@ -41,7 +41,7 @@ class Follower:
         return [self._state(*found) for found in self._runs]
 
     def _state(self, run: Run, tail: Tail, failure: _Failure) -> State:
-        tail.read()
+        tail.read()  # only what was added since the last look
         return State(run.arm.label, run.seed, tail.rounds, run.setting.rounds, tail.metric, failure.read())
 
 

@@ -53,9 +53,10 @@ def make_spec(facts: Facts, folder: Path | None = None) -> Spec:
 
     Relative paths, and classes of the user's own, are looked for in `folder`.
     """
-    facts = copy.deepcopy(facts)
+    facts = copy.deepcopy(facts)  # the caller's stay as they are
     check_known(facts, "", [*SAME_FOR_ALL, *Setting.model_fields])
     heading = validated(_Heading, {key: facts.pop(key) for key in _Heading.model_fields if key in facts}, folder)
+    # Before anything is validated, because validating makes the things that the spec names.
     code = heading.code or str(folder or Path.cwd())
     _make_importable(code)
     arms, schedulers = facts.pop("arms", None), facts.pop("schedulers", None)
@@ -67,6 +68,7 @@ def make_spec(facts: Facts, folder: Path | None = None) -> Spec:
     if isinstance(facts.setdefault("fleet", {}), dict):
         facts["fleet"].setdefault("clients", base.fleet.clients)
     made = read_arms(arms, schedulers, facts, folder)
+    # A spec without classes of the user's own runs from anywhere, and says so by naming no folder.
     uses_code = any(setting.own_classes() for setting in (base, *(arm.setting for arm in made)))
     return Spec(heading.name, heading.seeds, base, made, code if uses_code else None)
 

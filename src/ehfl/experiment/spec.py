@@ -39,6 +39,7 @@ PerClient = Annotated[Any, PlainValidator(per_client)]
 class Section(BaseModel):
     """A part of a spec: its keys are known, its values never change."""
 
+    # Strict: "5" is no number and 1 is not true, so that a spec means what it says.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=True)
 
 
@@ -46,6 +47,7 @@ class FleetSpec(Section):
     """Who harvests what. Rate, capacity, initial and cost are a number, one per client, a file or {low, high}."""
 
     clients: Whole = 10
+    # Both are None unless given, so that it can be told whether one of them was.
     harvest: Annotated[Any, PlainValidator(read_harvest)] = None  # a name or a table
     rate: PerClient = None  # the short form of { name = "bernoulli", rate = ... }
     capacity: PerClient = math.inf

@@ -22,6 +22,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
 
 def validated(model: type[Model], facts: Facts, folder: Path | None) -> Model:
     """Return the model of these facts; the first thing that is wrong becomes one line, typing errors before others."""
+    # Misspelt keys come first: pydantic would name what is missing, which is only what follows from them.
     for section, inner in SECTIONS.items():
         if isinstance(facts.get(section), dict):
             check_known(facts[section], section, list(inner.model_fields))
@@ -29,7 +30,7 @@ def validated(model: type[Model], facts: Facts, folder: Path | None) -> Model:
         return model.model_validate(facts, context={} if folder is None else {"folder": folder})
     except ValidationError as error:
         raise _spec_error(error.errors()[0]) from None
-    except OverflowError as error:
+    except OverflowError as error:  # a whole number that no float can hold, which TOML has no bounds for
         raise SpecError("numbers", f"must fit into floating point ({error})") from None
 
 
@@ -45,7 +46,7 @@ def check_known(facts: Facts, section: str, known: Sequence[str]) -> None:
 def _spec_error(error: Any) -> SpecError:
     """Return what pydantic found wrong; where one of our things refused a value, it has said it already."""
     key = ".".join(str(part) for part in error["loc"])
-    cause = error.get("ctx", {}).get("error")
+    cause = error.get("ctx", {}).get("error")  # the exception that a validator of ours raised
     if isinstance(cause, InvalidValue):
         return _refused(cause)
     if isinstance(cause, UserError):

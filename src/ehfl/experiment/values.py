@@ -137,7 +137,7 @@ def check_order(value: Any) -> str:
 
 def auto_or_whole(value: Any) -> Any:
     """Return a number of clients, or "auto"."""
-    if value == "auto" or (_is_whole(value) and value > 0):
+    if value == "auto" or (_is_whole(value) and value > 0):  # what the clients allow is checked with the fleet
         return value
     raise ValueError("must be auto or a whole number >= 1")
 
@@ -151,6 +151,7 @@ def auto_or_number(value: Any) -> Any:
 
 def folder_name(value: Any) -> str:
     """Return a name that serves as a folder's."""
+    # No blanks, no slashes, no leading dot: it must be the same folder on every system.
     if isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", value):
         return value
     raise ValueError("must be at most 80 letters, digits, dots, dashes and underscores, a letter or digit first")
