@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -551,21 +550,6 @@ def test_what_is_spelled_out_makes_the_same_thing(name: str) -> None:
     assert SCHEDULERS.make(SCHEDULERS.spelled_out(name)) == SCHEDULERS.make(name)
 
 
-@dataclass
-class Unregistered:
-    def select(self, view: Any) -> Any:
-        return []
-
-
-@pytest.mark.parametrize("name", SCHEDULERS.members)
-def test_a_registered_things_name_is_known(name: str) -> None:
-    assert SCHEDULERS.name_of(SCHEDULERS.make(name)) == name
-
-
-def test_a_thing_of_ones_own_has_no_name() -> None:
-    assert SCHEDULERS.name_of(Unregistered()) == ""
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -607,6 +591,5 @@ def test_nothing_is_imported_before_it_is_needed() -> None:
 
     assert absent.table("later") == {"name": "later"}
     assert absent.table("later:size=3") == {"name": "later", "size": 3}
-    assert absent.name_of(5) == ""
     with pytest.raises(InvalidValue, match=r"task must be importable as package.module:Class, got later \(No module"):
         absent.make("later")

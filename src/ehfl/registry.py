@@ -91,11 +91,6 @@ class Registry(Generic[Thing]):
         """Return whether what was given has a parameter of that name."""
         return parameter in _parameters(self._factory(self.table(given, key)["name"], key or self.kind))
 
-    def name_of(self, thing: object) -> str:
-        """Return the registered name of a thing's class, "" for the user's own."""
-        reference = f"{type(thing).__module__}:{type(thing).__name__}"
-        return next((name for name, member in self.members.items() if member == reference), "")
-
     def text(self, table: Table) -> str:
         """Return a table in the short form in which people write it, which serves as a label.
 

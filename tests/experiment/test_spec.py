@@ -21,6 +21,7 @@ from ehfl.experiment.building import (
     step_size_rule_of,
     target_of,
 )
+from ehfl.learning import Mean, Weighted
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 PER_CLIENT = "must be a number, a list or a file with one per client, or { low = 0.1, high = 0.9 }"
@@ -177,7 +178,7 @@ def test_a_spec_becomes_the_things_it_names() -> None:
     assert target_of(make_spec({"target": 2}).base) == 2
     assert [repr(scheduler_of(one)) for one in (first, second)] == ["Myopic(target='auto')", "RoundRobin(per_round=1)"]
     assert [step_size_rule_of(one)([1, 0]).tolist() for one in (first, second)] == [[0.25, 0.0], [0.5, 0.0]]
-    assert [AGGREGATIONS.name_of(aggregation_of(one)) for one in (first, second)] == ["mean", "weighted"]
+    assert [aggregation_of(one) for one in (first, second)] == [Mean(), Weighted()]
     rule = local_sgd_of(first)
     assert (rule.local_steps, rule.batch_size, rule.clip, rule.weight_decay) == (5, 7, 3.0, 0.1)
     constants = constants_of(first)

@@ -311,10 +311,6 @@ def test_a_registered_scheduler_is_a_value(scheduler: Scheduler) -> None:
     assert hash(scheduler) == hash(eval(repr(scheduler)))
 
 
-def test_a_registered_scheduler_knows_its_name(scheduler: Scheduler) -> None:
-    assert type(SCHEDULERS.make(SCHEDULERS.name_of(scheduler))) is type(scheduler)
-
-
 def test_a_registered_scheduler_plays_a_fleet_of_one(scheduler: Scheduler) -> None:
     fleet = Fleet(clients=1, harvest=Replay([[1], [1], [0], [0]]))
 

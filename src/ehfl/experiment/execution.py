@@ -85,10 +85,10 @@ def _work(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_roun
     """Do the work; a failure is written into meta.json, with its traceback, before it goes on its way."""
     before = folder.meta()
     if "threads" in before:  # a resumed run keeps its number of threads, which decides the last bits
-        threads = Threads(before["threads"], before.get("exactly", False))
+        threads = Threads(before["threads"], before.get("threads_exactly", False))
     beginning = about_here() | {"started": _now()} | before  # a resumed run keeps where and when it began
     state = {"inputs": inputs, "status": "running", "error": None, "traceback": None}
-    folder.add_meta(**beginning | {"threads": threads.most, "exactly": threads.exactly} | state)
+    folder.add_meta(**beginning | {"threads": threads.most, "threads_exactly": threads.exactly} | state)
     try:
         history = run_training(run, threads, folder, on_round)
     except Exception as error:
