@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import SupportsIndex
 
@@ -30,6 +30,15 @@ class SpecError(UserError):
         super().__init__(" ".join(f"{key} {fault}".split()))
         self.key = key
         self.fault = fault
+
+
+class BrokenRules(UserError):
+    """Something of the user's own breaks the rules of its kind: a line for each, with the first case that breaks it."""
+
+    def __init__(self, name: str, faults: Sequence[str]) -> None:
+        super().__init__(f"{name} breaks the rules:" + "".join(f"\n  - {fault}" for fault in faults))
+        self.name = name
+        self.faults = tuple(faults)
 
 
 @contextmanager
