@@ -90,6 +90,7 @@ def test_all_six_are_found_beside_the_spec_and_get_their_parameters(module: str,
     check_run(module, tmp_path, jobs=1)
 
 
+@pytest.mark.slow
 def test_so_they_are_in_workers_which_never_go_on_with_code_that_has_changed(module: str, tmp_path: Path) -> None:
     """In a notebook: an edit, a reload, another comparison; the workers of the first are still there."""
     check_run(module, tmp_path, jobs=2)

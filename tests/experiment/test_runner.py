@@ -281,6 +281,7 @@ def test_reading_results_imports_nothing_that_a_spec_names(tmp_path: Path, monke
     assert [row.arm for row in read_results([tmp_path / "runs"]).comparison.rows] == ["greedy", "gone_scheduler:Mine"]
 
 
+@pytest.mark.slow
 def test_a_run_that_kills_its_worker_every_time_fails_alone_and_one_that_does_so_once_is_begun_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

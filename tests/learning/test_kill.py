@@ -21,7 +21,8 @@ SCRIPT = Path(__file__).with_name("killed_run.py")
     ("kind", "instants"),
     [
         ("played", 7 * 2 + 5 * 5 - 2),  # 7 rounds; checkpoints at 0, 2, 4, 6 and 7
-        ("lockstep", 6 * 2 + 4 * 5 - 2),  # 6 rounds; checkpoints at 0, 2, 4 and 6
+        # 6 rounds; checkpoints at 0, 2, 4 and 6
+        pytest.param("lockstep", 6 * 2 + 4 * 5 - 2, marks=pytest.mark.slow),
     ],
 )
 def test_killed_at_every_instant_a_run_ends_as_if_left_alone(tmp_path: Path, kind: str, instants: int) -> None:
@@ -34,6 +35,7 @@ def test_killed_at_every_instant_a_run_ends_as_if_left_alone(tmp_path: Path, kin
     assert report["different"] == []
 
 
+@pytest.mark.slow
 def test_killed_from_outside_and_started_again_a_run_ends_with_the_same_bits(tmp_path: Path) -> None:
     alone, killed = tmp_path / "alone", tmp_path / "killed"
     subprocess.run([sys.executable, SCRIPT, "train", alone], check=True)
