@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo paper test test-all check bench format clean clean-kernels
+.PHONY: help demo paper results test test-all check bench format clean clean-kernels
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -43,6 +43,9 @@ paper: $(VENV)/.runtime  ## the paper's experiment on CIFAR-10, into results/pap
 	$(BIN)/ehfl compare experiments/paper.toml $(if $(DATA),--data $(DATA))
 	@mkdir -p results
 	$(BIN)/ehfl report runs/paper --out results/paper
+
+results: $(VENV)/.runtime  ## tables and figures in results/ again, from the published rounds (seconds)
+	$(BIN)/python results/redraw.py
 
 bench: $(VENV)/.dev  ## ratios against plain NumPy and plain torch, each measured in one run
 	$(BIN)/python -m benchmarks.fleet

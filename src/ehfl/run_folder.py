@@ -24,7 +24,7 @@ from ehfl.validation import UserError, short
 Facts = dict[str, Any]  # as TOML and JSON have them: numbers, texts, lists and tables
 
 # Keys of a spec that do not decide its numbers: what it is called, where things lie, what is counted afterwards.
-_NOT_DECIDING = ("name", "arms", "code", "theory", "learning.data", "evaluation.goal")
+_NOT_DECIDING = ("name", "arms", "code", "learning.data", "evaluation.goal")
 
 
 # Keys under which a spec names a thing with parameters.

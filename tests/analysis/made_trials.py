@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from ehfl.analysis import Comparison, Goal, Trial, compare
 from ehfl.energy import EnergyTotals
 from ehfl.history import Metric, Record
 from ehfl.scheduling import SCHEDULERS, Participation
-from ehfl.theory import Constants
 
 ACCURACY = Metric("accuracy", bounds=(0, 1))
 GAP = Metric("gap", lower_is_better=True)
@@ -111,8 +109,6 @@ def arms_ending_at(
     metric: Metric = ACCURACY,
     counts: Mapping[str, Sequence[int]] | None = None,
     goal: Goal = "auto",
-    constants: Constants | None = None,
 ) -> Comparison:
     """Return arms whose metric goes straight to these final values, one a seed, in eight rounds."""
-    trials = [replace(trial, constants=constants) for trial in trials_ending_at(finals, counts)]
-    return compare(name, trials, metric, target=3, goal=goal)
+    return compare(name, trials_ending_at(finals, counts), metric, target=3, goal=goal)

@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ehfl.analysis import Arm, Comparison, Row, Trial, compare, comparison, rounds_to, timing
+from ehfl.analysis import Arm, Comparison, Row, compare, comparison, rounds_to, timing
 from ehfl.history import Metric
-from ehfl.theory import Constants, best_along
 from ehfl.validation import UserError
 from made_trials import ACCURACY, GAP, made_trial
-
-UNIT = Constants(smoothness=1.0, variance=1.0, gap=1.0)
 
 
 def crossing(evaluations: dict[int, float], level: float, metric: Metric = ACCURACY) -> float:
@@ -96,83 +92,13 @@ def test_with_half_the_participants_noise_takes_twice_the_rounds() -> None:
     found = compare("x", trials, ACCURACY, 1)
 
     assert [row.noise_limit for row in found.rows] == pytest.approx([1, 2])
-    assert [row.predicted_slowdown for row in found.rows] == [None, None]  # needs the problem's constants
 
 
-def forecast(one: Trial, other: Trial, constants: Constants) -> float:
-    """Return what theory forecasts for the other, the first being best."""
-    found = compare("x", [replace(trial, constants=constants) for trial in [one, other]], ACCURACY, 1)
-    assert found.best == one.arm
-    assert found.rows[0].predicted_slowdown == 1
-    slowdown = found.rows[1].predicted_slowdown
-    assert slowdown is not None
-    return slowdown
-
-
-def test_without_noise_rounds_with_any_participants_count_alike() -> None:
-    still = Constants(smoothness=1.0, variance=0.0, gap=1.0)
-    one, other = made_trial("all", 0, {40: 0.5}, [8] * 40), made_trial("half", 0, {40: 0.5}, [4] * 40)
-
-    assert forecast(one, other, still) == pytest.approx(1)
-
-
-@pytest.mark.parametrize(("pattern", "expected"), [([0, 8], 2.0), ([8, 0], 2 - 2 / 40)])
-def test_without_noise_every_other_round_empty_takes_twice_the_rounds(pattern: list[int], expected: float) -> None:
-    still = Constants(smoothness=1.0, variance=0.0, gap=1.0)
-    one, other = made_trial("all", 0, {40: 0.5}, [8] * 40), made_trial("gaps", 0, {40: 0.5}, pattern * 20)
-
-    assert forecast(one, other, still) == pytest.approx(expected)  # the last empty round is not waited for
-
-
-@pytest.mark.parametrize("fewer", [96, 50])
-def test_with_the_best_steps_the_forecast_is_known(fewer: int) -> None:
-    # With eta best for T rounds the terms are (1/t + 1/T) Delta / eta, and eta goes as sqrt(n): the better arm comes to
-    # the other's end, 2 Delta / (T eta'), after T / (2 sqrt(n / n') - 1) rounds. Near n / n', the noise limit, where n
-    # and n' are near.
-    T, noisy = 2000, Constants(smoothness=1.0, variance=1e6, gap=1.0)
-    counts = {"all": [100] * T, "fewer": [fewer] * T}
-    one, other = (
-        made_trial(arm, 0, {T: 0.5}, n_t, best_along("sqrt", n_t, 1, noisy).tolist(), clients=100)
-        for arm, n_t in counts.items()
-    )
-    slowdown = forecast(one, other, noisy)
-
-    assert slowdown == pytest.approx(2 * math.sqrt(100 / fewer) - 1, rel=2 / T)
-    limit = compare("x", [one, other], ACCURACY, 1).rows[1].noise_limit
-    assert limit == pytest.approx(100 / fewer)
-    if fewer == 96:
-        assert slowdown == pytest.approx(limit, rel=1e-3)
-
-
-def test_where_steps_shrink_as_the_root_of_time_the_forecast_tends_to_the_noise_limit() -> None:
-    # eta_t = c sqrt(n_t / t): the terms are (Delta + s log t) / (2 c sqrt(n t)), equal where n t are, but for the log
-    T, constants = 4000, Constants(smoothness=1.0, variance=1.0, gap=1.0)
-    time = np.arange(1, T + 1)
-    one, other = (
-        made_trial(arm, 0, {T: 0.5}, [n] * T, (0.1 * np.sqrt(n / time)).tolist())
-        for arm, n in (("all", 8), ("half", 4))
-    )
-
-    # s = c^2 L s2 / 2 = 0.005: log 2 more of it is 0.3 % of the terms, and rounds go as their square
-    assert forecast(one, other, constants) == pytest.approx(2, rel=0.02)
-
-
-def test_the_forecast_is_a_mean_over_seeds() -> None:
-    still = Constants(smoothness=1.0, variance=0.0, gap=1.0)
-    trials = [made_trial("all", seed, {40: 0.5}, [8] * 40) for seed in (0, 1)]
-    trials += [made_trial("gaps", 0, {40: 0.5}, [0, 8] * 20), made_trial("gaps", 1, {40: 0.5}, [8] * 40)]
-    found = compare("x", [replace(trial, constants=still) for trial in trials], ACCURACY, 1)
-
-    # to the end of the seed with gaps: 20 rounds for the others, 40 for it
-    assert found.rows[1].predicted_slowdown == pytest.approx((40 + 20) / 2 / 20)
-
-
-def test_a_run_that_nobody_took_part_in_has_no_forecast() -> None:
+def test_a_run_that_nobody_took_part_in_has_no_finite_noise_limit() -> None:
     trials = [made_trial("all", 0, {4: 0.5}, [8] * 4), made_trial("none", 0, {4: 0.5}, [0] * 4)]
-    found = compare("x", [replace(trial, constants=UNIT) for trial in trials], ACCURACY, 1)
+    found = compare("x", trials, ACCURACY, 1)
 
     assert found.best == "all"
-    assert [row.predicted_slowdown for row in found.rows] == [None, None]
     assert [row.noise_limit for row in found.rows] == [1, math.inf]
 
 

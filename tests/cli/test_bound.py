@@ -10,7 +10,6 @@ import pytest
 
 from ehfl import Bernoulli, Fleet, Greedy, simulate
 from ehfl.cli import main
-from ehfl.experiment.spec import KNOWN_CONSTANTS
 from ehfl.theory import Constants, promise
 
 Capture = pytest.CaptureFixture[str]
@@ -116,16 +115,6 @@ def test_bound_takes_a_spec(tmp_path: Path, capsys: Capture) -> None:
         assert from_spec["schedulers"][name] == from_options["schedulers"][name]
 
 
-def test_the_constants_are_the_specs_else_those_of_a_known_problem(tmp_path: Path, capsys: Capture) -> None:
-    digits = KNOWN_CONSTANTS["digits", 50].model_dump()
-    given = "[theory]\nsmoothness = 1.5\nvariance = 0.5\ngap = 2.5\n"
-
-    assert as_json(capsys, spec(tmp_path))["constants"] == digits
-    assert as_json(capsys, spec(tmp_path), "-o", "learning.task=wells")["constants"] == dict.fromkeys(digits, 1.0)
-    assert as_json(capsys, spec(tmp_path, given))["constants"] == {"smoothness": 1.5, "variance": 0.5, "gap": 2.5}
-    assert as_json(capsys, spec(tmp_path, given), "-o", "theory=none")["constants"] == digits
-
-
 ARMS = """
 [[arms]]
 scheduler = "greedy"
@@ -153,7 +142,6 @@ def test_every_arm_is_played_in_its_own_fleet(tmp_path: Path, capsys: Capture) -
             "[[arms]]\nlabel='a'\n[[arms]]\nlabel='b'\nlearning.local_steps=9",
             "arms[2].learning.local_steps must be left",
         ),
-        ("[[arms]]\nscheduler='greedy'\ntheory={smoothness=1.0, variance=1.0, gap=1.0}", "arms[1].theory must be left"),
         ("[[arms]]\nlabel='always-on'\nscheduler='greedy'", "always-on must not be the label of another arm"),
     ],
 )
@@ -180,20 +168,16 @@ def test_mains_power_of_another_width_is_an_arm_of_its_own(capsys: Capture) -> N
         ("mine.toml --rounds 5", "--rounds must be left out with a spec"),
         ("mine.toml --local-steps 5", "--local-steps must be left out with a spec"),
         ("mine.toml -s greedy", "--scheduler must be left out with a spec"),
-        ("theory.toml --gap 2", "--gap must be left out with a spec that has them, got 2.0"),
         ("--task quadratic --gap 2", "--gap must be left out with --task, which estimates it"),
         ("--task quadratics", "--task must be one of digits, cifar10, quadratic, wells or package.module:Class"),
         ("absent.toml", "spec cannot be read: absent.toml must be a readable TOML file (No such file or directory)"),
         ("mine.toml -o learning.batch_siz=5", "mine.toml: learning.batch_siz is not a key of learning"),
-        ("theory.toml -o learning.batch_size=5", "theory.toml: learning.batch_size must not change alone"),
     ],
 )
 def test_options_that_a_spec_or_a_task_makes_useless_are_refused(
     options: str, message: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    spec(tmp_path, "[theory]\nsmoothness = 1.5\nvariance = 0.5\ngap = 2.5\n")
-    (tmp_path / "mine.toml").rename("theory.toml")
     spec(tmp_path)
 
     assert run(*options.split()) == 2

@@ -197,36 +197,6 @@ def test_a_truncated_file_is_told_of_under_the_key_that_named_its_folder(capsys:
     assert [path.name for path in Path().iterdir()] == ["torn"]
 
 
-WITH_CONSTANTS = """
-rounds = 4
-seeds = 1
-schedulers = ["greedy", "always-on"]
-[learning]
-task = "quadratic"
-[theory]
-smoothness = 1.0
-variance = 1.0
-gap = 5.5
-"""
-
-
-def test_constants_of_another_problem_are_refused_unless_they_are_dropped(capsys: Capture) -> None:
-    Path("mine.toml").write_text(WITH_CONSTANTS)
-
-    assert run("compare", "mine.toml", "--jobs", "1", "-o", "learning.batch_size=20") == 2
-    assert "mine.toml: learning.batch_size must not change alone: theory's constants" in capsys.readouterr().err
-    assert not Path("runs").exists()
-
-    for name, options, known in (
-        ("kept", [], True),
-        ("dropped", ["-o", "theory=none"], False),
-        ("changed", ["-o", "learning.batch_size=20", "-o", "theory=none"], False),
-    ):
-        assert run("compare", "mine.toml", "--jobs", "1", "-o", f"name={name}", *options, "--json") == 0
-        arms = json.loads(capsys.readouterr().out)["arms"]
-        assert [arm["predicted_slowdown"] is not None for arm in arms] == [known, known]
-
-
 ARMS = """
 rounds = 6
 seeds = 2

@@ -204,25 +204,6 @@ def test_an_error_in_an_arm_names_the_arm(arm: dict[str, Any], message: str) -> 
     assert str(caught.value) == message
 
 
-def test_constants_of_another_problem_are_neither_kept_nor_dropped_without_a_word() -> None:
-    theory = {"smoothness": 1.0, "variance": 0.1, "gap": 5.5}
-    with pytest.raises(SpecError, match=r"^arms\[1\]\.learning\.batch_size must not change alone: theory's constants"):
-        arms_of({"label": "small", "learning.batch_size": 5}, theory=theory)
-
-    dropped, changed, same = arms_of(
-        {"label": "dropped", "learning.batch_size": 5, "theory": "none"},
-        {"label": "changed", "learning.batch_size": 5, "theory": theory | {"gap": 1.0}},
-        {"label": "same", "learning.local_steps": 1},
-        theory=theory,
-    )
-
-    assert [arm.setting.facts().get("theory") for arm in (dropped, changed, same)] == [
-        None,
-        theory | {"gap": 1.0},
-        theory,
-    ]
-
-
 def test_an_arms_data_and_partition_are_checked_before_anything_is_written(tmp_path: Path) -> None:
     facts = {"rounds": 2, "seeds": 1, "learning": {"task": "quadratic"}}
     for arm, key in (

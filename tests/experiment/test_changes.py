@@ -38,14 +38,6 @@ def test_a_rate_and_a_harvest_replace_each_other_but_cannot_both_be_given() -> N
     assert refused({}, "fleet.rate=0.2", "fleet.harvest=bernoulli:0.9").startswith("fleet.rate must be left out")
 
 
-@pytest.mark.parametrize("key", ["learning.task=quadratic", "learning.task.name=wells", "learning.batch_size=7"])
-def test_constants_of_another_problem_are_refused_however_the_problem_is_changed(key: str) -> None:
-    known = {"theory": {"smoothness": 2.0, "variance": 1.0, "gap": 1.0}}
-
-    assert f"{key.partition('=')[0]} must not change alone" in refused(known, key)
-    assert read_spec(known, [key, "theory=none"]).base.theory is None
-
-
 def test_a_scheduler_beside_a_list_of_them_would_do_nothing_and_is_refused() -> None:
     assert refused({"schedulers": ["greedy"]}, "scheduler=myopic").startswith("scheduler must be left out where")
 

@@ -12,7 +12,7 @@ import pytest
 import ehfl
 from ehfl import Comparison
 from ehfl.analysis import read_results
-from ehfl.experiment import SpecError, State, read_spec
+from ehfl.experiment import State, read_spec
 from ehfl.run_folder import read_facts
 from ehfl.validation import UserError
 
@@ -125,23 +125,6 @@ def test_arms_can_be_given_as_python_has_them(tmp_path: Path) -> None:
     compared = ehfl.compare(rounds=4, seeds=1, learning={"task": "quadratic"}, arms=arms, jobs=1)
 
     assert [(arm.name, arm.trials[0].local_steps) for arm in compared.arms] == [("K = 1", 1), ("K = 4", 4)]
-
-
-def test_constants_are_not_kept_for_another_problem() -> None:
-    constants = {"smoothness": 1.0, "variance": 0.1, "gap": 5.5}
-    for spec in (SMALL | {"theory": constants}, read_spec(SMALL | {"theory": constants})):
-        with pytest.raises(SpecError, match=r"^learning\.batch_size must not change alone: theory's constants"):
-            ehfl.compare(spec, learning={"batch_size": 5}, jobs=1)
-
-
-def test_constants_that_nobody_gave_go_with_their_problem(tmp_path: Path) -> None:
-    """Those of the demo are known; the quadratic's are not."""
-    spec = read_spec()
-    assert "theory" in spec.facts()
-
-    compared = ehfl.compare(spec, rounds=2, seeds=1, learning={"task": "quadratic"}, jobs=1)
-
-    assert all(row.predicted_slowdown is None for row in compared.rows)
 
 
 @pytest.mark.parametrize(

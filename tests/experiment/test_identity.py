@@ -10,14 +10,13 @@ import pytest
 from pydantic import BaseModel
 
 from ehfl.experiment import Run, make_spec
-from ehfl.experiment.spec import EvaluationSpec, FleetSpec, LearningSpec, Setting, Spec, TheorySpec
+from ehfl.experiment.spec import EvaluationSpec, FleetSpec, LearningSpec, Setting, Spec
 
 FACTS: dict[str, Any] = {
     "name": "one",
     "seeds": [3],
     "code": "/somewhere",
     "scheduler": "ehfl.scheduling.schedulers.myopic:Myopic",  # named as the user's own is, so that `code` matters
-    "theory": {"smoothness": 3.0, "variance": 3.0, "gap": 3.0},
 }
 # Another value of every key. A key that is missing here is a new one: say what another value of it is, and below, in
 # NO_MATTER, if it does not decide the numbers.
@@ -29,7 +28,6 @@ ANOTHER: dict[type[BaseModel], dict[str, Any]] = {
         "fleet": {"cost": 2},
         "learning": {"local_steps": 1},
         "evaluation": {"every": 1},
-        "theory": {"smoothness": 1.0, "variance": 1.0, "gap": 1.0},
     },
     FleetSpec: {
         "clients": 9,
@@ -54,13 +52,11 @@ ANOTHER: dict[type[BaseModel], dict[str, Any]] = {
         "device": "cpu",
     },
     EvaluationSpec: {"every": 1, "goal": 0.5},
-    TheorySpec: {"smoothness": 2.0, "variance": 2.0, "gap": 2.0},
 }
 SECTIONS: dict[type[BaseModel], str] = {
     FleetSpec: "fleet.",
     LearningSpec: "learning.",
     EvaluationSpec: "evaluation.",
-    TheorySpec: "theory.",
     Setting: "",
 }
 HEADING = {"name": "other", "seeds": [7], "code": "/elsewhere", "arms": [{"label": "another"}]}
@@ -68,8 +64,6 @@ NO_MATTER = {
     "name",
     "code",  # what lies there does; see inputs
     "arms",  # how the arm is called
-    "theory",
-    *(f"theory.{name}" for name in TheorySpec.model_fields),
     "learning.data",  # where they lie; what they are is in inputs
     "evaluation.goal",
 }
@@ -115,7 +109,7 @@ def test_every_key_that_a_run_has_is_looked_at() -> None:
 
     assert set(facts) == set(HEADING) | set(Setting.model_fields)
     assert set(Spec.__dataclass_fields__) == set(HEADING) | {"base"}
-    nested = {name for name, one in Setting.model_fields.items() if isinstance(one.default, BaseModel)} | {"theory"}
+    nested = {name for name, one in Setting.model_fields.items() if isinstance(one.default, BaseModel)}
     assert {section.rstrip(".") for section in SECTIONS.values() if section} == nested
 
 

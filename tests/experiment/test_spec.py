@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from ehfl import AGGREGATIONS, HARVESTS, PARTITIONS, SCHEDULERS, STEP_SIZES
-from ehfl.experiment import Spec, SpecError, make_spec, read_spec
+from ehfl.experiment import SpecError, make_spec, read_spec
 from ehfl.experiment.building import (
     aggregation_of,
-    constants_of,
     fleet_of,
     local_sgd_of,
     partition_of,
@@ -81,7 +80,6 @@ def test_the_papers_experiment_is_what_it_was_when_its_results_were_made(name: s
         "weight_decay": 0.0,
         "partition": {"name": "iid"}, "order": "random", "aggregation": {"name": "mean"},
     }  # fmt: skip
-    assert facts["theory"] == {"smoothness": 28.2, "variance": 0.18, "gap": 2.30}
 
 
 # reading
@@ -93,7 +91,6 @@ def test_what_is_left_out_is_the_default(tmp_path: Path) -> None:
     assert (spec.name, spec.base.rounds, spec.seeds) == ("mine", 7, (0, 1, 2, 3, 4))
     assert (spec.base.fleet.clients, spec.base.fleet.capacity) == (4, math.inf)
     assert spec.base.fleet.harvest_table() == {"name": "bernoulli", "rate": 0.5}
-    assert spec.base.known_theory() is None  # nobody knows the constants of digits in batches of 9
 
 
 def test_the_path_of_a_spec_may_be_a_text(tmp_path: Path) -> None:
@@ -167,7 +164,6 @@ def test_a_spec_becomes_the_things_it_names() -> None:
         "arms": [{"scheduler": "myopic"}, {"scheduler": "round-robin:1", "step_size": 0.5, "aggregation": "weighted"}],
         "fleet": {"clients": 3, "rate": {"low": 0.2, "high": 1}, "capacity": 4, "initial": 2, "cost": 2, "unit": "mJ"},
         "learning": {"step_size": 0.25, "clip": 3.0, "weight_decay": 0.1, "batch_size": 7},
-        "theory": CONSTANTS,
     })  # fmt: skip
     first, second = (arm.setting for arm in spec.arms)
     fleet = fleet_of(first)
@@ -181,8 +177,6 @@ def test_a_spec_becomes_the_things_it_names() -> None:
     assert [aggregation_of(one) for one in (first, second)] == [Mean(), Weighted()]
     rule = local_sgd_of(first)
     assert (rule.local_steps, rule.batch_size, rule.clip, rule.weight_decay) == (5, 7, 3.0, 0.1)
-    constants = constants_of(first)
-    assert constants is not None and (constants.smoothness, constants.variance, constants.gap) == (1.0, 0.1, 5.5)
 
 
 def test_a_spread_of_batteries_is_rounded_to_whole_amounts() -> None:
@@ -388,46 +382,3 @@ def test_one_parameter_of_a_default_can_be_changed_alone() -> None:
     assert base.scheduler == {"name": "myopic", "target": 3}
     assert (base.learning.step_size["name"], base.learning.step_size["window"]) == ("nominal", 4)
     assert base.fleet.harvest_table() == {"name": "bernoulli", "rate": 0.25}
-
-
-# theory's constants
-
-
-def with_constants(folder: Path) -> Path:
-    return written(folder, "[theory]\nsmoothness = 1.0\nvariance = 0.1\ngap = 5.5")
-
-
-@pytest.mark.parametrize("override", ["learning.task=quadratic", "learning.batch_size=10", "learning={batch_size=10}"])
-def test_constants_are_not_kept_for_another_problem_nor_dropped_without_a_word(override: str, tmp_path: Path) -> None:
-    key = override.partition("=")[0]
-    with pytest.raises(
-        SpecError, match=f"mine.toml: {key} must not change alone: theory's constants are of the spec's"
-    ):
-        read_spec(with_constants(tmp_path), [override])
-
-
-def constants(spec: Spec) -> float | None:
-    known = spec.base.known_theory()
-    return None if known is None else known.gap
-
-
-def test_constants_are_kept_changed_or_dropped_where_that_is_said(tmp_path: Path) -> None:
-    path, new = with_constants(tmp_path), "theory={smoothness=1.0, variance=2.0, gap=3.0}"
-
-    assert constants(read_spec(path)) == 5.5
-    assert constants(read_spec(path, ["learning.local_steps=1"])) == 5.5  # nothing to do with them
-    assert constants(read_spec(path, ["learning.batch_size=10", new])) == 3.0
-    assert constants(read_spec(path, ["learning.batch_size=10", "theory=none"])) is None
-    assert constants(read_spec(path, ["learning.batch_size=10", "theory.gap=4.0"])) == 4.0
-
-
-def test_the_constants_of_a_known_problem_need_not_be_given(tmp_path: Path) -> None:
-    """They are those of the demo, which has them spelled out; another problem has none."""
-    known = read_spec(EXPERIMENTS / "demo.toml").base.theory
-
-    assert known is not None
-    assert read_spec().base.known_theory() == known
-    assert read_spec(with_constants(tmp_path), ["theory=none"]).base.known_theory() == known
-    assert read_spec(overrides=["learning.task=quadratic"]).base.known_theory() is None
-    assert read_spec(overrides=["learning.batch_size=10"]).base.known_theory() is None
-    assert read_spec(overrides=["learning.local_steps=1", "fleet.clients=3"]).base.known_theory() == known

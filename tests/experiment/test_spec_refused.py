@@ -18,7 +18,7 @@ RULES = "theorem, nominal, linear, constant, nominal-causal, linear-causal"
 STEP = f"must be one of {RULES} or package.module:Class"
 PER_CLIENT = "must be a number, a list or a file with one per client, or { low = 0.1, high = 0.9 }"
 SEEDS = "seeds must be how many (1 to 10,000) or a list of different whole numbers in [0, 2^64 - 1]"
-TOP = "(name, seeds, code, arms, schedulers, rounds, target, scheduler, fleet, learning, evaluation, theory)"
+TOP = "(name, seeds, code, arms, schedulers, rounds, target, scheduler, fleet, learning, evaluation)"
 APART = "must have labels that differ in letters or digits"
 LEVEL = "1073741823"  # 2^30 - 1
 
@@ -49,14 +49,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"evaluation": {"evry": 1}},
         "evaluation.evry is not a key of evaluation (every, goal) (did you mean every?)",
     ),
-    "unknown in theory": (
-        {"theory": {"smothness": 1.0, "variance": 1.0, "gap": 1.0}},
-        "theory.smothness is not a key of theory (smoothness, variance, gap) (did you mean smoothness?)",
-    ),
     "unknown in an arm": (
         {"arms": [{"scheduler": "greedy"}, {"scheduler": "myopic", "stepsize": 1}]},
         "arms[2].stepsize is not a key of arms[2] (label, aggregation, step_size, rounds, target, scheduler, fleet, "
-        "learning, evaluation, theory) (did you mean step_size?)",
+        "learning, evaluation) (did you mean step_size?)",
     ),
     "unknown in an arm's section": (
         {"arms": [{"scheduler": "myopic", "fleet": {"cots": 1}}]},
@@ -81,13 +77,12 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"scheduler": "greedy", "schedulers": ["greedy", "myopic"]},
         "scheduler must be left out where schedulers are given: each is an arm of its own",
     ),
-    "missing in theory": ({"theory": {"smoothness": 1.0, "gap": 1.0}}, "theory.variance must be given"),
     "missing in a thing": (
         {"fleet": {"harvest": "replay"}},
         "fleet.harvest.arrivals must be given: replay needs it, got nothing",
     ),
     "section as a number": ({"fleet": 3}, "fleet must be a table of keys, got 3"),
-    "section as a list": ({"theory": []}, "theory must be a table of keys, got []"),
+    "section as a list": ({"evaluation": []}, "evaluation must be a table of keys, got []"),
     "word for a number": ({"rounds": "many"}, "rounds must be a valid integer, got 'many'"),
     "fraction": ({"rounds": 2.5}, "rounds must be a valid integer, got 2.5"),
     "whole float": ({"learning": {"local_steps": 1.0}}, "learning.local_steps must be a valid integer, got 1.0"),
@@ -144,14 +139,6 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "device": ({"learning": {"device": "gpu"}}, "learning.device must be 'auto', 'cpu', 'cuda' or 'mps', got 'gpu'"),
     "infinite goal": ({"evaluation": {"goal": math.inf}}, "evaluation.goal must be auto or a finite number, got inf"),
     "goal": ({"evaluation": {"goal": "best"}}, "evaluation.goal must be auto or a finite number, got 'best'"),
-    "smoothness": (
-        {"theory": {"smoothness": 0.0, "variance": 1.0, "gap": 1.0}},
-        "theory.smoothness must be greater than 0, got 0.0",
-    ),
-    "constants out of reach": (  # else it would come out only after all runs
-        {"theory": {"smoothness": 1e60, "variance": 1.0, "gap": 1.0}},
-        "theory.smoothness must be in [1e-50, 1e50], got 1e+60",
-    ),
     "rate": ({"fleet": {"rate": 1.5}}, "fleet.rate must be in [0, 1], got 1.5"),
     "no number": ({"fleet": {"rate": math.nan}}, "fleet.rate must be in [0, 1], got nan"),
     "low end": (

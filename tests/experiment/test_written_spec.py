@@ -16,8 +16,6 @@ from ehfl import STEP_SIZES
 from ehfl.experiment import make_spec, read_spec, write_spec
 from ehfl.experiment.spec import EvaluationSpec, FleetSpec, LearningSpec, Setting
 
-CONSTANTS = {"smoothness": 2.0, "variance": 0, "gap": 1e-3}
-
 shares = st.floats(0, 1)
 steps = st.one_of(
     st.floats(1e-6, 10),
@@ -30,7 +28,6 @@ printable = st.characters(exclude_characters="$[]\\", exclude_categories=["C", "
 labels = st.text(printable, min_size=1, max_size=8).map(lambda text: f"{text}x")
 schedulers = st.sampled_from(["myopic", "greedy", "round-robin:1", {"name": "always-on", "target": 1}])
 partitions = st.sampled_from(["iid", "shards:3", {"name": "dirichlet", "alpha": 0.5}])
-constants = st.fixed_dictionaries({name: st.floats(0.1, 9) for name in CONSTANTS})
 
 
 def per_client(draw: st.DrawFn, values: st.SearchStrategy[Any], clients: int) -> Any:
@@ -55,7 +52,7 @@ def drawn_fleet(draw: st.DrawFn, clients: int) -> dict[str, Any]:
 
 
 @st.composite
-def arms(draw: st.DrawFn, place: int, clients: int, with_theory: bool) -> dict[str, Any]:
+def arms(draw: st.DrawFn, place: int, clients: int) -> dict[str, Any]:
     """Return an arm that changes some keys, given in any of the ways in which they can be."""
     changes: dict[str, Any] = {
         "scheduler": draw(schedulers),
@@ -71,11 +68,8 @@ def arms(draw: st.DrawFn, place: int, clients: int, with_theory: bool) -> dict[s
         "learning.batch_size": draw(st.integers(1, 99)),
         "learning.task": draw(st.sampled_from(["quadratic", "digits"])),
         "evaluation.every": draw(st.integers(1, 9)),
-        "theory": draw(st.just("none") | constants),
     }
     named = draw(st.sets(st.sampled_from(sorted(changes))))
-    if with_theory and named & {"learning.batch_size", "learning.task"}:
-        named |= {"theory"}  # else they are refused
     return {"label": f"{place} {draw(labels)}"} | {key: changes[key] for key in sorted(named)}
 
 
@@ -83,10 +77,9 @@ def arms(draw: st.DrawFn, place: int, clients: int, with_theory: bool) -> dict[s
 def spec_facts(draw: st.DrawFn) -> dict[str, Any]:
     """Return a spec that can be run, with arms in either form."""
     clients = draw(st.integers(1, 6))
-    theory = draw(st.none() | constants)
     listed: dict[str, Any] = {"schedulers": draw(st.lists(schedulers, min_size=1, max_size=3, unique_by=str))}
     if draw(st.booleans()):
-        several = [draw(arms(i, clients, theory is not None)) for i in range(draw(st.integers(1, 3)))]
+        several = [draw(arms(i, clients)) for i in range(draw(st.integers(1, 3)))]
         listed = {"arms": several, "scheduler": draw(schedulers)}
     return {
         **listed,
@@ -102,7 +95,6 @@ def spec_facts(draw: st.DrawFn) -> dict[str, Any]:
             "data": draw(st.none() | labels),
         },
         "evaluation": {"goal": draw(st.just("auto") | st.floats(-9, 9) | st.integers(0, 9))},
-        "theory": theory,
     }
 
 
@@ -142,7 +134,7 @@ def test_a_written_spec_spells_everything_out() -> None:
         "unit": "units",
     }  # fmt: skip
     # TOML has no None, and the rate is part of the harvest
-    unset = {"": {"theory"}, "fleet": {"rate"}, "learning": {"data", "clip"}, "evaluation": set()}
+    unset: dict[str, set[str]] = {"": set(), "fleet": {"rate"}, "learning": {"data", "clip"}, "evaluation": set()}
     models: dict[str, type[BaseModel]] = {
         "": Setting,
         "fleet": FleetSpec,
@@ -170,20 +162,8 @@ def test_an_arm_is_written_as_what_it_has_otherwise_than_the_rest() -> None:
             "fleet.harvest": {"name": "bernoulli", "rate": 0.25},
             "learning.step_size": {"name": "constant", "value": 0.1},
         },
-        # nobody knows the constants of digits in batches of 10
-        {"label": "deep", "fleet.capacity": 9, "learning.batch_size": 10, "theory": "none"},
+        {"label": "deep", "fleet.capacity": 9, "learning.batch_size": 10},
     ]
-
-
-def test_constants_that_an_arm_keeps_on_purpose_are_kept() -> None:
-    """The same for another batch size: they must be written, or what is written would be refused."""
-    arm = {"label": "small", "learning.batch_size": 5, "theory": CONSTANTS}
-    spec = make_spec({"theory": CONSTANTS, "arms": [arm]})
-
-    again = make_spec(spec.facts())
-
-    assert again.arms[0].setting.facts() == spec.arms[0].setting.facts()
-    assert spec.facts()["arms"] == [{"label": "small", "learning.batch_size": 5, "theory": CONSTANTS}]
 
 
 def test_an_arm_with_its_own_number_of_clients_keeps_it() -> None:

@@ -43,7 +43,6 @@ def test_cells_by_hand() -> None:
     assert line(lines, "clients short a round") == ["0.667", "0"]
     assert line(lines, "harvest wasted") == ["50.0%", "50.0%"]
     assert line(lines, "slowdown, measured") == ["1.42", "1"]  # of 2.25 / 1.5 and 2 / 1.5
-    assert line(lines, "predicted") == ["–", "–"]  # noqa: RUF001
 
 
 def test_caption_says_what_the_intervals_are() -> None:

@@ -23,7 +23,6 @@ from ehfl.theory import (
     largest_eta,
     largest_step,
     leading_order,
-    leading_terms,
     promise,
     slowdown,
     theorem1,
@@ -336,44 +335,8 @@ def test_no_steps_do_better_to_leading_order_than_those_that_go_as_the_participa
     assert linear == pytest.approx(1 / math.sqrt(n_t.sum()) if n_t.any() else math.inf)
 
 
-@given(rounds=rounds_of, share=st.floats(1e-6, 1.0))
-def test_leading_terms_are_the_realised_bound_but_for_the_weights_second_order(
-    rounds: list[tuple[int, float]], share: float
-) -> None:
-    n_t, eta_t = (np.array(column) for column in zip(*rounds, strict=True))
-    constants = Constants(smoothness=2.0, variance=3.0, gap=0.7)
-    eta_t = share * eta_t / 2  # within 1/L
-    terms = leading_terms(n_t, eta_t, 1, constants)
-
-    assert terms.shape == n_t.shape
-    for t in range(n_t.size):
-        there = np.where(n_t[: t + 1] > 0, eta_t[: t + 1], 0.0)
-        if not there.any():
-            assert terms[t] == realised(n_t[: t + 1], eta_t[: t + 1], 1, constants) == math.inf
-            continue
-        second_order = float((there**2).sum() / there.sum())  # L / 2 sum eta^2 / sum eta, with L = 2
-        expected = realised(n_t[: t + 1], eta_t[: t + 1], 1, constants) * (1 - second_order)
-        assert terms[t] == pytest.approx(expected, rel=1e-9)
-
-
-def test_leading_terms_by_hand() -> None:
-    # K L s2 / 2 = 6; sum eta^2 / n is 0.01, 0.01, 0.015 and K sum eta 0.4, 0.4, 0.6
-    terms = leading_terms([4, 0, 2], [0.2, 0.9, 0.1], 2, Constants(smoothness=2.0, variance=3.0, gap=1.0))
-
-    assert terms == pytest.approx([1.06 / 0.4, 1.06 / 0.4, 1.09 / 0.6])
-
-
-def test_leading_terms_are_half_the_realised_bound_for_several_local_steps() -> None:
-    n_t, eta_t = np.tile([4, 0, 2], 100), np.full(300, 1e-5)
-    (*_, last) = leading_terms(n_t, eta_t, 5, UNIT)
-
-    # what is left is of the order of K^2 L eta times the terms
-    assert realised(n_t, eta_t, 5) == pytest.approx(2 * last, rel=10 * 25e-5)
-
-
-def test_leading_terms_want_one_step_size_a_round_and_whole_local_steps() -> None:
-    for wrong in (lambda: leading_terms([1, 2], [0.1], 1, UNIT), lambda: leading_order([1, 2], [0.1])):
-        with pytest.raises(ValueError, match=r"etas must be one step size a round, shape \(2,\), got shape \(1,\)"):
-            wrong()
+def test_the_leading_order_wants_one_step_size_a_round_and_whole_local_steps() -> None:
+    with pytest.raises(ValueError, match=r"etas must be one step size a round, shape \(2,\), got shape \(1,\)"):
+        leading_order([1, 2], [0.1])
     with pytest.raises(ValueError, match="local_steps must be a whole number >= 1, got 0"):
-        leading_terms([1], [0.1], 0, UNIT)
+        leading_order([1], [0.1], 0)

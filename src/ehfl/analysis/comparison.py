@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from ehfl.analysis import notebook, pairing
 from ehfl.analysis.rows import Row, Yardstick, final_difference, row_of
 from ehfl.analysis.statistics import Difference
-from ehfl.analysis.timing import common_goal, forecast_slowdown, noise_limit
+from ehfl.analysis.timing import common_goal, noise_limit
 from ehfl.analysis.trials import Arm, Trial
 from ehfl.history import Metric
 from ehfl.validation import InvalidValue, UserError
@@ -39,11 +39,6 @@ class Comparison:
     def unit(self) -> str:
         """What energy is counted in, the same for all arms."""
         return self.arms[0].trials[0].participation.unit
-
-    @property
-    def goal_is_common(self) -> bool:
-        """Whether the goal is what the worst run ended at, for which slowdowns are predicted."""
-        return self.goal == common_goal(self.arms, self.metric)
 
     @property
     def shared(self) -> tuple[str, ...]:
@@ -97,10 +92,9 @@ def compare(
     limits = {arm.name: noise_limit(arm) for arm in arms}
     best = min(arms, key=lambda arm: limits[arm.name])
     by = Yardstick(metric, common_goal(arms, metric) if goal == "auto" else goal, target, arms[0], best)
-    forecast = forecast_slowdown(arms, best)
     # Bounds fall as 1 / sqrt(rounds), so rounds to the same bound go as the square of what the bounds are now.
     slower = {name: (limit / limits[best.name]) ** 2 for name, limit in limits.items()}
-    rows = (row_of(arm, by, forecast=forecast.get(arm.name), noise_limit=slower[arm.name]) for arm in arms)
+    rows = (row_of(arm, by, noise_limit=slower[arm.name]) for arm in arms)
     absent = "" if wanted_first in limits else wanted_first
     return Comparison(name, metric, arms, by.goal, target, best.name, tuple(rows), tuple(missing), absent)
 

@@ -16,7 +16,6 @@ from ehfl.analysis.trials import Trial
 from ehfl.history import Metric, Record, read_history
 from ehfl.run_folder import Facts, RunFolder, check_same, folder_name, identity_of, inside, read_facts
 from ehfl.scheduling import SCHEDULERS, Participation
-from ehfl.theory import Constants
 from ehfl.validation import UserError, at, one_line
 
 
@@ -161,15 +160,13 @@ def _trial(source: _Source, meta: Facts) -> Trial:
     except (UserError, FileNotFoundError) as error:
         raise UserError(f"{one_line(error)}: delete {folder.path} to run it again") from error
     inputs: Facts = meta["inputs"] if isinstance(meta.get("inputs"), dict) else {}
-    theory, learning = facts.get("theory"), facts["learning"]
     name = facts["scheduler"]["name"]
     return Trial(
         source.label,
         source.seed,
         played,
         records,
-        local_steps=learning["local_steps"],
-        constants=None if theory is None else Constants(**theory),
+        local_steps=facts["learning"]["local_steps"],
         scheduler=name if name in SCHEDULERS.members else "",
         fingerprint=_text(identity_of(facts) | {"seeds": None}, inputs),
         **_met(facts, inputs),

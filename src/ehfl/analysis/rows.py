@@ -35,8 +35,7 @@ class Row:
     waste: float  # share of the harvest
     fairness: float  # Jain's index of turns per client
     measured_slowdown: Estimate | None  # rounds to the goal, relative to the best arm's; None unless all were timed
-    predicted_slowdown: float | None  # rounds to the same bound, relative to the best arm's; needs the constants
-    noise_limit: float  # the same where gradient noise is all that holds learning back; needs no constants
+    noise_limit: float  # rounds to the same bound, relative to the best arm's, if gradient noise were all that counts
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,8 +49,8 @@ class Yardstick:
     best: Arm  # what slowdowns are relative to
 
 
-def row_of(arm: Arm, by: Yardstick, *, forecast: float | None, noise_limit: float) -> Row:
-    """Return the figures of an arm; the last two, which theory gives, are relative to the best arm."""
+def row_of(arm: Arm, by: Yardstick, *, noise_limit: float) -> Row:
+    """Return the figures of an arm; the noise limit, which theory gives, is relative to the best arm."""
     reached = rounds_to(by.goal, arm, by.metric)
     everyone = bool(np.isfinite(reached).all())
     summaries = [trial.participation.summary(min(by.target, trial.participation.n_clients)) for trial in arm.trials]
@@ -77,7 +76,6 @@ def row_of(arm: Arm, by: Yardstick, *, forecast: float | None, noise_limit: floa
         waste=mean("waste"),
         fairness=mean("fairness"),
         measured_slowdown=slowdown(arm, by.best, by.metric, by.goal),
-        predicted_slowdown=forecast,
         noise_limit=noise_limit,
     )
 

@@ -141,8 +141,6 @@ def _slowdown(best: str) -> list[Quantity[Row]]:
     return [
         Quantity(group, "slowdown, measured", f"Rounds to the goal over those of {best}, over pairs of runs that met "
                  "the same, and 95 % interval", lambda row: estimate_cell(row.measured_slowdown)),
-        Quantity(group, "predicted", "What theory says for the same bound, given the problem's constants",
-                 lambda row: amount_cell(row.predicted_slowdown), nested=True),
-        Quantity(group, "in the noise limit", "The same where gradient noise is all that holds learning back",
+        Quantity(group, "noise limit", "What theory says if gradient noise were all that holds learning back",
                  lambda row: amount_cell(row.noise_limit), nested=True),
     ]  # fmt: skip

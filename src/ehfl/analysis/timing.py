@@ -1,4 +1,4 @@
-"""How long arms take: rounds and energy to a goal, as measured, and as theory forecasts them."""
+"""How long arms take: rounds and energy to a goal, as measured, and what theory says where noise is all that counts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 from ehfl.analysis.pairing import pairs
 from ehfl.analysis.statistics import Estimate, estimate
-from ehfl.analysis.trials import Arm, Trial
+from ehfl.analysis.trials import Arm
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.history import Metric
-from ehfl.theory import leading_order, leading_terms
+from ehfl.theory import leading_order
 
 
 def common_goal(arms: Sequence[Arm], metric: Metric) -> float:
@@ -73,29 +73,3 @@ def noise_limit(arm: Arm) -> float:
     """Return the leading order of the realised bound times sqrt(T), with which it falls, mean over seeds."""
     bounds = [leading_order(trial.participation.counts, trial.steps, trial.local_steps) for trial in arm.trials]
     return float(np.mean(bounds)) * math.sqrt(arm.trials[0].participation.rounds)
-
-
-def forecast_slowdown(arms: Sequence[Arm], best: Arm) -> dict[str, float]:
-    """Return by arm how many times the best arm's rounds it takes to the level at which the worst run's bound ends.
-
-    Empty where a problem's constants are not known, or are not the same for all.
-    """
-    known = {trial.constants for arm in arms for trial in arm.trials}
-    if None in known or len(known) > 1:
-        return {}
-    curves = {arm.name: [_forecast(trial) for trial in arm.trials] for arm in arms}
-    level = max(float(curve.min()) for mine in curves.values() for curve in mine)
-    if not np.isfinite(level):  # a run in which nobody ever took part
-        return {}
-    rounds = {
-        name: [_crossing(np.arange(1, curve.size + 1), -curve, -level) for curve in mine]
-        for name, mine in curves.items()
-    }
-    ratios = {arm.name: [rounds[arm.name][i] / rounds[best.name][j] for i, j in pairs(arm, best)] for arm in arms}
-    return {name: float(np.mean(mine)) for name, mine in ratios.items() if mine}
-
-
-def _forecast(trial: Trial) -> FloatArray:
-    """Return the leading terms of the realised bound after each round, (n_rounds,)."""
-    assert trial.constants is not None
-    return leading_terms(trial.participation.counts, trial.steps, trial.local_steps, trial.constants)

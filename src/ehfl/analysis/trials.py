@@ -10,7 +10,6 @@ import numpy as np
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.history import Record
 from ehfl.scheduling import Participation
-from ehfl.theory import Constants
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -22,7 +21,6 @@ class Trial:
     participation: Participation
     records: Sequence[Record]
     local_steps: int = 1  # K
-    constants: Constants | None = None  # of the problem, where they are known
     scheduler: str = ""  # its registered name, such as "myopic"; empty for the user's own
     fingerprint: str = ""  # the same for trials that differ in nothing but the seed
     # What the run met, given its seed. Trials of one seed whose texts agree can be compared pair by pair.

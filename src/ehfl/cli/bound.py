@@ -98,7 +98,6 @@ def bound(
 ) -> None:
     """Bound the gradient norm for the participation that really happens."""
     from ehfl.experiment import read_spec
-    from ehfl.experiment.building import constants_of
     from ehfl.theory import Constants
 
     _check_combination(context, spec, task, verify)
@@ -110,10 +109,6 @@ def bound(
     if spec is not None:
         read = read_spec(spec, override or ())
         _check_alike(read)
-        if read.base.theory is not None:
-            _check_left_out(context, _OF_PROBLEM, "with a spec that has them")
-        if not any(_is_given(context, name) for name in _OF_PROBLEM):
-            constants = constants_of(read.base) or constants
     else:
         with named_by_option():
             read = spec_of(context)
@@ -157,7 +152,7 @@ def _is_given(context: typer.Context, name: str) -> bool:
 def _check_alike(spec: Spec) -> None:
     """Refuse arms that change what a table of bounds has once for all."""
     for number, arm in enumerate(spec.arms, start=1):
-        for key in ("rounds", "learning.local_steps", "learning.task", "learning.batch_size", "theory"):
+        for key in ("rounds", "learning.local_steps"):
             if any(f"{changed}.".startswith(f"{key}.") for changed in arm.changes):
                 raise UserError(f"arms[{number}].{key} must be left out here: bounds have one of it for all arms")
 

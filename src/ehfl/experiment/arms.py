@@ -83,7 +83,7 @@ def _pairs(key: str, value: Any) -> list[tuple[str, Any]]:
     """Return what a key of an arm changes by dotted key: a table under a section's name holds several."""
     if key in SECTIONS and isinstance(value, dict):
         return [(f"{key}.{name}", inner) for name, inner in value.items()]
-    return [(_SHORT.get(key, key), None if key == "theory" and value == "none" else value)]
+    return [(_SHORT.get(key, key), value)]
 
 
 def _arm(where: str, label: str, changes: Facts, facts: Facts, folder: Path | None) -> Arm:

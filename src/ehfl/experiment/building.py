@@ -13,7 +13,7 @@ from ehfl.energy import HARVESTS, Fleet
 from ehfl.partition import PARTITIONS, InLabelOrder, Partition
 from ehfl.randomness import MAX_CLIENTS, TILE
 from ehfl.scheduling import SCHEDULERS, Decider, Scheduler, wants_losses
-from ehfl.theory import Constants, StepSize, step_size_of
+from ehfl.theory import StepSize, step_size_of
 from ehfl.validation import InvalidValue, UserError, at, one_line, whole_number
 
 if TYPE_CHECKING:
@@ -123,15 +123,6 @@ def task_of(setting: Setting) -> Task:
         raise InvalidValue("learning.data" if beside else error.name, error.allowed, error.given) from error
 
 
-def constants_of(setting: Setting) -> Constants | None:
-    """Return the problem's constants, if they are known."""
-    known = setting.known_theory()
-    if known is None:
-        return None
-    with at("theory"):
-        return Constants(known.smoothness, known.variance, known.gap)
-
-
 def check_step_size(setting: Setting) -> None:
     """Refuse step sizes that look ahead where the participants are only decided while learning goes on."""
     scheduler, rule = scheduler_of(setting), step_size_rule_of(setting)
@@ -146,7 +137,6 @@ def check_fits(setting: Setting) -> None:
     fleet = fleet_of(setting)
     with users_own("fleet.harvest", "one whose units can be asked for"):  # a record that ends sooner says so now
         fleet.harvest.units(0, range(setting.rounds - 1, setting.rounds), range(1))
-    constants_of(setting)
     # Some clients that can never pay are a fleet with passengers; all of them are a mistake.
     if not (fleet.ceilings >= fleet.costs).any():
         given = f"{np.max(fleet.ceilings)} with a cost of {np.min(fleet.costs)}"

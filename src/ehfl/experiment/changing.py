@@ -10,20 +10,18 @@ from pydantic import BaseModel
 from ehfl.experiment.spec import FleetSpec, Setting
 from ehfl.experiment.validating import SECTIONS
 from ehfl.registry import literal
-from ehfl.run_folder import Facts, inside
+from ehfl.run_folder import Facts
 from ehfl.validation import SpecError
 
-OPTIONAL = ("learning.clip", "learning.data", "theory")  # keys that "none" takes away again
+OPTIONAL = ("learning.clip", "learning.data")  # keys that "none" takes away again
 
 
 def change(facts: Facts, changes: Mapping[str, Any]) -> None:
     """Set dotted keys; what cannot stand together is refused."""
     if "fleet.rate" in changes and "fleet.harvest" in changes:
         raise SpecError("fleet.rate", f"must be left out where fleet.harvest is given, got {changes['fleet.rate']}")
-    problem = _problem(facts)  # as it is before the changes: they may replace it
     for key, value in changes.items():
         put(facts, key, value)
-    _check_theory(facts, problem, changes)
 
 
 def put(facts: Facts, key: str, value: Any) -> None:
@@ -66,22 +64,3 @@ def parsed_override(override: str) -> tuple[str, Any]:
     if not equals or not all(key.strip().split(".")):
         raise SpecError("override", f"must be KEY=VALUE such as learning.local_steps=1, got {override}")
     return key.strip(), literal(text)
-
-
-def _check_theory(facts: Facts, problem: Any, changes: Mapping[str, Any]) -> None:
-    """Refuse to keep a spec's constants for another problem: dropping them would be silent, keeping them wrong."""
-    if facts.get("theory") is None or _problem(facts) == problem:
-        return
-    if not any(key.split(".")[0] == "theory" for key in changes):
-        key = next(key for key in changes if key.split(".")[0] == "learning")
-        advice = "give theory's too, or leave them out with theory=none"
-        fault = f"must not change alone: theory's constants are of the spec's task and batch size; {advice}"
-        raise SpecError(key, fault)
-
-
-def _problem(facts: Facts) -> tuple[Any, Any]:
-    """Return what the constants of theory depend on."""
-    task = inside(facts, ["learning", "task"])
-    return task["name"] if isinstance(task, dict) and "name" in task else task, inside(
-        facts, ["learning", "batch_size"]
-    )

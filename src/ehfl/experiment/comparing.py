@@ -45,10 +45,7 @@ def compare(
 
 
 def _facts(spec: Source) -> str | os.PathLike[str] | Mapping[str, Any] | None:
-    if not isinstance(spec, Spec):
-        return spec
-    # constants that nobody gave are known by the problem, and an override may make it another one
-    return {key: value for key, value in spec.facts().items() if key != "theory" or spec.base.theory is not None}
+    return spec.facts() if isinstance(spec, Spec) else spec
 
 
 def _by_key(name: str, given: Any) -> list[tuple[str, Any]]:

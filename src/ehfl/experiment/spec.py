@@ -102,18 +102,6 @@ class EvaluationSpec(Section):
     goal: Annotated[Any, PlainValidator(auto_or_number)] = "auto"  # the metric's value that rounds are counted to
 
 
-class TheorySpec(Section):
-    """The problem's constants (`ehfl bound --task TASK` estimates them), for theory's forecast."""
-
-    smoothness: Positive
-    variance: NotNegative
-    gap: Positive
-
-
-# The constants of problems that come with ehfl, by task and batch size: `ehfl bound --task digits`.
-KNOWN_CONSTANTS = {("digits", 50): TheorySpec(smoothness=3.02, variance=0.0571, gap=2.30)}
-
-
 class Setting(Section):
     """The world of one arm: everything that a run depends on but its seed."""
 
@@ -125,16 +113,11 @@ class Setting(Section):
     fleet: FleetSpec = FleetSpec()
     learning: LearningSpec = LearningSpec()
     evaluation: EvaluationSpec = EvaluationSpec()
-    theory: TheorySpec | None = None
 
     @model_validator(mode="after")
     def _fits_together(self) -> Setting:
         building.check_fits(self)
         return self
-
-    def problem(self) -> tuple[str, int]:
-        """Return what the constants of theory depend on."""
-        return self.learning.task["name"], self.learning.batch_size
 
     def own_classes(self) -> list[str]:
         """Return the user's own classes that are named here, as package.module:Class."""
@@ -142,12 +125,6 @@ class Setting(Section):
         tables = (self.scheduler, self.fleet.harvest_table(), learning.task, learning.partition, learning.step_size,
                   learning.aggregation)  # fmt: skip
         return [table["name"] for table in tables if ":" in table["name"]]
-
-    def known_theory(self) -> TheorySpec | None:
-        """Return the constants as given, or those that ehfl knows of the problem."""
-        # They are of gradients at clients that hold like data, which is what theory assumes.
-        alike = self.learning.partition["name"] == "iid"
-        return self.theory or (KNOWN_CONSTANTS.get(self.problem()) if alike else None)
 
     def facts(self) -> Facts:
         """Return every value spelled out, as TOML has it."""
@@ -160,9 +137,6 @@ class Setting(Section):
             "task": TASKS.spelled_out(self.learning.task, "learning.task"),
             "aggregation": AGGREGATIONS.spelled_out(self.learning.aggregation, "learning.aggregation"),
         }
-        # Spelled out like everything else: results keep the constants that were known when they were made.
-        theory = self.known_theory()
-        facts["theory"] = None if theory is None else theory.model_dump()
         return _plain(facts)
 
 
@@ -243,9 +217,6 @@ def _differing(arm: Arm, base: Facts) -> Facts:
         mine, theirs = facts[section], base[section]
         found |= {f"{section}.{key}": mine[key] for key in mine if mine[key] != theirs.get(key)}
         found |= {f"{section}.{key}": "none" for key in theirs if key not in mine}
-    theory, problem = facts.get("theory"), {"learning.task", "learning.batch_size"}
-    if theory != base.get("theory") or (theory is not None and problem & found.keys()):
-        found["theory"] = "none" if theory is None else theory
     return found
 
 

@@ -8,16 +8,14 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from ehfl.experiment.spec import EvaluationSpec, FleetSpec, LearningSpec, TheorySpec
+from ehfl.experiment.spec import EvaluationSpec, FleetSpec, LearningSpec
 from ehfl.run_folder import Facts
 from ehfl.scheduling import SchedulerError
 from ehfl.validation import InvalidValue, SpecError, UserError, closest, short
 
 Model = TypeVar("Model", bound=BaseModel)
 
-SECTIONS: dict[str, type[BaseModel]] = {
-    "fleet": FleetSpec, "learning": LearningSpec, "evaluation": EvaluationSpec, "theory": TheorySpec,
-}  # fmt: skip
+SECTIONS: dict[str, type[BaseModel]] = {"fleet": FleetSpec, "learning": LearningSpec, "evaluation": EvaluationSpec}
 
 
 def validated(model: type[Model], facts: Facts, folder: Path | None) -> Model:

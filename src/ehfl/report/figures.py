@@ -110,7 +110,8 @@ def _say_slowdown(comparison: Comparison) -> str:
     bars = "; bars are 95 % t-intervals, cut off at the axes" if _most_seeds(comparison) > 1 else ""
     return (
         f"Rounds to the goal of {value(comparison.metric, comparison.goal)}, relative to {comparison.best}, "
-        f"against what theory predicts{bars}. Points on the line are as slow as predicted; those above it are slower."
+        f"against the noise limit: what theory says if gradient noise were all that holds learning back{bars}. Arms "
+        f"below the line lost fewer rounds than that."
         f"{without}"
     )
 
@@ -146,5 +147,5 @@ _FIGURES: dict[str, tuple[str, Callable[[Comparison], Figure | None], Callable[[
     "energy": ("Learning for the energy spent", energy_figure, _say_energy),
     "participation": ("Participants", _participation, _say_participation),
     "batteries": ("Batteries", batteries_figure, _say_batteries),
-    "slowdown": ("Slowdown, predicted and measured", slowdown_figure, _say_slowdown),
+    "slowdown": ("Slowdown beside its noise limit", slowdown_figure, _say_slowdown),
 }

@@ -57,7 +57,7 @@ def theory_sentences(comparison: Comparison) -> Iterator[str]:
     longest = "longest: " if len(others) > 1 else ""
     beside = f"Beside {spoken(comparison.best)}, the arm that theory calls best,"
     yield f"{beside} {spoken(slowest.arm)} {_took(slowest, comparison, longest)}."
-    yield f"Theory predicts {_predicted(slowest, comparison)}."
+    yield f"{_predicted(slowest)}."
 
 
 def _slowness(row: Row) -> tuple[float, float]:
@@ -83,26 +83,6 @@ def _untimed(row: Row, comparison: Comparison) -> str:
     return "on the same seeds the other has no time to the goal"
 
 
-def _predicted(row: Row, comparison: Comparison) -> str:
+def _predicted(row: Row) -> str:
     limit = f"{amount(row.noise_limit)} times" if math.isfinite(row.noise_limit) else "no finite number"
-    alone = f"{limit} where gradient noise is all that holds learning back"
-    if row.predicted_slowdown is None or not math.isfinite(row.predicted_slowdown):
-        return f"{alone}; {_no_forecast(comparison)}"
-    verdict = _inside(row) if comparison.goal_is_common else " (to what the worst run ended at)"
-    return f"{amount(row.predicted_slowdown)} times{verdict}, and {alone}"
-
-
-def _no_forecast(comparison: Comparison) -> str:
-    known = all(trial.constants for arm in comparison.arms for trial in arm.trials)
-    if not known:
-        return "the problem's constants, which would tell more, are not known"
-    return "these runs allow no forecast with the problem's constants"
-
-
-def _inside(row: Row) -> str:
-    found, predicted = row.measured_slowdown, row.predicted_slowdown
-    if found is None or found.low is None or found.high is None or predicted is None:
-        return ""
-    if found.low <= 0:  # so wide that anything would be inside
-        return ""
-    return " (inside that interval)" if found.low <= predicted <= found.high else " (outside that interval)"
+    return f"Theory says {limit} if gradient noise were all that holds learning back"

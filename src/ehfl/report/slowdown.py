@@ -1,4 +1,4 @@
-"""How many times the best arm's rounds each arm takes: what theory predicts against what was measured."""
+"""How many times the best arm's rounds each arm takes: as measured, against theory's noise limit."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from ehfl.report.looks import Look, looks_of
 _MARGIN = 1.12  # room around the points, as a factor
 _REACH = 1.6  # how far intervals may widen the axes, as a factor
 _LOG_FROM = 3.0  # the range, as a ratio, from which the axes are logarithmic
-_GREY = "#666666"
-_FILLED, _HOLLOW = "predicted with the problem's constants", "predicted in the noise limit"
 
 Range = tuple[float, float]
 
@@ -29,20 +27,20 @@ def measured(comparison: Comparison) -> tuple[Row, ...]:
 
 
 def slowdown_figure(comparison: Comparison) -> Figure | None:
-    """Draw measured against predicted slowdown, one or two points an arm; None where fewer than two were measured."""
+    """Draw measured slowdown against the noise limit, a point an arm; None where fewer than two were measured."""
     rows = measured(comparison)
     if len(rows) < 2:
         return None
     figure = style.new_figure(7.2, 4.0)
     axes = figure.subplots()
-    across, up = _span([x for row in rows for x in _predicted(row)]), heights(rows)
+    across, up = _span([row.noise_limit for row in rows]), heights(rows)
     _scale(axes, across, up)
     ends = min(across[0], up[0]), max(across[1], up[1])
     axes.plot(ends, ends, color="#999999", linewidth=0.9, zorder=0)
     look = looks_of(comparison)
     for row in rows:
         _draw_row(axes, row, look[row.arm], up)
-    axes.set_xlabel(f"predicted slowdown (rounds, relative to {style.shorten(comparison.best, 36)})", fontsize=10)
+    axes.set_xlabel(f"noise limit (rounds, relative to {style.shorten(comparison.best, 36)})", fontsize=10)
     axes.set_ylabel("measured slowdown", fontsize=10)
     style.tidy(axes)
     axes.grid(visible=True, axis="x", color="#DDDDDD", linewidth=0.6)
@@ -62,12 +60,6 @@ def _span(points: Sequence[float]) -> Range:
     return min(points) / _MARGIN, max(points) * _MARGIN
 
 
-def _predicted(row: Row) -> list[float]:
-    """Return the forecast, if there is one, and the noise limit."""
-    forecast = row.predicted_slowdown
-    return [row.noise_limit] if forecast is None or not math.isfinite(forecast) else [forecast, row.noise_limit]
-
-
 def _mean(row: Row) -> float:
     assert row.measured_slowdown is not None
     return row.measured_slowdown.mean
@@ -79,14 +71,10 @@ def _interval(row: Row) -> list[float]:
 
 
 def _draw_row(axes: Axes, row: Row, look: Look, bounds: Range) -> None:
-    """Draw one arm: filled where theory knows the constants, hollow in the noise limit, and the interval."""
-    places, height = _predicted(row), _mean(row)
-    colour, marker = look.colour, look.marker
-    axes.plot(places, [height] * len(places), color=colour, linewidth=0.9, zorder=2)
-    _draw_interval(axes, places[0], _interval(row), colour, bounds)
-    axes.plot(places[-1], height, marker=marker, markersize=8, color=colour, markerfacecolor="none", zorder=3)
-    if len(places) == 2:
-        axes.plot(places[0], height, marker=marker, markersize=6.5, color=colour, markeredgecolor="white", zorder=4)
+    """Draw one arm: its point and the interval."""
+    _draw_interval(axes, row.noise_limit, _interval(row), look.colour, bounds)
+    axes.plot(row.noise_limit, _mean(row), marker=look.marker, markersize=6.5, color=look.colour,
+              markeredgecolor="white", zorder=4)  # fmt: skip
 
 
 def _draw_interval(axes: Axes, at: float, ends: list[float], colour: str, bounds: Range) -> None:
@@ -136,16 +124,11 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def _legends(figure: Figure, rows: Sequence[Row], look: Mapping[str, Look]) -> None:
-    """Name the arms above the panel, and below it what filled and hollow markers are."""
+    """Name the arms above the panel, and below it what the line is."""
     arms = [(style.shorten(row.arm, 36), look[row.arm]) for row in rows]
     style.legend(
         figure,
         [Line2D([], [], color=mine.colour, marker=mine.marker, linestyle="", label=name) for name, mine in arms],
     )
-    kinds = [
-        Line2D([], [], color="#999999", linewidth=0.9, label="measured = predicted"),
-        Line2D([], [], color=_GREY, marker="o", markersize=8, markerfacecolor="none", linestyle="", label=_HOLLOW),
-    ]
-    if any(len(_predicted(row)) == 2 for row in rows):
-        kinds.insert(1, Line2D([], [], color=_GREY, marker="o", linestyle="", label=_FILLED))
-    figure.legend(handles=kinds, loc="outside lower center", ncols=3, frameon=False, fontsize=style.SMALL)
+    equal = Line2D([], [], color="#999999", linewidth=0.9, label="measured = noise limit")
+    figure.legend(handles=[equal], loc="outside lower center", frameon=False, fontsize=style.SMALL)

@@ -8,7 +8,7 @@ participation side by side, `verification` sets measurement beside bound. Deriva
 May enter: NumPy, SciPy, `ehfl.arrays`, `ehfl.validation`, `ehfl.registry`, `ehfl.randomness`. Leaves: the names below.
 """
 
-from ehfl.theory.bounds import Constants, bound, largest_step, leading_order, leading_terms
+from ehfl.theory.bounds import Constants, bound, largest_step, leading_order
 from ehfl.theory.given import PlainFunction, step_size_of, step_size_table
 from ehfl.theory.optimal import RULES, best_along, best_of_all, pace
 from ehfl.theory.problems import KnownProblem, Problem, Quadratic, Wells, noise_samples
@@ -52,7 +52,6 @@ __all__ = [
     "largest_eta",
     "largest_step",
     "leading_order",
-    "leading_terms",
     "noise_samples",
     "pace",
     "promise",

@@ -103,24 +103,6 @@ def leading_order(counts: ArrayLike, etas: ArrayLike, local_steps: int = 1) -> f
     return math.sqrt(float((eta_t**2 / np.maximum(n_t, 1)).sum()) / K) / total if total > 0 else math.inf
 
 
-def leading_terms(counts: ArrayLike, etas: ArrayLike, local_steps: int, constants: Constants) -> FloatArray:
-    """Return (Delta + K L s2 / 2 sum eta^2 / n) / (K sum eta) after each round, shape (n_rounds,).
-
-    These are the realised bound's terms of first order in the step sizes (half of it for K > 1), for steps as they were
-    taken. They are a forecast, not a bound, where steps are larger than `largest_step`. Infinite before the first
-    participant.
-
-    >>> leading_terms([0, 2], [0.0, 0.5], 1, Constants(smoothness=1.0, variance=4.0, gap=1.0)).tolist()
-    [inf, 2.5]
-    """
-    n_t, eta_t = _active(counts, etas)
-    K, L, s2 = whole_number("local_steps", local_steps, low=1), constants.smoothness, constants.variance
-    above = constants.gap + K * L * s2 / 2 * np.cumsum(eta_t**2 / np.maximum(n_t, 1))
-    below = K * np.cumsum(eta_t)
-    terms: FloatArray = np.divide(above, below, out=np.full(n_t.shape, math.inf), where=below > 0)
-    return terms
-
-
 def _active(counts: ArrayLike, etas: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return n_t and eta_t, the latter 0 in empty rounds."""
     n_t, eta_t = checked_counts(counts), np.asarray(etas, dtype=np.float64)
