@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.scheduling import Participation
-from ehfl.validation import InvalidValue, UserError
+from ehfl.validation import InvalidValue, UserError, short
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,22 @@ class Metric:
     name: str  # such as "accuracy"
     lower_is_better: bool = False
     bounds: tuple[float | None, float | None] = (None, None)  # the least and the largest value that there can be
+
+    def __post_init__(self) -> None:
+        named = isinstance(self.name, str) and 0 < len(self.name) <= 40 and self.name.isprintable()
+        if not named or not self.name.strip():  # it is shown in terminals, figures and pages
+            raise InvalidValue("metric.name", "at most 40 printable characters", short(repr(self.name)))
+        if not isinstance(self.lower_is_better, bool):
+            raise InvalidValue("metric.lower_is_better", "true or false", short(repr(self.lower_is_better)))
+        self._check_bounds()
+
+    def _check_bounds(self) -> None:
+        pair = isinstance(self.bounds, tuple) and len(self.bounds) == 2
+        given = [bound for bound in self.bounds if bound is not None] if pair else []
+        known = all(isinstance(bound, int | float) and math.isfinite(bound) for bound in given)
+        if not pair or not known or sorted(set(given)) != given:
+            allowed = "the least and the largest value, in this order, each a finite number or None"
+            raise InvalidValue("metric.bounds", allowed, short(repr(self.bounds)))
 
     @property
     def sign(self) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from ehfl.files import written_whole
 from ehfl.run_folder import check_same
 from ehfl.validation import UserError
 
@@ -51,16 +51,8 @@ class Checkpoint:
         # One key of metadata, because safetensors writes several in any order, and equal runs shall have equal files.
         facts = json.dumps(self._facts() | {"sha256": self._checksum()}, sort_keys=True)
         content = save(self._arrays(), metadata={"ehfl": facts})
-        aside = folder / f".{NAME}.part"
-        with aside.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        # Between these two renames the newest whole checkpoint is the previous one; at no instant is there none.
-        if (folder / NAME).exists():
-            (folder / NAME).replace(folder / PREVIOUS)
-        aside.replace(folder / NAME)
-        _sync_folder(folder)
+        with written_whole(folder / NAME, previous=folder / PREVIOUS) as aside:
+            aside.write_bytes(content)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         # safetensors writes an array's bytes as they lie in memory, so they must lie in the order of its shape.
@@ -116,12 +108,3 @@ def latest_checkpoint(folder: Path, identity: Mapping[str, Any]) -> Checkpoint |
         raise CheckpointError(f"{folder} holds no whole checkpoint: delete its files to start the run over")
     return None
 
-
-def _sync_folder(folder: Path) -> None:
-    """Make the renames last through a power cut, where the system can (Windows cannot)."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

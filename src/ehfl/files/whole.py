@@ -1,0 +1,86 @@
+"""Files that are whole or absent, whenever their writer is killed."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_PART = ".part-"
+
+
+@contextmanager
+def written_whole(path: Path, previous: Path | None = None) -> Iterator[Path]:
+    """Give a path beside this one to write to, which takes its place when all went well; else nothing is left.
+
+    The new content is on the disk before the old one goes, or is kept under the name `previous`: between the two
+    renames there is that one, and at no instant none. The suffix is kept: some writers choose the format by it.
+    """
+    aside = path.with_name(f"{_mine(os.getpid())}{path.name}")
+    try:
+        with naming(path, instead_of=aside):
+            yield aside
+            with aside.open("rb") as file:
+                os.fsync(file.fileno())
+            if previous is not None and path.exists():
+                path.replace(previous)
+            aside.replace(path)
+            _sync_folder(path.parent)
+    finally:
+        with suppress(OSError):
+            aside.unlink()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, whole or not at all."""
+    with written_whole(path) as aside:
+        aside.write_bytes(text.encode())  # no line is ended otherwise on another system
+
+
+@contextmanager
+def naming(path: Path, instead_of: Path | None = None) -> Iterator[None]:
+    """Let errors of the system name this file: a full disk names none, and one beside means nothing to the user."""
+    try:
+        yield
+    except OSError as error:
+        if error.strerror and error.filename in (None, str(instead_of)):
+            error.filename = str(path)
+        raise
+
+
+def sweep(folder: Path) -> None:
+    """Delete what processes of this machine that are no more left half-written in a folder."""
+    if os.name != "posix":  # elsewhere asking after a process can end it
+        return
+    for part in folder.glob(f"{_mine('')}*"):
+        process = part.name.removeprefix(_mine("")).partition("-")[0]
+        if process.isdecimal() and not _alive(int(process)):
+            with suppress(OSError):
+                part.unlink()
+
+
+def _mine(process: int | str) -> str:
+    """Return how the names of files begin that this machine is writing, for one of its processes or for any."""
+    return f"{_PART}{platform.node()}-{process}{'-' if process else ''}"
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make renames last through a power cut, where the system can (Windows cannot)."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
