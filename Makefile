@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo paper results test test-all check bench format clean clean-kernels
+.PHONY: help demo paper results test test-all check bench format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -55,9 +55,6 @@ format: $(VENV)/.dev  ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-clean-kernels:  ## forget compiled kernels (after a change that kernels in other files build on)
-	find src -name '*.nb[ic]' -delete
-
-clean: clean-kernels  ## remove the environment and everything built
+clean:  ## remove the environment and everything built
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

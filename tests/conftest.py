@@ -23,6 +23,5 @@ settings.load_profile("ehfl")
 for _name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "EHFL_DATA", "RAY_ADDRESS"):
     os.environ.pop(_name, None)
 
-# A cache of compiled kernels for each worker: tests call kernels with types of their own (see ehfl.compiled).
-_worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
-os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "numba" / _worker))
+# Compiled kernels are kept with the tests, not with the user's own: tests call them with types of their own.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "kernels"))

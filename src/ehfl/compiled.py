@@ -2,24 +2,22 @@
 
 Only the `kernels.py` of a room imports this, and only fleets of more than one tile reach those, so small fleets never
 wait for numba. Parallel kernels work tile by tile and what they compute for a client depends on that client alone:
-results are the same for any number of threads. Kernels are cached on disk; numba's cache looks at a kernel's own file
-alone, so after a change here or in randomness.py run `make clean-kernels`. Call a kernel with arguments of one set of
-types only (`frozen` helps): processes that compile two variants of it at once can mix them up in the cache and crash.
+results are the same for any number of threads. Kernels are kept on disk (`kernel_cache`), one for each set of argument
+types: `frozen` gives all of them arrays of one kind, so that each is compiled once.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, cast
 
 import numba
 import numpy as np
 
 from ehfl import randomness
+from ehfl.kernel_cache import KernelCache, kernel_folder
 from ehfl.randomness import LANES
 from ehfl.validation import whole_number
 
@@ -34,21 +32,24 @@ _one_at_a_time = threading.RLock()  # numba's fallback threading layer must not 
 
 
 def kernel(function: _Function) -> _Function:
-    """Compile on first use for the argument types met, for one thread; cached on disk."""
-    return cast(_Function, numba.njit(cache=True)(function))
+    """Compile on first use for the argument types met, for one thread; kept on disk."""
+    return _kept(numba.njit(function))
 
 
 def parallel_kernel(function: _Function) -> _Function:
-    """Compile on first use for the argument types met, `prange` spread over threads; cached on disk."""
-    return cast(_Function, numba.njit(cache=True, parallel=True)(function))
+    """Compile on first use for the argument types met, `prange` spread over threads; kept on disk."""
+    return _kept(numba.njit(parallel=True)(function))
+
+
+def _kept(dispatcher: Any) -> _Function:
+    dispatcher._cache = KernelCache(dispatcher)  # numba's own way to say so leads to numba's own cache
+    return cast(_Function, dispatcher)
 
 
 def kernels_are_cached() -> bool:
-    """Return whether compiled kernels lie in numba's cache already, as far as one can tell without loading them."""
-    cache = Path(__file__).parent / "scheduling" / "__pycache__"
-    return "NUMBA_CACHE_DIR" in os.environ or any(
-        cache.glob("kernels.longest-*.nbi")
-    )  # else the user has put it elsewhere
+    """Return whether compiled kernels lie on disk already, as far as one can tell without loading them."""
+    folder = kernel_folder()
+    return folder is not None and any(folder.glob("ehfl.scheduling.kernels.longest-*"))
 
 
 class ThreadLimit:

@@ -42,14 +42,16 @@ def check_folder(option: str, path: Path) -> None:
 
 
 def say_if_compiling(n_clients: int) -> None:
-    """Tell the user why the first large fleet takes its time, if its kernels are not in numba's cache yet."""
+    """Tell the user why the first large fleet takes its time, if its kernels have not been compiled yet."""
     from ehfl.randomness import TILE
 
     if n_clients > TILE:
         from ehfl.compiled import kernels_are_cached
+        from ehfl.kernel_cache import kernel_folder
 
         if not kernels_are_cached():
-            typer.echo("compiling kernels for large fleets (about 20 s, once)", err=True)
+            often = "once" if kernel_folder() else "every time, unless NUMBA_CACHE_DIR names a folder to keep them in"
+            typer.echo(f"compiling kernels for large fleets (about 20 s, {often})", err=True)
 
 
 def say_if_blind(label: str, scheduler: Scheduler) -> None:
