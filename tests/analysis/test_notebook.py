@@ -51,14 +51,14 @@ def test_names_stay_text_in_a_notebook() -> None:
 def test_a_difference_that_chance_does_not_explain_is_bold() -> None:
     clear = arms_ending_at({"a": [0.9, 0.92, 0.94], "b": [0.8, 0.821, 0.839]})
 
-    assert re.findall(r"<strong>(.*?)</strong>", shown(clear)) == ["-10.0"]
+    assert re.findall(r"<strong>(.*?)</strong>", shown(clear)) == ["-10.00"]
 
 
 def test_printed_it_is_a_table_and_its_representation_is_short() -> None:
     lines = str(two_arms()).splitlines()
 
     assert lines[0].split() == ["made", "greedy", "myopic"]
-    assert lines[1].split() == ["final", "accuracy", "85.0", "%", "±", "63.5", "91.0", "%", "±", "12.7"]
+    assert lines[1].split() == ["final", "accuracy", "85", "%", "±", "64", "91", "%", "±", "13"]
     assert len({len(line) for line in lines[:-1]}) == 1  # columns are flush
     assert repr(two_arms()) == "<Comparison made: accuracy of greedy, myopic>"
 

@@ -1,13 +1,13 @@
-"""A line of a table, and its cells: how a figure of an arm is read, and how it is sorted."""
+"""A line of a table, and its cells: how a figure of an arm is read."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ehfl.analysis.numbers import DASH, amount, amount_range, half_width, percent
+from ehfl.analysis.intervals import Written, write_amount
+from ehfl.analysis.numbers import DASH, amount, percent
 
 if TYPE_CHECKING:  # see numbers.py
     from ehfl.analysis.statistics import Estimate
@@ -17,12 +17,11 @@ Subject = TypeVar("Subject")  # what a table has one of for each arm: a Row or a
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One figure of an arm, as it is read and as it is sorted."""
+    """One figure of an arm, as it is read."""
 
     text: str
     half_width: str = ""  # of the 95 % interval, "± 0.9"; empty where there is none
     ends: str = ""  # of the same interval, "60.8 to 62.6"
-    order: float | None = None  # None where there is nothing to sort by
     strong: bool = False
 
 
@@ -41,41 +40,32 @@ class Quantity(Generic[Subject]):
         """The label where lines stand below each other."""
         return f"  {self.label}" if self.nested else self.label
 
-    @property
-    def heading(self) -> str:
-        """The label where it stands above a column."""
-        return self.label[:1].upper() + self.label[1:]
+
+def written_cell(made: Written, *, strong: bool = False) -> Cell:
+    """Return what was written of a mean and its interval."""
+    return Cell(made.mean, made.half_width, made.ends, strong)
 
 
-def estimate_cell(found: Estimate | None, *, at_most: bool = False) -> Cell:
-    """Return a count or a ratio with its interval, a dash where there is none; `at_most` marks it as a bound.
+def estimate_cell(found: Estimate | None, *, null: float | None = None) -> Cell:
+    """Return a count or a ratio with its interval, a dash where there is none; see `write_amount` for `null`.
 
     >>> from ehfl.analysis import Estimate
-    >>> estimate_cell(Estimate(2.0, 1.5, 2.5, 3), at_most=True)
-    Cell(text='≤ 2', half_width='± 0.5', ends='1.5 to 2.5', order=2.0, strong=False)
+    >>> estimate_cell(Estimate(2.0, 1.5, 2.5, 3))
+    Cell(text='2.00', half_width='± 0.50', ends='1.50 to 2.50', strong=False)
     """
-    if found is None:
-        return Cell(DASH)
-    text = amount(found.mean)
-    bound = at_most and text != DASH
-    return Cell(f"≤ {text}" if bound else text, half_width(found), amount_range(found), order_of(found.mean))
+    return Cell(DASH) if found is None else written_cell(write_amount(found, null=null))
 
 
 def amount_cell(x: float | None) -> Cell:
     """Return a count or a ratio."""
-    return Cell(amount(x), order=order_of(x))
+    return Cell(amount(x))
 
 
 def percent_cell(share: float) -> Cell:
     """Return a share in percent."""
-    return Cell(percent(share), order=order_of(share))
+    return Cell(percent(share))
 
 
 def index_cell(index: float) -> Cell:
     """Return an index in [0, 1]."""
-    return Cell(f"{index:.3f}", order=order_of(index))
-
-
-def order_of(x: float | None) -> float | None:
-    """Return what a figure is sorted by: itself, where it is a finite number."""
-    return x if x is not None and math.isfinite(x) else None
+    return Cell(f"{index:.3f}")

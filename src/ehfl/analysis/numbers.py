@@ -1,6 +1,6 @@
 """Numbers as people read them: one way of writing them in tables, sentences and figures.
 
-Student's t knows no bounds: what is shown of an interval ends where values do, the estimate itself stays as it is.
+What has an interval is written by `intervals`, with as many digits as that interval gives a meaning to.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # SciPy, behind estimates, takes longer to load than `ehfl simulate` to print its table
-    from ehfl.analysis.statistics import Difference, Estimate
     from ehfl.history import Metric
 
 DASH = "–"  # noqa: RUF001  where there is nothing to say
+_HUGE = 1e9  # from here on a power of ten is easier to read than its zeros
+_MOST_DECIMALS = 6
 
 
 def value(metric: Metric, x: float) -> str:
@@ -25,54 +26,36 @@ def value(metric: Metric, x: float) -> str:
     return percent(x) if metric.is_share else amount(x)
 
 
-def gap(metric: Metric, x: float) -> str:
+def signed(metric: Metric, x: float) -> str:
     """Return a difference between two values with its sign: of shares in points of a percent.
 
     >>> from ehfl.history import Metric
-    >>> gap(Metric("accuracy", bounds=(0, 1)), 0.0134), gap(Metric("loss", lower_is_better=True), -0.0021)
-    ('+1.3 points', '-0.0021')
+    >>> signed(Metric("accuracy", bounds=(0, 1)), 0.0134), signed(Metric("loss", lower_is_better=True), -0.0021)
+    ('+1.3', '-0.00210')
     """
-    return f"{signed(metric, x)} points" if metric.is_share and math.isfinite(x) else signed(metric, x)
-
-
-def signed(metric: Metric, x: float) -> str:
-    """Return a difference as `gap` does, without its unit, for tables whose label has it."""
     if not math.isfinite(x):
         return DASH
-    return _unsigned_zero(f"{100 * x:+.1f}" if metric.is_share else _significant(x, sign="+"))
-
-
-def half_width(found: Estimate | Difference, *, in_percent: bool = False) -> str:
-    """Return half the width of an interval, empty where a single seed gives none.
-
-    >>> from ehfl.analysis import Estimate
-    >>> half_width(Estimate(0.93, 0.912, 0.948, 3), in_percent=True), half_width(Estimate(0.93, None, None, 1))
-    ('± 1.8', '')
-    """
-    if found.low is None or found.high is None:
-        return ""
-    half = (found.high - found.low) / 2
-    return f"± {100 * half:.1f}" if in_percent else f"± {_significant(half, digits=2)}"
+    return fixed(100 * x, 1, "+") if metric.is_share else _significant(x, sign="+")
 
 
 def p_value(p: float | None) -> str:
-    """Return a p-value to as many digits as mean something.
+    """Return a p-value to as many digits as mean something, on its own side of 0.05.
 
-    >>> p_value(0.0314), p_value(0.0042), p_value(0.0004), p_value(0.5), p_value(None)
-    ('0.03', '0.004', '< 0.001', '0.50', '–')
+    >>> p_value(0.0314), p_value(0.0042), p_value(0.0004), p_value(0.5), p_value(0.0496), p_value(None)
+    ('0.03', '0.004', '< 0.001', '0.50', '0.0496', '–')
     """
     if p is None or not math.isfinite(p):
         return DASH
     if p < 0.001:
         return "< 0.001"
-    return f"{p:.3f}" if p < 0.01 else f"{p:.2f}"
+    return fixed(p, 3) if p < 0.01 else fixed(p, kept_off(0.05, p, 2))
 
 
 def amount(x: float | None) -> str:
-    """Return a count or a ratio: whole from a hundred on, else to three significant digits.
+    """Return a count or a ratio: whole numbers as such, others to three significant digits, and whole from 100 on.
 
-    >>> amount(1234.6), amount(99.7), amount(93.26), amount(5.0), amount(0.31416)
-    ('1,235', '100', '93.3', '5', '0.314')
+    >>> amount(1234.6), amount(99.7), amount(93.26), amount(5.0), amount(1.7), amount(0.31416)
+    ('1,235', '100', '93.3', '5', '1.70', '0.314')
     """
     return _significant(x) if x is not None and math.isfinite(x) else DASH
 
@@ -83,60 +66,48 @@ def percent(share: float) -> str:
     >>> percent(0.0213)
     '2.1 %'
     """
-    return f"{100 * share:.1f} %" if math.isfinite(share) else DASH
+    return f"{fixed(100 * share, 1)} %" if math.isfinite(100 * share) else DASH
 
 
-def metric_range(metric: Metric, found: Estimate) -> str:
-    """Return the ends of an interval of the metric's values, within its bounds; empty for a single seed.
+def fixed(x: float, decimals: int, sign: str = "-") -> str:
+    """Return a number to so many decimals; huge and tiny ones as a power of ten.
 
-    >>> from ehfl.analysis import Estimate
-    >>> from ehfl.history import Metric
-    >>> metric_range(Metric("accuracy", bounds=(0, 1)), Estimate(0.939, 0.857, 1.021, 3))
-    '85.7 to 100.0'
+    >>> fixed(1234.567, 1), fixed(-0.0004, 2), fixed(1.234e-9, 11), fixed(2e300, 0)
+    ('1,234.6', '0.00', '1.23e-09', '2e+300')
     """
-    if found.low is None or found.high is None:
-        return ""
-    low, high = (value(metric, metric.within(end)).removesuffix(" %") for end in (found.low, found.high))
-    return f"{low} to {high}"
+    if abs(x) < _HUGE and decimals <= _MOST_DECIMALS:
+        return _unsigned_zero(f"{x:{sign},.{decimals}f}")
+    digits = (math.floor(math.log10(abs(x))) if x else 0) + decimals
+    if digits < 0 or not x:
+        return "0"
+    return f"{x:{sign}.{min(digits, 2 if abs(x) >= _HUGE else digits)}e}".replace(".00e", "e")
 
 
-def gap_range(metric: Metric, found: Difference, sign: int = 1) -> str:
-    """Return the ends of a difference's interval, lower end first once multiplied by the sign; empty for a single seed.
+def shown_decimals(half: float, digits: int = 2) -> int:
+    """Return the decimals that show so many significant digits.
 
-    >>> from ehfl.analysis import Difference
-    >>> from ehfl.history import Metric
-    >>> gap_range(Metric("accuracy", bounds=(0, 1)), Difference(-0.013, -0.017, -0.009, 3, 0.01), sign=-1)
-    '0.9 to 1.7'
+    >>> [shown_decimals(half) for half in (12.0, 1.23, 0.0996, 0.02)]
+    [0, 1, 2, 3]
     """
-    if found.low is None or found.high is None:
-        return ""
-    least, most = metric.bounds
-    widest = math.inf if least is None or most is None else most - least  # that two values can be apart
-    ends = sorted((sign * found.low, sign * found.high))
-    low, high = (signed(metric, _within(end, -widest, widest)).removeprefix("+") for end in ends)
-    return f"{low} to {high}"
+    exponent = int(f"{half:.{digits - 1}e}".partition("e")[2])
+    return max(0, digits - 1 - exponent)
 
 
-def amount_range(found: Estimate) -> str:
-    """Return the ends of an interval of counts or ratios, not below 0; empty for a single seed.
+def kept_off(null: float | None, x: float, decimals: int) -> int:
+    """Return so many decimals, or as many more as keep x from rounding onto the value of no effect, unless it is that.
 
-    >>> from ehfl.analysis import Estimate
-    >>> amount_range(Estimate(2.0, 1.5, 2.5, 3)), amount_range(Estimate(1.65, -3.31, 6.61, 2))
-    ('1.5 to 2.5', '0 to 6.61')
+    >>> kept_off(1.0, 1.0004, 2), kept_off(1.0, 1.02, 2), kept_off(None, 1.0004, 2)
+    (4, 2, 2)
     """
-    if found.low is None or found.high is None:
-        return ""
-    low, high = (_within(end, 0.0, math.inf) for end in (found.low, found.high))
-    return f"{amount(low)} to {amount(high)}"
+    if null is None or x == null:
+        return decimals
+    return max(decimals, shown_decimals(abs(x - null), digits=1))
 
 
-def _within(x: float, least: float, most: float) -> float:
-    """Return what is nearest to x between these; NaN stays NaN."""
-    return min(max(x, least), most)
-
-
-def _significant(x: float, sign: str = "-", digits: int = 3) -> str:
-    return f"{x:{sign},.0f}" if abs(x) >= 99.5 else f"{x:{sign}.{digits}g}"
+def _significant(x: float, sign: str = "-") -> str:
+    if x == round(x) or 99.5 <= abs(x) < _HUGE:
+        return fixed(x, 0, sign)
+    return f"{x:{sign}#.3g}".removesuffix(".")
 
 
 def _unsigned_zero(text: str) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ehfl.analysis.cells import Cell, Quantity, amount_cell, estimate_cell, index_cell, order_of, percent_cell
-from ehfl.analysis.numbers import DASH, gap_range, half_width, metric_range, p_value, signed, value
+from ehfl.analysis.cells import Cell, Quantity, amount_cell, estimate_cell, index_cell, percent_cell, written_cell
+from ehfl.analysis.intervals import write_gap, write_metric
+from ehfl.analysis.numbers import DASH, p_value, value
 from ehfl.scheduling import Summary
 
 if TYPE_CHECKING:  # see numbers.py
@@ -42,7 +43,7 @@ def simulated() -> list[Quantity[Summary]]:
         Quantity(group, "standard deviation", "Of their number over the rounds",
                  lambda s: amount_cell(s.std), nested=True),
         Quantity(group, "lowest, highest", "The fewest and the most in any round",
-                 lambda s: Cell(f"{s.min:,} to {s.max:,}", order=s.min), nested=True),
+                 lambda s: Cell(f"{s.min:,} to {s.max:,}"), nested=True),
         Quantity(group, "empty rounds", "Rounds without any participant", lambda s: amount_cell(s.empty_rounds)),
         Quantity(group, "rounds on target", "Share of rounds with as many as wanted",
                  lambda s: percent_cell(s.on_target)),
@@ -75,19 +76,16 @@ def _results(metric: Metric, first: str) -> list[Quantity[Row]]:
     points = " [points]" if metric.is_share else ""
 
     def final(found: Estimate) -> Cell:
-        half = half_width(found, in_percent=metric.is_share)
-        return Cell(value(metric, found.mean), half, metric_range(metric, found), order_of(found.mean))
+        return written_cell(write_metric(metric, found))
 
     def difference(row: Row) -> Cell:
         found = row.difference
         if found is None:
             return Cell(DASH)
-        half, ends = half_width(found, in_percent=metric.is_share), gap_range(metric, found)
-        return Cell(signed(metric, found.mean), half, ends, order_of(found.mean), found.distinguishable)
+        return written_cell(write_gap(metric, found), strong=found.distinguishable)
 
     def chance(row: Row) -> Cell:
-        p = row.difference.p_value if row.difference else None
-        return Cell(p_value(p), order=order_of(p))
+        return Cell(p_value(row.difference.p_value if row.difference else None))
 
     return [
         Quantity(group, f"final {metric.name}", f"After the last round, mean over seeds and 95 % interval; {better}",
@@ -107,14 +105,14 @@ def _to_goal(comparison: Comparison) -> list[Quantity[Row]]:
     unless = "nothing is given unless every seed did"
     reached: Quantity[Row] = Quantity(
         group, "seeds at the goal", "Seeds whose run came to the goal, of all seeds",
-        lambda row: Cell(f"{row.reached} of {row.seeds}", order=row.reached / row.seeds),
+        lambda row: Cell(f"{row.reached} of {row.seeds}"),
     )  # fmt: skip
     return [
         *([reached] if any(row.reached < row.seeds for row in comparison.rows) else []),
         Quantity(group, "rounds to goal", f"Rounds until the {metric.name} came to the goal; {unless}",
-                 lambda row: estimate_cell(row.rounds_to_goal, at_most=row.untimed > 0)),
+                 lambda row: estimate_cell(row.rounds_to_goal)),
         Quantity(group, f"energy to goal [{unit}]", "Energy that training took until then, all clients together; "
-                 f"{unless}", lambda row: estimate_cell(row.energy_to_goal, at_most=row.untimed > 0)),
+                 f"{unless}", lambda row: estimate_cell(row.energy_to_goal)),
     ]  # fmt: skip
 
 
@@ -140,7 +138,7 @@ def _slowdown(best: str) -> list[Quantity[Row]]:
     group = f"Rounds, relative to {best}"
     return [
         Quantity(group, "slowdown, measured", f"Rounds to the goal over those of {best}, over pairs of runs that met "
-                 "the same, and 95 % interval", lambda row: estimate_cell(row.measured_slowdown)),
+                 "the same, and 95 % interval", lambda row: estimate_cell(row.measured_slowdown, null=1.0)),
         Quantity(group, "noise limit", "What theory says if gradient noise were all that holds learning back",
                  lambda row: amount_cell(row.noise_limit), nested=True),
     ]  # fmt: skip

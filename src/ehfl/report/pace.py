@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Set
 
 from ehfl.analysis import Comparison, Estimate, Row
-from ehfl.analysis.numbers import amount, amount_range, value
+from ehfl.analysis.intervals import write_amount
+from ehfl.analysis.numbers import amount, value
 from ehfl.report.phrases import counted, spoken, with_range
 from ehfl.report.sharing import why_unpaired
 
@@ -30,7 +31,8 @@ def goal_sentences(comparison: Comparison) -> Iterator[str]:
 
 def _quickest(times: Mapping[str, Estimate], whole: bool, untimed: Set[str]) -> str:
     quickest = min(times, key=lambda arm: times[arm].mean)
-    rounds = with_range(f"{amount(times[quickest].mean)} rounds", amount_range(times[quickest]))
+    written = write_amount(times[quickest])
+    rounds = with_range(f"{written.mean} rounds", written.ends)
     if quickest in untimed:  # there by the first evaluation
         rounds = f"at most {amount(times[quickest].mean)} rounds"
     if len(times) == 1:
@@ -68,7 +70,8 @@ def _slowness(row: Row) -> tuple[float, float]:
 def _took(row: Row, comparison: Comparison, longest: str) -> str:
     found = row.measured_slowdown
     if found is not None:
-        return f"took {longest}" + with_range(f"{amount(found.mean)} times the rounds to the goal", amount_range(found))
+        written = write_amount(found, null=1.0)
+        return f"took {longest}" + with_range(f"{written.mean} times the rounds to the goal", written.ends)
     return f"cannot be timed: {_untimed(row, comparison)}"
 
 

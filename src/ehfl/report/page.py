@@ -50,15 +50,13 @@ def _render(comparison: Comparison, drawings: Sequence[Drawing], **texts: Any) -
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    columns = quantities(comparison)
     look = Markup(_template("page.css") + _arm_rules(list(looks_of(comparison).values())))
     script = Markup(_template("page.js"))
     return environment.get_template("page.html").render(
         comparison=comparison,
         line=_facts_line(comparison),
         sentences=summary(comparison),
-        columns=columns,
-        groups=[(group, len(list(found))) for group, found in groupby(columns, key=lambda column: column.group)],
+        groups=[(group, list(lines)) for group, lines in groupby(quantities(comparison), key=lambda line: line.group)],
         figures=[(drawing, _data_uri(drawing)) for drawing in drawings],
         data=_safe_json(chart_data(comparison)),
         seeds=_seeds(comparison),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ehfl.analysis import Arm, Comparison, Estimate, estimate
-from ehfl.analysis.numbers import metric_range, value
+from ehfl.analysis import Arm, Comparison, estimate
+from ehfl.analysis.intervals import write_metric
+from ehfl.analysis.numbers import value
 from ehfl.arrays import FloatArray
 from ehfl.history import Metric
 from ehfl.report.looks import STRETCH
-from ehfl.report.phrases import with_range
 
 _LOSS = Metric("loss", lower_is_better=True)
 
@@ -50,12 +50,8 @@ def _curve(values: FloatArray, metric: Metric) -> dict[str, list[Any]]:
         "mean": [_finite(point.mean) for point in found],
         "low": [_finite(point.low) for point in found],
         "high": [_finite(point.high) for point in found],
-        "text": [_text(point, metric) for point in found],
+        "text": [write_metric(metric, point).text for point in found],
     }
-
-
-def _text(point: Estimate, metric: Metric) -> str:
-    return with_range(value(metric, point.mean), metric_range(metric, point))
 
 
 def _finite(x: float | None) -> float | None:

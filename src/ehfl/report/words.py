@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ehfl.analysis import Comparison, Difference, Row
-from ehfl.analysis.numbers import amount, gap, gap_range, metric_range, value
+from ehfl.analysis.intervals import write_gap, write_metric
+from ehfl.analysis.numbers import amount
 from ehfl.history import Metric
 from ehfl.report.pace import goal_sentences, theory_sentences
 from ehfl.report.phrases import chance, listed, spoken, with_range
@@ -41,8 +42,8 @@ def _first(comparison: Comparison) -> str:
     row, metric = comparison.rows[0], comparison.metric
     verb = "ended at" if metric.lower_is_better else "reached"
     name = "" if metric.is_share else f"{metric.name} "
-    ends = metric_range(metric, row.final)
-    result = with_range(name + value(metric, row.final.mean), ends and f"95 % interval: {ends}")
+    written = write_metric(metric, row.final)
+    result = with_range(name + written.mean, written.ends and f"95 % interval: {written.ends}")
     seeds = f", the mean of {row.seeds} seeds" if row.seeds > 1 else f"; {_ONE_SEED}"
     rounds = f"{comparison.arms[0].evaluated[-1]:,} rounds"
     return f"{spoken(row.arm, begins=True)} {verb} {result} after {rounds}{seeds}."
@@ -61,7 +62,7 @@ def _differences(comparison: Comparison) -> Iterator[str]:
 def _alone(comparison: Comparison, row: Row, first: Row) -> str:
     """Return what became of an arm that cannot be compared pair by pair with the first one."""
     why = why_unpaired(comparison, row.arm, first.arm) or "they were trained for different numbers of rounds"
-    final = value(comparison.metric, row.final.mean)
+    final = write_metric(comparison.metric, row.final).mean
     return f"came to {final}; it cannot be compared pair by pair with {spoken(first.arm)}: {why}"
 
 
@@ -69,11 +70,11 @@ def _against(found: Difference, row: Row, first: Row, metric: Metric) -> str:
     """Return what became of an arm against the first one."""
     other = spoken(first.arm)
     if found.n == 1:
-        return f"ended {_apart(metric, found.mean)} {other}; {_ONE_SEED}"
+        return f"ended {_apart(metric, found)} {other}; {_ONE_SEED}"
     over = f" over the {found.n} seeds that both have" if found.n < max(row.seeds, first.seeds) else ""
     if found.p_value is None:
         alike = "with every seed alike, so that chance cannot be judged"
-        return f"ended {_apart(metric, found.mean)} {other}{over}, {alike}"
+        return f"ended {_apart(metric, found)} {other}{over}, {alike}"
     if found.low == found.high == 0:
         return f"ended exactly where {other} did{over or ' with every seed'}"
     return _judged(found, other, metric) + over
@@ -81,21 +82,26 @@ def _against(found: Difference, row: Row, first: Row, metric: Metric) -> str:
 
 def _judged(found: Difference, other: str, metric: Metric) -> str:
     """Return what a test says; an arm "beat" the other only where the interval leaves zero out."""
-    sign = 1 if found.mean > 0 or not found.distinguishable else -1
-    inside = f"({gap_range(metric, found, sign)}, {chance(found)})"
+    side = 1 if found.mean > 0 or not found.distinguishable else -1
+    inside = f"({write_gap(metric, found, side).ends}, {chance(found)})"
     if not found.distinguishable:
-        return f"is not distinguishable from {other}: {gap(metric, found.mean)} {inside}"
-    if sign == metric.sign:
-        return f"beat {other} by {_size(metric, found.mean)} {inside}"
-    return f"ended {_apart(metric, found.mean)} {other} {inside}{_worse(metric)}"
+        return f"is not distinguishable from {other}: {write_gap(metric, found).mean}{_points(metric)} {inside}"
+    if side == metric.sign:
+        return f"beat {other} by {_size(metric, found)} {inside}"
+    return f"ended {_apart(metric, found)} {other} {inside}{_worse(metric)}"
 
 
-def _apart(metric: Metric, x: float) -> str:
-    return f"{_size(metric, x)} {'above' if x > 0 else 'below'}" if x else "level with"
+def _apart(metric: Metric, found: Difference) -> str:
+    return f"{_size(metric, found)} {'above' if found.mean > 0 else 'below'}" if found.mean else "level with"
 
 
-def _size(metric: Metric, x: float) -> str:
-    return gap(metric, abs(x)).removeprefix("+")
+def _size(metric: Metric, found: Difference) -> str:
+    written = write_gap(metric, found, 1 if found.mean > 0 else -1)
+    return written.mean.removeprefix("+") + _points(metric)
+
+
+def _points(metric: Metric) -> str:
+    return " points" if metric.is_share else ""
 
 
 def _worse(metric: Metric) -> str:

@@ -1,5 +1,5 @@
 "use strict";
-// The chart and the table's sorting. Names and texts come from the experiment: they are only ever set as text.
+// The chart, and what a narrow page needs. Names and texts come from the experiment: they are only ever set as text.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const chart = document.getElementById("chart");
@@ -23,8 +23,8 @@
   };
   // A piece of the arm's line, in its colour and with its dashes, which page.css takes from the arm's class.
   const swatch = () => {
-    const element = make("svg", { class: "swatch", viewBox: "0 0 28 4", "aria-hidden": "true" });
-    element.append(make("path", { d: "M2,2H26" }));
+    const element = make("svg", { class: "swatch", viewBox: "0 0 40 8", "aria-hidden": "true" });
+    element.append(make("path", { d: "M2,4H38" }));
     return element;
   };
   const visible = () => data.arms.map((arm, i) => ({ arm, i })).filter(({ i }) => state.shown[i]);
@@ -220,15 +220,24 @@
   new ResizeObserver(() => { if (plot.clientWidth !== drawn) { drawn = plot.clientWidth; draw(); } }).observe(plot);
   draw();
 
-  // Sorting: by number, ascending and then descending; what has no number stays last either way.
-  const body = document.querySelector(".sideways tbody");
-  const headings = [...document.querySelectorAll(".headings th")];
-  headings.forEach((heading, column) => heading.querySelector("button").addEventListener("click", () => {
-    const sign = heading.getAttribute("aria-sort") === "ascending" ? -1 : 1;
-    headings.forEach((other) => other.removeAttribute("aria-sort"));
-    heading.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
-    const order = (tr) => { const text = tr.cells[column].dataset.order; return text === undefined ? null : Number(text); };
-    const compare = (a, b) => (a === null) - (b === null) || (a === null ? 0 : sign * (a - b));
-    body.append(...[...body.rows].sort((a, b) => compare(order(a), order(b))));
-  }));
+  // A table wider than its box says so, until its end has been scrolled to.
+  const box = document.querySelector(".sideways");
+  const cue = document.querySelector(".cue");
+  function hint() {
+    cue.hidden = box.scrollWidth <= box.clientWidth;
+    box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+  }
+  box.addEventListener("scroll", hint, { passive: true });
+  new ResizeObserver(hint).observe(box);
+  hint();
+
+  // On a narrow page a figure is shown whole; a click shows it as large as on a wide one, and its box scrolls.
+  document.querySelectorAll(".picture").forEach((picture) => {
+    const button = picture.parentElement.querySelector(".enlarge");
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      const large = picture.classList.toggle("large");
+      button.setAttribute("aria-pressed", String(large));
+    });
+  });
 })();
