@@ -85,13 +85,44 @@ class Record:
     test_loss: float | None = None  # of x_{t+1}, where it was evaluated
     test_metric: float | None = None
     losses: tuple[float, ...] | None = None  # of each participant, where the scheduler chooses by them
+    first_loss: float | None = None  # of x_0, the model before the first round, in that round's record alone
+    first_metric: float | None = None
     seconds: float = field(default=0.0, compare=False)  # for training in this round [s]
     eval_seconds: float = field(default=0.0, compare=False)  # for its evaluation [s]
+
+    def facts(self) -> dict[str, Any]:
+        """Return the values by name, ready for JSON; what few records have is there where it has a value."""
+        return {name: x for name, x in asdict(self).items() if x is not None or name not in _SELDOM}
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What the test set said of the model after a number of rounds."""
+
+    rounds: int  # played; 0 is x_0
+    loss: float
+    metric: float
+
+
+def evaluations_of(records: Iterable[Record]) -> tuple[Evaluation, ...]:
+    """Return the evaluations that records hold, x_0's first.
+
+    >>> evaluations_of([Record(0, 1, 0.1, 2.0, first_loss=3.0, first_metric=0.1), Record(1, 1, 0.1, 1.0, 0.5, 0.8)])
+    (Evaluation(rounds=0, loss=3.0, metric=0.1), Evaluation(rounds=2, loss=0.5, metric=0.8))
+    """
+    found = []
+    for record in records:
+        if record.first_loss is not None and record.first_metric is not None:
+            found.append(Evaluation(record.round, record.first_loss, record.first_metric))
+        if record.test_loss is not None and record.test_metric is not None:
+            found.append(Evaluation(record.round + 1, record.test_loss, record.test_metric))
+    return tuple(found)
 
 
 NAME = "rounds.jsonl"
 _WHOLE = {"round", "participants"}
-_OPTIONAL = {"train_loss", "test_loss", "test_metric", "losses"}
+_SELDOM = {"losses", "first_loss", "first_metric"}
+_OPTIONAL = {"train_loss", "test_loss", "test_metric"} | _SELDOM
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -104,14 +135,14 @@ class History:
     participation: Participation  # who took part
 
     @property
-    def evaluations(self) -> tuple[Record, ...]:
-        """The rounds after which the model was evaluated."""
-        return tuple(record for record in self.records if record.test_loss is not None)
+    def evaluations(self) -> tuple[Evaluation, ...]:
+        """What the test set said of x_0 and of the models after it, where they were evaluated."""
+        return evaluations_of(self.records)
 
     @property
     def final_metric(self) -> float | None:
         """The test metric of the last evaluation, None if there was none."""
-        return self.evaluations[-1].test_metric if self.evaluations else None
+        return self.evaluations[-1].metric if self.evaluations else None
 
 
 class HistoryFile:
@@ -123,10 +154,7 @@ class HistoryFile:
 
     def append(self, record: Record) -> None:
         """Write one line; a kill of this process cannot lose it any more."""
-        facts = asdict(record)
-        if record.losses is None:  # few schedulers ask for them
-            del facts["losses"]
-        self._file.write(json.dumps(facts, allow_nan=False) + "\n")
+        self._file.write(json.dumps(record.facts(), allow_nan=False) + "\n")
         self._file.flush()
 
     def sync(self) -> None:
@@ -184,7 +212,8 @@ class Tail:
     def _take(self, lines: Iterable[tuple[Record, int]]) -> None:
         for record, end in lines:
             self._position, self.rounds = end, record.round + 1
-            self.metric = self.metric if record.test_metric is None else record.test_metric
+            for found in evaluations_of([record]):
+                self.metric = found.metric
 
 
 def _lines(path: Path, start: int = 0) -> Iterable[tuple[Record, int]]:

@@ -58,7 +58,7 @@ def made_trial(
 ) -> Trial:
     """A trial whose metric after so many rounds (or after each) is as given; its test loss is 1 less the metric.
 
-    Its scheduler is the registered one of the arm's name, else the user's own.
+    The metric after 0 rounds is x_0's. Its scheduler is the registered one of the arm's name, else the user's own.
     """
     metrics = evaluations if isinstance(evaluations, Mapping) else dict(enumerate(evaluations, start=1))
     etas = [steps] * len(counts) if isinstance(steps, float) else list(steps)
@@ -66,6 +66,7 @@ def made_trial(
         Record(t, n, eta if n else 0.0, 0.5 if n else None, _less(metrics.get(t + 1)), metrics.get(t + 1))
         for t, (n, eta) in enumerate(zip(counts, etas, strict=True))
     ]
+    records[0] = replace(records[0], first_loss=_less(metrics.get(0)), first_metric=metrics.get(0))
     played = made_participation(counts, clients, cost=cost, recorded=recorded, mains=mains, unit=unit)
     return Trial(arm, seed, played, records, scheduler=arm if arm in SCHEDULERS.members else "")
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ehfl.analysis import Comparison, Row, Trial, compare
+from ehfl.history import Evaluation
 from ehfl.validation import UserError
 from made_trials import ACCURACY, GAP, made_trial
 
@@ -37,8 +38,33 @@ def test_steps_and_energy_of_a_trial() -> None:
     trial = made_trial("a", 0, {3: 0.5}, counts=[2, 0, 1], steps=[0.3, 0.2, 0.1], cost=3)
 
     assert trial.steps.tolist() == [0.3, 0.0, 0.1]
-    assert trial.spent.tolist() == [6, 6, 9]
-    assert [record.round for record in trial.evaluations] == [2]
+    assert trial.spent.tolist() == [0, 6, 6, 9]
+    assert trial.evaluations == (Evaluation(3, loss=0.5, metric=0.5),)
+
+
+def test_curves_begin_with_the_first_model_where_it_was_evaluated() -> None:
+    compared = compare("x", [made_trial("a", seed, {0: 0.25, 2: 0.5}, counts=[3, 1], cost=2) for seed in (0, 1)],
+                       ACCURACY, 1, goal=0.375)  # fmt: skip
+    (arm,) = compared.arms
+
+    assert arm.evaluated.tolist() == [0, 2]
+    assert arm.metric.tolist() == [[0.25, 0.5]] * 2
+    assert arm.loss.tolist() == [[0.75, 0.5]] * 2
+    assert arm.energy.tolist() == [[0, 8]] * 2
+    found = row(compared, "a")
+    assert found.rounds_to_goal is not None and found.energy_to_goal is not None
+    assert (found.rounds_to_goal.mean, found.energy_to_goal.mean) == (1, 6)
+
+
+def test_a_goal_that_the_first_model_meets_is_reached_after_no_round_with_no_energy() -> None:
+    curves = {"a": {0: 0.5, 2: 0.75}, "b": {0: 0.5, 2: 0.625}}
+    compared = compare("x", [made_trial(arm, 0, curve, counts=[1, 1]) for arm, curve in curves.items()],
+                       ACCURACY, 1, goal=0.5)  # fmt: skip
+
+    for found in compared.rows:
+        assert found.rounds_to_goal is not None and found.energy_to_goal is not None
+        assert (found.reached, found.untimed, found.rounds_to_goal.mean, found.energy_to_goal.mean) == (1, 0, 0, 0)
+        assert found.measured_slowdown is None
 
 
 # rows

@@ -92,7 +92,7 @@ def directly(run: Run) -> tuple[list[int], list[float]]:
     value = 0.05 if run.arm.label == "Greedy, slow" else 0.2
     history = train(load_task("quadratic"), played, local_steps=2, batch_size=10, step_size=value, seed=run.seed,
                     eval_every=2, device="cpu", threads=1)  # fmt: skip
-    return played.counts.tolist(), [record.test_metric for record in history.evaluations if record.test_metric]
+    return played.counts.tolist(), [found.metric for found in history.evaluations]
 
 
 def test_what_is_read_is_what_simulation_and_training_say(ran: tuple[Path, list[Outcome]]) -> None:
@@ -100,7 +100,7 @@ def test_what_is_read_is_what_simulation_and_training_say(ran: tuple[Path, list[
     myopic, greedy = results.comparison.arms
 
     assert (myopic.name, myopic.seeds, greedy.name, greedy.seeds) == ("myopic", (1, 4), "Greedy, slow", (1, 4))
-    assert myopic.evaluated.tolist() == [2, 4, 6]
+    assert myopic.evaluated.tolist() == [0, 2, 4, 6]
     for run in make_spec(FACTS).runs():
         arm = myopic if run.arm.label == "myopic" else greedy
         at = arm.seeds.index(run.seed)
@@ -125,7 +125,7 @@ def test_the_spec_decides_target_and_goal(folder: Path) -> None:
 
 def test_energy_is_counted_at_the_specs_cost(ran: tuple[Path, list[Outcome]]) -> None:
     for arm in read_results([ran[0]]).comparison.arms:
-        assert arm.energy.tolist() == np.cumsum(arm.counts, axis=1)[:, [1, 3, 5]].tolist()
+        assert arm.energy.tolist() == [[0, *curve] for curve in np.cumsum(arm.counts, axis=1)[:, [1, 3, 5]].tolist()]
 
 
 def test_running_again_runs_nothing(folder: Path) -> None:

@@ -21,7 +21,8 @@ STATE: dict[str, NDArray[Any]] = {
 
 
 def checkpoint(rounds: int) -> Checkpoint:
-    return Checkpoint(rounds, np.arange(5, dtype=np.float32) + rounds, IDENTITY, STATE)
+    model = {"0.weight": np.arange(4, dtype=np.float32).reshape(2, 2) + rounds, "0.bias": np.ones(2, np.float32)}
+    return Checkpoint(rounds, model, IDENTITY, STATE)
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
@@ -31,8 +32,11 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
     assert found is not None
     assert found.rounds == 4
-    assert found.weights.dtype == np.float32
-    assert found.weights.tolist() == [4, 5, 6, 7, 8]
+    assert {name: value.tolist() for name, value in found.model.items()} == {
+        "0.weight": [[4, 5], [6, 7]],
+        "0.bias": [1, 1],
+    }
+    assert all(value.dtype == np.float32 for value in found.model.values())
     assert found.identity == IDENTITY
 
 
@@ -51,7 +55,7 @@ def test_equal_checkpoints_are_equal_files(tmp_path: Path) -> None:
     contents = set()
     for order in (list(STATE), list(reversed(STATE))):
         state = {name: STATE[name] for name in order}
-        Checkpoint(1, np.zeros(3, np.float32), IDENTITY, state).write(tmp_path)
+        Checkpoint(1, {"x": np.zeros(3, np.float32)}, IDENTITY, state).write(tmp_path)
         contents.add((tmp_path / NAME).read_bytes())
 
     assert len(contents) == 1
@@ -82,10 +86,10 @@ def test_every_damaged_byte_is_noticed(tmp_path: Path) -> None:
 
 def test_one_of_another_version_is_refused_by_its_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as older:
-        older.setattr("ehfl.learning.checkpoint._FORMAT", 1)
+        older.setattr("ehfl.learning.checkpoint._FORMAT", 2)
         checkpoint(2).write(tmp_path)
 
-    with pytest.raises(CheckpointError, match="format 1, this version reads 2"):
+    with pytest.raises(CheckpointError, match="format 2, this version reads 3"):
         read_checkpoint(tmp_path / NAME)
 
 
@@ -146,6 +150,7 @@ def test_of_many_differences_three_are_named() -> None:
 
 def test_arrays_in_any_order_of_memory_are_read_back(tmp_path: Path) -> None:
     turned = np.arange(6.0).reshape(2, 3).T
-    Checkpoint(1, np.zeros(3, np.float32), IDENTITY, {"turned": turned}).write(tmp_path)
+    Checkpoint(1, {"x": turned}, IDENTITY, {"turned": turned}).write(tmp_path)
 
-    assert read_checkpoint(tmp_path / NAME).state["turned"].tolist() == turned.tolist()
+    found = read_checkpoint(tmp_path / NAME)
+    assert found.state["turned"].tolist() == found.model["x"].tolist() == turned.tolist()

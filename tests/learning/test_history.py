@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from ehfl import Participation
-from ehfl.history import History, HistoryFile, Metric, Record, read_history, rewind
+from ehfl.history import Evaluation, History, HistoryFile, Metric, Record, read_history, rewind
 from ehfl.validation import UserError
 
 RECORDS = [
-    Record(0, 2, 0.1, 2.5, seconds=1.0),
+    Record(0, 2, 0.1, 2.5, first_loss=3.0, first_metric=0.125, seconds=1.0),
     Record(1, 0, 0.0, None),
     Record(2, 5, 0.1 + 0.2, 1 / 3, test_loss=0.7, test_metric=0.25, losses=(1 / 3, 0.1, 2.0), eval_seconds=2.0),
 ]
@@ -36,12 +36,13 @@ def test_lines_read_back_to_the_bit(tmp_path: Path) -> None:
     assert [(record.seconds, record.eval_seconds) for record in found] == [(1.0, 0.0), (0.0, 0.0), (0.0, 2.0)]
 
 
-def test_losses_are_in_a_line_only_where_they_are_kept(tmp_path: Path) -> None:
-    path = written(tmp_path / "rounds.jsonl", [Record(0, 0, 0.1, None, losses=()), Record(1, 1, 0.1, 2.0)])
+def test_what_few_records_have_is_in_a_line_only_where_it_is_kept(tmp_path: Path) -> None:
+    first = Record(0, 0, 0.1, None, losses=(), first_loss=2.0, first_metric=0.0)
+    path = written(tmp_path / "rounds.jsonl", [first, Record(1, 1, 0.1, 2.0)])
     lines = [json.loads(line) for line in path.read_text().splitlines()]
 
-    assert lines[0]["losses"] == []
-    assert "losses" not in lines[1]
+    assert (lines[0]["losses"], lines[0]["first_loss"], lines[0]["first_metric"]) == ([], 2.0, 0.0)
+    assert lines[0].keys() - lines[1].keys() == {"losses", "first_loss", "first_metric"}
     assert [record.losses for record in read_history(path)] == [(), None]
 
 
@@ -116,6 +117,6 @@ def test_a_history_knows_its_evaluations(gaps: Participation) -> None:
     def history(records: Sequence[Record]) -> History:
         return History(tuple(records), Metric("accuracy", bounds=(0, 1)), np.zeros(1, dtype=np.float32), gaps)
 
-    assert [record.round for record in history(RECORDS).evaluations] == [2]
+    assert history(RECORDS).evaluations == (Evaluation(0, 3.0, 0.125), Evaluation(3, 0.7, 0.25))
     assert history(RECORDS).final_metric == 0.25
-    assert history(RECORDS[:2]).final_metric is None
+    assert history(RECORDS[1:2]).final_metric is None

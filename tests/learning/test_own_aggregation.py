@@ -88,7 +88,7 @@ def test_what_it_remembers_matters(blobs: Task, gaps: Participation, tmp_path: P
     killed_in(4, blobs, gaps, tmp_path)
     found = read_checkpoint(tmp_path / NAME)
     state = dict(found.state) | {"velocity": np.zeros_like(found.state["velocity"])}
-    Checkpoint(found.rounds, found.weights, found.identity, state).write(tmp_path)
+    Checkpoint(found.rounds, found.model, found.identity, state).write(tmp_path)
 
     assert train(blobs, gaps, **QUICK, run_dir=tmp_path).weights.tobytes() != whole.weights.tobytes()
 

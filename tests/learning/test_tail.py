@@ -10,7 +10,11 @@ import pytest
 
 from ehfl.history import HistoryFile, Record, Tail, rewind
 
-RECORDS = [Record(0, 2, 0.1, 2.5), Record(1, 0, 0.0, None), Record(2, 5, 0.3, 0.5, test_loss=0.7, test_metric=0.25)]
+RECORDS = [
+    Record(0, 2, 0.1, 2.5, first_loss=3.0, first_metric=0.125),
+    Record(1, 0, 0.0, None),
+    Record(2, 5, 0.3, 0.5, test_loss=0.7, test_metric=0.25),
+]
 
 
 @pytest.fixture
@@ -40,13 +44,13 @@ def test_it_follows_a_growing_file(path: Path) -> None:
         path, [Record(3, 1, 0.1, 1.0), Record(4, 1, 0.1, 1.0, test_loss=0.5, test_metric=0.5), Record(5, 1, 0.1, 1.0)]
     )
 
-    assert found == [(0, None), (1, None), (1, None), (2, None), (2, None), (3, 0.25), (3, 0.25)]
+    assert found == [(0, None), *[(1, 0.125)] * 2, *[(2, 0.125)] * 2, *[(3, 0.25)] * 2]
     assert seen(tail) == (6, 0.5)  # of three new lines, the last that was evaluated
 
 
 def test_it_waits_for_the_end_of_a_torn_line(path: Path) -> None:
     write(path, RECORDS[:2])
-    line = json.dumps({"round": 2, "participants": 1, "step_size": 0.1, "train_loss": 1.0, "test_metric": 0.75}) + "\n"
+    line = json.dumps(Record(2, 1, 0.1, 1.0, test_loss=0.5, test_metric=0.75).facts()) + "\n"
     tail, found = Tail(path), []
 
     for start, end in ((0, 1), (1, 30), (30, len(line) - 1), (len(line) - 1, len(line))):
@@ -54,7 +58,7 @@ def test_it_waits_for_the_end_of_a_torn_line(path: Path) -> None:
             file.write(line[start:end])
         found.append(seen(tail))
 
-    assert found == [(2, None), (2, None), (2, None), (3, 0.75)]
+    assert found == [(2, 0.125), (2, 0.125), (2, 0.125), (3, 0.75)]
 
 
 def test_of_a_file_that_was_cut_back_it_starts_over(path: Path) -> None:
@@ -63,7 +67,7 @@ def test_of_a_file_that_was_cut_back_it_starts_over(path: Path) -> None:
     assert seen(tail) == (3, 0.25)
 
     rewind(path, 1)
-    assert seen(tail) == (1, None)  # the evaluation of round 2 is yet to come
+    assert seen(tail) == (1, 0.125)  # of x_0; the evaluation of round 2 is yet to come
 
     write(path, RECORDS[1:])
     assert seen(tail) == (3, 0.25)
@@ -86,6 +90,6 @@ def test_damage_is_left_to_the_run_to_complain_of(path: Path) -> None:
         file.write("not json\n")
     tail = Tail(path)
 
-    assert seen(tail) == (1, None)
+    assert seen(tail) == (1, 0.125)
     path.unlink()
-    assert seen(tail) == (1, None)  # deleted under its feet: what was known stays
+    assert seen(tail) == (1, 0.125)  # deleted under its feet: what was known stays

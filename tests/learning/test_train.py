@@ -13,6 +13,8 @@ import torch
 from ehfl import AlwaysOn, Bernoulli, Fleet, Greedy, Participation, simulate
 from ehfl.history import Metric
 from ehfl.learning import AGGREGATIONS, Diverged, Task, device, load_task, train
+from ehfl.learning.evaluation import evaluate
+from ehfl.randomness import Purpose, generator
 from ehfl.theory import STEP_SIZES, Nominal
 
 QUICK: dict[str, Any] = {"local_steps": 2, "batch_size": 8, "eval_every": 3, "checkpoint_every": 2, "device": "cpu"}
@@ -50,8 +52,17 @@ def test_the_same_seed_gives_the_same_run_for_any_eval_every(blobs: Task, gaps: 
 
     assert often.weights.tobytes() == seldom.weights.tobytes() != other.weights.tobytes()
     assert [r.train_loss for r in often.records] == [r.train_loss for r in seldom.records]
-    assert len(often.evaluations) == gaps.rounds
-    assert seldom.evaluations == often.evaluations[-1:]
+    assert [found.rounds for found in often.evaluations] == list(range(gaps.rounds + 1))
+    assert seldom.evaluations == (often.evaluations[0], often.evaluations[-1])
+
+
+def test_the_first_model_is_evaluated_before_anyone_trains(blobs: Task, gaps: Participation) -> None:
+    first, *others = train(blobs, gaps, **QUICK | {"eval_every": 1}).records
+    model = blobs.model(generator(0, Purpose.INIT))
+
+    assert (first.first_loss, first.first_metric) == evaluate(blobs, model, blobs.test)
+    assert {(record.first_loss, record.first_metric) for record in others} == {(None, None)}
+    assert first.participants == 0 and first.test_loss == first.first_loss
 
 
 def test_global_generators_are_neither_asked_nor_moved(digits: Task, gaps: Participation) -> None:
@@ -83,10 +94,9 @@ def test_every_step_size_trains(blobs: Task, gaps: Participation, name: str) -> 
 @pytest.mark.parametrize("name", AGGREGATIONS.members)
 def test_every_aggregation_learns(blobs: Task, name: str) -> None:
     mains = simulate(Fleet(clients=4, harvest=Bernoulli(0.5)), AlwaysOn(2), rounds=40)
-    first, last = train(blobs, mains, aggregation=name, eval_every=39).evaluations
+    first, last = train(blobs, mains, aggregation=name, eval_every=40).evaluations
 
-    assert last.test_loss is not None and first.test_loss is not None
-    assert last.test_loss < 0.5 * math.log(3)  # three classes
+    assert last.loss < 0.5 * math.log(3) < first.loss  # three classes
 
 
 def test_the_thread_count_is_given_back(blobs: Task, gaps: Participation) -> None:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+from torch.nn.utils import parameters_to_vector
 
 from ehfl import Bernoulli, Fleet, Greedy, Participation, simulate
 from ehfl.history import read_history
-from ehfl.learning import Diverged, LocalSgd, Mean, Record, Task, Training, train
-from ehfl.learning.checkpoint import NAME, read_checkpoint
+from ehfl.learning import Diverged, LocalSgd, Mean, Record, Task, Training, initialise, train
+from ehfl.learning.checkpoint import NAME, Checkpoint, read_checkpoint
 from ehfl.partition import Iid
 from ehfl.run_folder import OtherRun
 from ehfl.theory import Nominal
+from ehfl.validation import UserError
 
 QUICK: dict[str, Any] = {"local_steps": 2, "batch_size": 8, "eval_every": 3, "checkpoint_every": 2, "device": "cpu"}
 
@@ -26,7 +32,48 @@ def test_with_a_folder_the_run_is_the_same_and_on_the_disk(blobs: Task, gaps: Pa
     assert kept.records == plain.records
     assert kept.weights.tobytes() == plain.weights.tobytes()
     assert read_history(tmp_path / "rounds.jsonl") == list(plain.records)
-    assert read_checkpoint(tmp_path / NAME).weights.tobytes() == plain.weights.tobytes()
+
+
+def test_other_tools_read_the_model_by_torchs_names(blobs: Task, gaps: Participation, tmp_path: Path) -> None:
+    history = train(blobs, gaps, **QUICK, run_dir=tmp_path)
+    model = blobs.model(np.random.default_rng(9))
+
+    model.load_state_dict(load_file(tmp_path / NAME))  # strict: every name, and no other
+
+    assert parameters_to_vector(model.parameters()).detach().numpy().tobytes() == history.weights.tobytes()
+
+
+def test_what_an_aggregation_remembers_is_apart_and_buffers_are_there(
+    blobs: Task, gaps: Participation, tmp_path: Path
+) -> None:
+    class Scaled(nn.Linear):
+        def __init__(self) -> None:
+            super().__init__(2, 3)
+            self.register_buffer("scale", torch.tensor([2.0, 3.0]))
+            self.register_buffer("scratch", torch.zeros(5), persistent=False)
+
+    kept = ("name", "metric", "training", "test", "loss", "score")
+    task: Any = SimpleNamespace(**{name: getattr(blobs, name) for name in kept})
+    task.model = lambda rng: initialise(Scaled(), rng)
+    train(task, gaps, **QUICK, aggregation="server_momentum:ServerMomentum", run_dir=tmp_path)
+    stored = load_file(tmp_path / NAME)
+    apart = {name for name in stored if name.startswith("aggregation/")}
+
+    assert apart == {"aggregation/velocity", "aggregation/rounds"}
+    assert stored.keys() - apart == {"weight", "bias", "scale"}
+    assert stored["scale"].tolist() == [2.0, 3.0]
+
+
+def test_the_weights_of_a_model_that_is_built_otherwise_are_refused(
+    blobs: Task, gaps: Participation, tmp_path: Path
+) -> None:
+    train(blobs, gaps, **QUICK, run_dir=tmp_path)
+    found = read_checkpoint(tmp_path / NAME)
+    renamed = {name.replace("0.", "9."): value for name, value in found.model.items()}
+    Checkpoint(found.rounds, renamed, found.identity).write(tmp_path)
+
+    with pytest.raises(UserError, match=r"those of another model: 0\.weight is not there and of shape \(8, 2\) here"):
+        train(blobs, gaps, **QUICK, run_dir=tmp_path)
 
 
 def test_a_finished_run_is_not_run_again(blobs: Task, gaps: Participation, tmp_path: Path) -> None:
@@ -113,7 +160,7 @@ def test_divergence_stops_the_run_and_keeps_the_last_good_checkpoint(
     kept = read_checkpoint(tmp_path / NAME)
     assert "\n" not in str(stopped.value)
     assert kept.rounds == 4
-    assert np.isfinite(kept.weights).all()
+    assert all(np.isfinite(value).all() for value in kept.model.values())
     assert [record.round for record in read_history(tmp_path / "rounds.jsonl")] == [0, 1, 2, 3]
 
 

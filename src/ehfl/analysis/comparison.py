@@ -112,7 +112,7 @@ def _arm(label: str, trials: Sequence[Trial]) -> Arm:
             raise UserError(f"{label} has seed {one.seed} twice: a run counts once")
     if len({trial.fingerprint for trial in mine}) > 1:
         raise UserError(f"{label} has runs of different specs, data or code: give the experiments different names")
-    points = [[record.round for record in trial.evaluations] for trial in mine]
+    points = [[found.rounds for found in trial.evaluations] for trial in mine]
     if any(other != points[0] for other in points):
         raise UserError(f"runs of {label} were evaluated after different rounds and cannot be put together")
     return Arm(label, tuple(mine))

@@ -45,7 +45,7 @@ def energy_at(arm: Arm, rounds: FloatArray) -> FloatArray:
     """Return what each seed had spent after a number of rounds of its own, (n_seeds,), in the fleet's unit."""
     return np.array(
         [
-            np.interp(after, np.arange(1, trial.spent.size + 1), trial.spent)
+            np.interp(after, np.arange(trial.spent.size), trial.spent)
             for trial, after in zip(arm.trials, rounds, strict=True)
         ]
     )

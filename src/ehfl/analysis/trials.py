@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ehfl.arrays import FloatArray, IntArray
-from ehfl.history import Record
+from ehfl.history import Evaluation, Record, evaluations_of
 from ehfl.scheduling import Participation
 
 
@@ -34,9 +34,9 @@ class Trial:
         return {"weather": self.weather, "data": self.data, "first model": self.first_model}
 
     @property
-    def evaluations(self) -> list[Record]:
-        """The rounds after which the model was evaluated."""
-        return [record for record in self.records if record.test_metric is not None]
+    def evaluations(self) -> tuple[Evaluation, ...]:
+        """What the test set said of x_0, where it was evaluated, and of the models after it."""
+        return evaluations_of(self.records)
 
     @property
     def steps(self) -> FloatArray:
@@ -45,8 +45,8 @@ class Trial:
 
     @property
     def spent(self) -> IntArray:
-        """Energy that training has taken up to each round's end, from batteries or the mains, (n_rounds,)."""
-        total: IntArray = np.cumsum(self.participation.spent)
+        """Energy that training has taken after 0, 1, ... rounds, from batteries or the mains, (n_rounds + 1,)."""
+        total: IntArray = np.cumsum([0, *self.participation.spent])
         return total
 
 
@@ -74,23 +74,23 @@ class Arm:
 
     @property
     def evaluated(self) -> IntArray:
-        """How many rounds had been played at each evaluation, (n_evaluations,)."""
-        return np.array([record.round + 1 for record in self.trials[0].evaluations])
+        """How many rounds had been played at each evaluation, (n_evaluations,); it begins with 0 where x_0 is known."""
+        return np.array([found.rounds for found in self.trials[0].evaluations])
 
     @property
     def metric(self) -> FloatArray:
         """The test metric, (n_seeds, n_evaluations)."""
-        return np.array([[record.test_metric for record in trial.evaluations] for trial in self.trials])
+        return np.array([[found.metric for found in trial.evaluations] for trial in self.trials])
 
     @property
     def loss(self) -> FloatArray:
         """The test loss, (n_seeds, n_evaluations)."""
-        return np.array([[record.test_loss for record in trial.evaluations] for trial in self.trials])
+        return np.array([[found.loss for found in trial.evaluations] for trial in self.trials])
 
     @property
     def energy(self) -> IntArray:
         """Energy spent up to each evaluation, (n_seeds, n_evaluations)."""
-        return np.array([trial.spent[self.evaluated - 1] for trial in self.trials])
+        return np.array([trial.spent[self.evaluated] for trial in self.trials])
 
     @property
     def mean_energy(self) -> FloatArray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -109,11 +108,7 @@ def train(
         begin_process()
         metric, records = _train(spec.runs()[0], threads, run)
     if as_json:
-        facts = [asdict(one) for one in records]
-        for one in facts:
-            if one["losses"] is None:  # few schedulers ask for them
-                del one["losses"]
-        typer.echo(json.dumps({"metric": metric.name, "rounds": facts}))
+        typer.echo(json.dumps({"metric": metric.name, "rounds": [record.facts() for record in records]}))
     else:
         _print_history(metric, records)
 
@@ -150,13 +145,15 @@ def _print_history(metric: Metric, records: Sequence[Record]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from ehfl.history import evaluations_of
+
     table = Table(box=None, pad_edge=False)
     for name in ("round", "test loss", metric.name):
         table.add_column(name, justify="right")
-    evaluations = [record for record in records if record.test_loss is not None]
+    evaluations = evaluations_of(records)
     shown = evaluations[:: max(1, len(evaluations) // 10)]
-    for record in dict.fromkeys((*shown, evaluations[-1])):
-        table.add_row(f"{record.round + 1:,}", f"{record.test_loss:.4f}", f"{record.test_metric:.4f}")
+    for found in dict.fromkeys((*shown, evaluations[-1])):
+        table.add_row(f"{found.rounds:,}", f"{found.loss:.4f}", f"{found.metric:.4f}")
     Console().print(table)
     seconds = sum(record.seconds + record.eval_seconds for record in records)
     empty = sum(record.participants == 0 for record in records)

@@ -1,5 +1,8 @@
 """Checkpoints: the model and what the aggregation remembers after a number of rounds, in safetensors.
 
+The model is there as its state dict, by torch's names, so that other tools read it; what the aggregation remembers is
+beside it, under names that begin with `aggregation/`, which no parameter may have.
+
 A checkpoint is written aside and renamed, and the one before is kept. It carries a checksum of all that it says, so
 that damage is noticed, and the identity of its run, so that another run does not go on from it.
 """
@@ -20,17 +23,16 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from ehfl.files import written_whole
+from ehfl.learning.flat import Arrays
 from ehfl.run_folder import check_same
 from ehfl.validation import UserError
 
 NAME = "checkpoint.safetensors"
 PREVIOUS = "checkpoint-previous.safetensors"
-_FORMAT = 2
-_STATE = "state."  # before the names of what the aggregation remembers, in the file
+STATE = "aggregation/"  # before the names of what the aggregation remembers, in the file
+_FORMAT = 3
 
 log = logging.getLogger("ehfl.learning")
-
-Arrays = Mapping[str, NDArray[Any]]
 
 
 class CheckpointError(UserError):
@@ -42,7 +44,7 @@ class Checkpoint:
     """The model after `rounds` rounds of the run that `identity` describes."""
 
     rounds: int
-    weights: NDArray[np.float32]  # (n_params,)
+    model: Arrays  # its state dict
     identity: Mapping[str, Any]
     state: Arrays = field(default_factory=dict)  # of the aggregation, by name
 
@@ -56,7 +58,7 @@ class Checkpoint:
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         # safetensors writes an array's bytes as they lie in memory, so they must lie in the order of its shape.
-        arrays = {"weights": self.weights} | {f"{_STATE}{name}": value for name, value in self.state.items()}
+        arrays = {**self.model, **{f"{STATE}{name}": value for name, value in self.state.items()}}
         return {name: np.asarray(array, order="C") for name, array in arrays.items()}
 
     def _facts(self) -> dict[str, Any]:
@@ -78,9 +80,9 @@ def read_checkpoint(path: Path) -> Checkpoint:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # a file is no mapping
         if facts["format"] != _FORMAT:
             raise ValueError(f"format {facts['format']}, this version reads {_FORMAT}")
-        weights = arrays.pop("weights")
-        state = {name.removeprefix(_STATE): array for name, array in arrays.items()}
-        found = Checkpoint(facts["rounds"], weights, facts["identity"], state)
+        model = {name: array for name, array in arrays.items() if not name.startswith(STATE)}
+        state = {name.removeprefix(STATE): array for name, array in arrays.items() if name not in model}
+        found = Checkpoint(facts["rounds"], model, facts["identity"], state)
         if found._checksum() != facts["sha256"]:
             raise ValueError("its checksum does not fit")
     except (SafetensorError, ValueError, KeyError, TypeError, OSError) as error:

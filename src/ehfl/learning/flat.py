@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
+
+from ehfl.validation import UserError
+
+Arrays = Mapping[str, NDArray[Any]]
 
 
 class FlatModel:
@@ -25,3 +33,24 @@ class FlatModel:
         # autograd.grad, not backward: no .grad is left behind that would have to be zeroed.
         pieces = torch.autograd.grad(loss, self.parameters)
         return torch.cat([piece.reshape(-1) for piece in pieces], out=self._gradient)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return a copy of the module's state dict, by torch's names: what a checkpoint holds."""
+        return {name: value.detach().cpu().numpy().copy() for name, value in self.module.state_dict().items()}
+
+    def load(self, state: Arrays) -> None:
+        """Take over what `state` returned; the weights of a model that is built otherwise are refused."""
+        mine = {name: tuple(value.shape) for name, value in self.module.state_dict().items()}
+        theirs = {name: tuple(value.shape) for name, value in state.items()}
+        if mine != theirs:
+            name = next(name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name))
+            raise UserError(
+                f"the weights are those of another model: {name} is {_shape(theirs.get(name))} there and "
+                f"{_shape(mine.get(name))} here"
+            )
+        # Values are copied into the parameters, which stay views of the one vector.
+        self.module.load_state_dict({name: torch.from_numpy(value) for name, value in state.items()})
+
+
+def _shape(shape: tuple[int, ...] | None) -> str:
+    return "not" if shape is None else f"of shape {shape}"

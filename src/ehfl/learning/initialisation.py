@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ehfl.learning.checkpoint import STATE
 from ehfl.validation import InvalidValue
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -52,3 +53,7 @@ def check_model(model: nn.Module) -> None:
         raise InvalidValue("model", "without running statistics (use GroupNorm)", f"{stateful[0]} with them")
     if not any(True for _ in model.parameters()):
         raise InvalidValue("model", "one with parameters to learn", "none")
+    # A checkpoint holds the state dict as plain tensors, beside what the aggregation remembers.
+    for name, value in model.state_dict().items():
+        if not isinstance(value, Tensor) or name.startswith(STATE):
+            raise InvalidValue("model", f"one whose state dict is of tensors not called {STATE}...", name)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -36,6 +36,14 @@ from ehfl.validation import InvalidValue, whole_number
 OnRound = Callable[[Record], None]
 
 
+class _Scores(NamedTuple):
+    """What an evaluation found, and how long it took [s]."""
+
+    loss: float | None = None
+    metric: float | None = None
+    seconds: float = 0.0
+
+
 def train(
     task: Task | str,
     participation: Participation | Lockstep,
@@ -59,9 +67,9 @@ def train(
 
     A `Lockstep` in the place of a participation is decided while it is trained. `step_size`, `aggregation` and
     `partition` are names, tables of a name and parameters, or things of your own; a number is a constant step. The
-    model is evaluated after every `eval_every` rounds and after the last. With a `run_dir`, rounds go to rounds.jsonl
-    and the model to checkpoints; a run that was killed goes on from there when called again, and ends with the same
-    bits on the same machine, device and number of threads. Without one, nothing is written.
+    model is evaluated before the first round, after every `eval_every` rounds and after the last. With a `run_dir`,
+    rounds go to rounds.jsonl and the model to checkpoints; a run that was killed goes on from there when called again,
+    and ends with the same bits on the same machine, device and number of threads. Without one, nothing is written.
 
     >>> from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
     >>> mains = simulate(Fleet(clients=4, harvest=Bernoulli(0.5)), AlwaysOn(2), rounds=20)
@@ -156,8 +164,7 @@ class Training:
         if start is None:
             start = self._checkpoint(0)
             start.write(folder)  # so that a folder with rounds in it always says whose they are
-        with torch.no_grad():  # parameters are views of this vector, and autograd would record the copy
-            self._engine.model.weights.copy_(torch.from_numpy(start.weights))
+        self._engine.model.load(start.model)
         self._engine.state = {name: torch.from_numpy(a).to(self._device) for name, a in start.state.items()}
         # Lines behind the checkpoint are of rounds that will be trained again, with the same result.
         records = rewind(folder / NAME, start.rounds)
@@ -189,9 +196,10 @@ class Training:
         for t in range(len(past), self._played.rounds):
             clients = self._course.clients(t)
             counts.append(len(clients))
+            before = self._evaluated(test) if t == 0 else None  # x_0, which curves begin with
             record, losses = self._round(t, clients, self._eta(counts))
-            if (t + 1) % self._eval_every == 0 or t + 1 == self._played.rounds:
-                record = self._evaluated(record, test)
+            due = (t + 1) % self._eval_every == 0 or t + 1 == self._played.rounds
+            record = _with_evaluations(record, before, self._evaluated(test) if due else None)
             self._course.report(
                 t, losses
             )  # before the yield, so that whoever reads the record sees a round that is over
@@ -210,15 +218,14 @@ class Training:
         kept = tuple(losses) if self._keeps_losses else None
         return Record(t, len(clients), eta, loss, losses=kept, seconds=took), losses
 
-    def _evaluated(self, record: Record, test: Examples) -> Record:
+    def _evaluated(self, test: Examples) -> _Scores:
         began = time.perf_counter()
-        test_loss, metric = evaluate(self._task, self._engine.model.module, test)
-        return replace(record, test_loss=test_loss, test_metric=metric, eval_seconds=time.perf_counter() - began)
+        loss, metric = evaluate(self._task, self._engine.model.module, test)
+        return _Scores(loss, metric, time.perf_counter() - began)
 
     def _checkpoint(self, rounds: int) -> Checkpoint:
-        weights = self._engine.model.weights.cpu().numpy().copy()
         state = {name: value.cpu().numpy().copy() for name, value in self._engine.state.items()}
-        return Checkpoint(rounds, weights, self._identity, state)
+        return Checkpoint(rounds, self._engine.model.state(), self._identity, state)
 
     def _described(self, aggregation: Aggregation) -> dict[str, Any]:
         """Return what makes this run this run; a checkpoint of another is refused."""
@@ -289,6 +296,13 @@ def _digest(arrays: Sequence[NDArray[np.generic]]) -> str:
         wide = array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
         digest.update(f"{array.size}:".encode() + wide.tobytes())
     return digest.hexdigest()[:16]
+
+
+def _with_evaluations(record: Record, before: _Scores | None, after: _Scores | None) -> Record:
+    """Return the record with what was found of the model before its round and after it."""
+    first, last = before or _Scores(), after or _Scores()
+    return replace(record, first_loss=first.loss, first_metric=first.metric, test_loss=last.loss,
+                   test_metric=last.metric, eval_seconds=first.seconds + last.seconds)  # fmt: skip
 
 
 def _announced(record: Record, on_round: OnRound | None) -> Record:

@@ -81,7 +81,7 @@ def _untimed(row: Row, comparison: Comparison) -> str:
         return "it missed the goal"
     if why := why_unpaired(comparison, row.arm, best.arm):
         return why
-    if row.untimed or best.untimed:
+    if row.untimed or best.untimed or any(one.rounds_to_goal and not one.rounds_to_goal.mean for one in (row, best)):
         return "the goal was reached by the first evaluation"
     return "on the same seeds the other has no time to the goal"
 

@@ -22,7 +22,7 @@ def rounds_csv(comparison: Comparison) -> str:
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["arm", "seed", *_RECORDED, "energy_spent"])
     for trial in (trial for arm in comparison.arms for trial in arm.trials):
-        for record, spent in zip(trial.records, trial.spent, strict=True):
+        for record, spent in zip(trial.records, trial.spent[1:], strict=True):
             cells = [getattr(record, column) for column in _RECORDED]
             shown = [f"{x:.6g}" if isinstance(x, float) else x for x in cells]
             rows.writerow([trial.arm, trial.seed, *shown, spent])
