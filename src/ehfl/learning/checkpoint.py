@@ -109,4 +109,3 @@ def latest_checkpoint(folder: Path, identity: Mapping[str, Any]) -> Checkpoint |
     if paths:
         raise CheckpointError(f"{folder} holds no whole checkpoint: delete its files to start the run over")
     return None
-
