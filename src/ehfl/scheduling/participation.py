@@ -8,14 +8,16 @@ import zipfile
 import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.arrays import Clients, IntArray, Levels
 from ehfl.energy import EnergyTotals
-from ehfl.files import written_whole
+from ehfl.files import parse_json, written_whole
+from ehfl.scheduling.archive import read_archive
+from ehfl.scheduling.consistency import check_consistent
 from ehfl.scheduling.summary import Summary, summarise
 from ehfl.validation import UserError
 
@@ -74,6 +76,7 @@ class Participation:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to an npz file: aside first and then renamed, so that the file is whole or absent."""
         path = Path(path)
+        check_consistent(self)  # what would not be read again is not written
         facts = {name: getattr(self, name) for name in _FACTS} | {
             "format": _FORMAT,
             "totals": asdict(self.totals),
@@ -92,38 +95,25 @@ class Participation:
             try:
                 return _read(file)
             except _UNREADABLE as error:
-                raise UserError(f"{path} is not a participation file: {error}") from error
+                raise UserError(f"{path} is not a participation file: {' '.join(str(error).split())}") from error
 
 
-# What NumPy, zipfile, zlib and json raise for files that are damaged or of another kind.
+# What zipfile, zlib and json raise for files that are damaged or of another kind, beside ValueError.
 _UNREADABLE = (
-    ValueError, LookupError, TypeError, AttributeError, EOFError, OSError, RuntimeError, zipfile.BadZipFile, zlib.error
+    ValueError, LookupError, TypeError, EOFError, OSError, RuntimeError, zipfile.BadZipFile, zlib.error
 )  # fmt: skip
 
 
 def _read(file: BinaryIO) -> Participation:
-    with np.load(file, allow_pickle=False) as stored:
-        arrays = {name: stored[name] for name in stored.files}
-    facts = json.loads(str(arrays.pop("facts")))
-    if facts["format"] != _FORMAT:
-        raise ValueError(f"format {facts['format']}, this version reads {_FORMAT}")
-    if facts["has_energy"] != ("energy" in arrays):
+    arrays: dict[str, Any] = dict(read_archive(file, ("facts", *_ARRAYS), optional=("energy",)))
+    facts = parse_json(str(arrays.pop("facts")))
+    if facts.get("format") != _FORMAT:
+        raise ValueError(f"format {facts.get('format')}, this version reads {_FORMAT}")
+    if facts.get("has_energy") != ("energy" in arrays):
         raise ValueError("the recorded energy is missing")
+    if missing := [name for name in (*_FACTS, "totals") if name not in facts]:
+        raise ValueError(f"it does not say {', '.join(missing)}")
     named = {name: facts[name] for name in _FACTS}
     loaded = Participation(totals=EnergyTotals(**facts["totals"]), **named, **arrays)
-    _check_consistent(loaded)
+    check_consistent(loaded)
     return loaded
-
-
-def _check_consistent(loaded: Participation) -> None:
-    offsets, indices = loaded.offsets, loaded.indices
-    if offsets[0] != 0 or offsets[-1] != indices.size or (np.diff(offsets) < 0).any():
-        raise ValueError("offsets do not fit the indices")
-    if indices.size and (indices.min() < 0 or indices.max() >= loaded.n_clients):
-        raise ValueError("indices name clients that do not exist")
-    if loaded.spent.shape != (loaded.rounds,):
-        raise ValueError("spent does not fit the rounds")
-    if loaded.final_energy.shape != (loaded.n_clients,):
-        raise ValueError("final_energy does not fit the clients")
-    if loaded.energy is not None and loaded.energy.shape != (loaded.rounds + 1, loaded.n_clients):
-        raise ValueError("energy does not fit the rounds and clients")
