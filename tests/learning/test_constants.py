@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ehfl.learning import constants, estimate_constants, load_task
+from ehfl.learning import constants, estimate_constants, estimate_spread, load_task
 from ehfl.randomness import Purpose, generator
 
 
@@ -79,3 +79,32 @@ def test_batches_are_no_larger_than_the_examples() -> None:
     assert found.variance == pytest.approx(0, abs=1e-10)  # each batch is all 20 of them
     with pytest.raises(ValueError, match="examples must be a whole number >= 1, got 0"):
         estimate_constants(load_task("quadratic"), examples=0)
+
+
+def test_progress_is_told_after_every_iteration() -> None:
+    seen: list[object] = []
+    estimate_constants(load_task("quadratic"), iterations=2, batches=1, on_iteration=seen.append)
+
+    assert len(seen) == 2 * constants.POINTS
+
+
+def test_the_spread_between_clients_is_that_of_their_means() -> None:
+    """On the quadratic a gradient is A x + z, and z is the example: everything can be computed."""
+    task = load_task("quadratic")
+    parts = [np.arange(0, 200), np.arange(200, 1000)]
+    z = task.training.inputs.numpy().astype(np.float64)
+    means = np.array([z[part].mean(axis=0) for part in parts])
+    # 40 of D without replacement: (1 / 40 - 1 / D) times the sample variance
+    noise = [(1 / 40 - 1 / part.size) * z[part].var(axis=0, ddof=1).sum() for part in parts]
+
+    found = estimate_spread(task, parts, batch_size=40, batches=400)
+
+    assert found.between == pytest.approx(np.square(means - means.mean(axis=0)).sum(axis=1).mean(), rel=1e-5)
+    # the means of 400 squared norms in 20 dimensions
+    assert found.within == pytest.approx(np.mean(noise), rel=5 * math.sqrt(2 / 20 / 400))
+
+
+@pytest.mark.parametrize("parts", [[], [[1, 2], []]])
+def test_a_client_without_examples_has_no_gradient(parts: list[list[int]]) -> None:
+    with pytest.raises(ValueError, match="parts must be the example numbers of each client, at least one of each"):
+        estimate_spread(load_task("quadratic"), [np.array(part, dtype=int) for part in parts])

@@ -185,7 +185,10 @@ def test_theory_stands_beside_the_measurement() -> None:
     assert said(measured, "Beside").startswith(
         f"Beside myopic, the arm that theory calls best, greedy took {ratio.mean:.3f} times the rounds to the goal ("
     )
-    assert said(measured, "Theory") == "Theory says 4 times if gradient noise were all that holds learning back."
+    assert (
+        said(measured, "Theory")
+        == "Theory says 4 times if gradient noise alone held learning back and clients' data did not differ."
+    )
 
 
 def test_a_single_arm_is_described_alone() -> None:

@@ -116,6 +116,28 @@ def test_errata_3_and_4_beyond_the_printed_condition_only_the_corrected_theorem_
     assert theorem2(extremes, tight, 5, UNIT) < theorem2(extremes, tight, 5, UNIT, printed=True)
 
 
+def test_erratum_3_under_its_own_condition_the_printed_theorem_2_is_true_but_loose() -> None:
+    for n_min, n_max, T in ((1, 1, 2), (1, 9, 400), (5, 5, 10_000)):
+        extremes = Extremes(n_min, n_max, T)
+        for share in (0.01, 0.5, 1.0):
+            eta = share * largest_eta(extremes, 5, 1.0, printed=True)
+            assert theorem2(extremes, eta, 5, UNIT) < theorem2(extremes, eta, 5, UNIT, printed=True) < math.inf
+
+
+def test_erratum_4_under_the_printed_condition_more_clients_hardly_help() -> None:
+    """The figures that docs/theory.md quotes."""
+
+    def best(n: int, printed: bool) -> float:
+        extremes = Extremes(n, n, 10_000)
+        shares = np.geomspace(1e-3, 1, 1000)
+        etas = largest_eta(extremes, 5, 1.0, printed=printed) * shares
+        return min(theorem2(extremes, eta, 5, UNIT, printed=printed) for eta in etas.tolist())
+
+    found = {printed: [round(best(n, printed), 4) for n in (1, 100)] for printed in (True, False)}
+
+    assert found == {True: [0.2205, 0.2204], False: [0.0158, 0.0086]}
+
+
 def test_erratum_5_the_papers_own_experiment_has_an_empty_first_round() -> None:
     played = simulate(Fleet(clients=10, harvest=Bernoulli(0.5)), Myopic(), rounds=400, seed=0)
     extremes = Extremes(int(played.counts.min()), int(played.counts.max()), 400)
@@ -179,13 +201,29 @@ def test_theorem_a_holds_in_one_round_for_noise_that_depends_on_the_point(
     assert after <= a * start**2 / 2 + b * start - gained + noise(one, step, K, constants)[0] + 1e-12
 
 
-def test_the_realised_bound_is_tighter_than_with_the_papers_constants() -> None:
-    counts, K = np.array([5, 3, 0, 8]), 5
-    etas = np.where(counts > 0, largest_step(K, 1.0) / 2, 0.0)
+def with_the_papers_constants(counts: np.ndarray, etas: np.ndarray, K: int) -> float:
     n, eta = counts[counts > 0], etas[counts > 0]
-    papers = (1 + (2.5 * K**2 * eta**3 + K * eta**2 / (2 * n)).sum()) / (K / 2 * (eta - 30 * K**2 * eta**3)).sum()
+    weight = K / 2 * (eta - 30 * K**2 * eta**3)
+    return float((1 + (2.5 * K**2 * eta**3 + K * eta**2 / (2 * n)).sum()) / weight.sum())
 
-    assert realised(counts, etas, K) < papers
+
+def test_the_realised_bound_is_tighter_than_with_the_papers_constants() -> None:
+    counts = np.array([5, 3, 0, 8])
+    etas = np.where(counts > 0, largest_step(5, 1.0) / 2, 0.0)
+
+    assert realised(counts, etas, 5) < with_the_papers_constants(counts, etas, 5)
+
+
+def test_how_much_tighter_depends_on_the_steps() -> None:
+    """The figures that docs/theory.md quotes."""
+    counts = np.full(400, 5)
+    steps = [np.full(400, share * largest_step(5, 1.0)) for share in np.linspace(0.01, 1, 500)]
+    ours, papers = ([of(counts, etas, 5) for etas in steps] for of in (realised, with_the_papers_constants))
+
+    assert min(papers) / min(ours) == pytest.approx(1.77, abs=0.005)
+    assert papers[-1] / ours[-1] == pytest.approx(2.28, abs=0.005)
+    half = np.full(400, largest_step(5, 1.0) / 2)
+    assert with_the_papers_constants(counts, half, 5) / realised(counts, half, 5) == pytest.approx(1.16, abs=0.005)
 
 
 @pytest.mark.parametrize("K", [1, 5])
@@ -281,6 +319,11 @@ def test_erratum_7_steps_that_go_as_the_root_do_not_minimise_either_bound() -> N
     # the bound by n_min: (Delta + noise) / (T w(eta_min)), with the same eta_min a constant step has less noise
     flat = np.full(200, root.min())
     assert noise(counts.astype(float), flat, 1, constants).sum() < noise(counts.astype(float), root, 1, constants).sum()
+    # what it does minimise, round by round: Delta / (T eta_t) + L s2 eta_t / (2 n_t), at sqrt(2 Delta n_t / (T L s2))
+    etas = np.geomspace(1e-3, 10, 40_001)
+    for n in (1, 4, 9):
+        surrogate = 1 / (200 * etas) + etas / (2 * n)
+        assert etas[surrogate.argmin()] == pytest.approx(math.sqrt(2 * n / 200), rel=1e-3)
     # the realised bound: steps linear in n_t do better
     assert realised(counts, best_along("linear", counts, 1, constants)) < realised(counts, root)
 

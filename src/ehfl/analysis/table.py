@@ -139,6 +139,6 @@ def _slowdown(best: str) -> list[Quantity[Row]]:
     return [
         Quantity(group, "slowdown, measured", f"Rounds to the goal over those of {best}, over pairs of runs that met "
                  "the same, and 95 % interval", lambda row: estimate_cell(row.measured_slowdown, null=1.0)),
-        Quantity(group, "noise limit", "What theory says if gradient noise were all that holds learning back",
-                 lambda row: amount_cell(row.noise_limit), nested=True),
+        Quantity(group, "noise limit", "What theory says if gradient noise alone held learning back and "
+                 "clients' data did not differ", lambda row: amount_cell(row.noise_limit), nested=True),
     ]  # fmt: skip

@@ -12,7 +12,7 @@ May enter: torch (here and in flower/ alone), NumPy, safetensors, pooch; `ehfl.r
 from ehfl.history import History, Metric, Record
 from ehfl.learning.aggregation import AGGREGATIONS, Aggregation, Mean, State, Update, Weighted
 from ehfl.learning.checkpoint import CheckpointError
-from ehfl.learning.constants import estimate_constants
+from ehfl.learning.constants import Spread, estimate_constants, estimate_spread
 from ehfl.learning.engine import Diverged
 from ehfl.learning.initialisation import initialise
 from ehfl.learning.local_sgd import LocalSgd
@@ -31,6 +31,7 @@ __all__ = [
     "Mean",
     "Metric",
     "Record",
+    "Spread",
     "State",
     "Task",
     "Training",
@@ -38,6 +39,7 @@ __all__ = [
     "Weighted",
     "deal",
     "estimate_constants",
+    "estimate_spread",
     "initialise",
     "load_task",
     "train",

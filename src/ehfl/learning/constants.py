@@ -1,25 +1,31 @@
-"""Estimates of L, sigma^2 and Delta for a task, so that a bound can be given for it, too.
+"""Estimates of L, sigma^2 and Delta for a task, so that a bound can be given for it, too; and how far clients differ.
 
 They are estimates, and are called so wherever they are shown: L is the largest curvature met at a few points of a short
 training run, not over all of space; sigma^2 is a mean over sampled minibatches at x_0; Delta takes 0 for f*, which is
-right for losses that cannot be negative and that the model can bring near 0.
+right for losses that cannot be negative and that the model can bring near 0. All on one thread, so that the numbers
+depend neither on how many there are nor on what else they do.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from ehfl.learning.device import pick_device, pick_threads, thread_limit
+from ehfl.arrays import IntArray
+from ehfl.learning.device import pick_device, thread_limit
 from ehfl.learning.flat import FlatModel
 from ehfl.learning.tasks import Task
 from ehfl.learning.training import initial_model
 from ehfl.randomness import Purpose, generator
 from ehfl.theory import Constants
-from ehfl.validation import whole_number
+from ehfl.validation import InvalidValue, whole_number
 
+POINTS = 3  # at which the curvature is looked at
+ITERATIONS = 20  # of power iteration at each, two passes over the examples each
 _CHUNK = 500  # examples of the full gradient at a time
 
 
@@ -29,47 +35,101 @@ def estimate_constants(
     batch_size: int = 50,
     seed: int = 0,
     batches: int = 64,
-    iterations: int = 20,
+    iterations: int = ITERATIONS,
     examples: int | None = None,
     device: str = "auto",
+    on_iteration: Callable[[object], None] | None = None,
 ) -> Constants:
     """Return estimates of smoothness, gradient variance (of a minibatch) and gap at the task's x_0.
 
     L: power iteration on the Hessian of the training loss, at x_0 and after 25 and 50 steps of SGD; Hessian times
     vector comes from a central difference of gradients, so it works for every task. sigma^2: mean of |g_batch - g|^2.
-    `examples` chosen at random stand for all where a pass over all takes too long.
+    `examples` chosen at random stand for all where a pass over all takes too long. `on_iteration` is called after each
+    of the `POINTS * iterations` iterations, which take nearly all of the time.
 
     >>> from ehfl.learning import load_task
     >>> guess = estimate_constants(load_task("quadratic"))
     >>> round(guess.smoothness, 2), round(guess.gap, 2)  # known: 1 and 5.5
     (1.0, 5.5)
     """
-    whole_number("batch_size", batch_size, low=1)
-    used = (
-        len(task.training) if examples is None else min(whole_number("examples", examples, low=1), len(task.training))
-    )
-    model = initial_model(task, seed, pick_device(device))
-    probe = _Probe(task, model, batch_size, seed, used)
-    with thread_limit(pick_threads(None, model.weights.numel())):
+    for name, count in (("batch_size", batch_size), ("batches", batches), ("iterations", iterations)):
+        whole_number(name, count, low=1)
+    most = len(task.training)
+    used = most if examples is None else min(whole_number("examples", examples, low=1), most)
+    rows = torch.from_numpy(generator(seed, Purpose.PROBE_EXAMPLES).permutation(most)[:used])
+    probe = _Probe(task, initial_model(task, seed, pick_device(device)), rows, batch_size, seed, on_iteration)
+    with thread_limit(1):
         start, gradient = probe.full(probe.model.weights)
         variance = probe.variance(gradient, batches)
         smoothness = probe.curvature(iterations)
-        for _ in range(2):
+        for _ in range(POINTS - 1):
             # 1 / L is the largest step that cannot diverge on a quadratic of this curvature.
             probe.descend(steps=25, step_size=min(0.1, 1 / smoothness))
             smoothness = max(smoothness, probe.curvature(iterations))
     return Constants(smoothness, variance, start)
 
 
-class _Probe:
-    """A model at a point, and what can be measured there."""
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How gradients at the first model differ [squared gradient norm]."""
 
-    def __init__(self, task: Task, model: FlatModel, batch_size: int, seed: int, examples: int) -> None:
-        self.task, self.model, self.batch_size = task, model, min(batch_size, examples)
+    between: float  # zeta^2: mean over clients of |grad f_i - grad f|^2, with f the mean of the clients' f_i
+    within: float  # mean over clients of E|g - grad f_i|^2, g a minibatch gradient of theirs
+
+
+def estimate_spread(
+    task: Task,
+    parts: Sequence[IntArray],
+    *,
+    batch_size: int = 50,
+    seed: int = 0,
+    batches: int = 64,
+    device: str = "auto",
+) -> Spread:
+    """Return how far the clients' gradients lie apart at x_0, and how noisy each is; `parts` are their example numbers.
+
+    Theorem A takes a client's gradient to be unbiased for the whole: `between` says by how much it is not.
+
+    >>> from ehfl.learning import load_task
+    >>> alike = estimate_spread(load_task("quadratic"), [[0, 1, 2], [0, 1, 2]], batch_size=3)
+    >>> round(alike.between, 9), round(alike.within, 9)
+    (0.0, 0.0)
+    """
+    if not len(parts) or not all(len(part) for part in parts):
+        raise InvalidValue("parts", "the example numbers of each client, at least one of each", "none")
+    for name, count in (("batch_size", batch_size), ("batches", batches)):
+        whole_number(name, count, low=1)
+    model = initial_model(task, seed, pick_device(device))
+    gradients, squares = [], 0.0
+    with thread_limit(1):
+        for client, part in enumerate(parts):
+            probe = _Probe(task, model, torch.as_tensor(part), batch_size, seed, client=client)
+            _, gradient = probe.full(model.weights)
+            gradients.append(gradient)
+            squares += probe.variance(gradient, batches)
+    stacked = torch.stack(gradients)  # (n_clients, n_params)
+    between = (stacked - stacked.mean(dim=0)).square().sum(dim=1).mean()
+    return Spread(float(between), squares / len(parts))
+
+
+class _Probe:
+    """A model at a point, and what can be measured there of some examples."""
+
+    def __init__(
+        self,
+        task: Task,
+        model: FlatModel,
+        rows: Tensor,
+        batch_size: int,
+        seed: int,
+        on_iteration: Callable[[object], None] | None = None,
+        client: int = 0,
+    ) -> None:
+        self.task, self.model, self.on_iteration = task, model, on_iteration
+        self.batch_size = min(batch_size, len(rows))
         device = model.weights.device
-        rows = torch.from_numpy(generator(seed, Purpose.PROBE_EXAMPLES).permutation(len(task.training))[:examples])
         self.inputs, self.targets = task.training.inputs[rows].to(device), task.training.targets[rows].to(device)
-        self.rng = generator(seed, Purpose.PROBE)
+        self.rng = generator(seed, Purpose.PROBE, client=client)
 
     def loss_and_gradient(self, rows: Tensor) -> tuple[float, Tensor]:
         loss = self.task.loss(self.model.module(self.inputs[rows]), self.targets[rows])
@@ -110,5 +170,7 @@ class _Probe:
             ahead, behind = (self.full(point + sign * reach * vector.float())[1] for sign in (1, -1))
             vector = (ahead - behind) / (2 * reach)
             size = float(vector.norm())
+            if self.on_iteration is not None:
+                self.on_iteration(size)
         self.model.weights.copy_(point)
         return size

@@ -110,8 +110,8 @@ def _say_slowdown(comparison: Comparison) -> str:
     bars = "; bars are 95 % t-intervals, cut off at the axes" if _most_seeds(comparison) > 1 else ""
     return (
         f"Rounds to the goal of {value(comparison.metric, comparison.goal)}, relative to {comparison.best}, "
-        f"against the noise limit: what theory says if gradient noise were all that holds learning back{bars}. Arms "
-        f"below the line lost fewer rounds than that."
+        f"against the noise limit: what theory says if gradient noise alone held learning back and clients' data did "
+        f"not differ{bars}. Arms below the line lost fewer rounds than that."
         f"{without}"
     )
 

@@ -88,4 +88,4 @@ def _untimed(row: Row, comparison: Comparison) -> str:
 
 def _predicted(row: Row) -> str:
     limit = f"{amount(row.noise_limit)} times" if math.isfinite(row.noise_limit) else "no finite number"
-    return f"Theory says {limit} if gradient noise were all that holds learning back"
+    return f"Theory says {limit} if gradient noise alone held learning back and clients' data did not differ"
