@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo paper results test test-all check bench format clean
+.PHONY: help demo paper results test test-all check fuzz bench format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -38,6 +38,11 @@ check: $(VENV)/.dev  ## ruff, mypy and all tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	@$(MAKE) --no-print-directory test-all
+
+SEED ?= 1
+CASES ?= 10000
+fuzz: $(VENV)/.dev  ## random commands, specs, folders, calls and user code; SEED=1 CASES=10000 (half an hour)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --seed $(SEED) --cases $(CASES)
 
 paper: $(VENV)/.runtime  ## the paper's experiment on CIFAR-10, into results/paper; DATA=folder of the data (hours; resumes)
 	$(BIN)/ehfl compare experiments/paper.toml $(if $(DATA),--data $(DATA))

@@ -1,0 +1,29 @@
+"""The kinds of cases, by name, and how many of each a run has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .cases import Case, Kind
+from .commands import try_command
+from .folders import try_folder, try_report
+from .functions import try_function
+from .own_code import try_own_code
+from .specs import try_spec
+
+KINDS: dict[str, Kind] = {
+    "commands": try_command,
+    "specs": try_spec,
+    "functions": try_function,
+    "folders": try_folder,
+    "own-code": try_own_code,
+    "reports": try_report,
+}
+SHARES = {"commands": 32, "specs": 22, "functions": 22, "folders": 10, "own-code": 12, "reports": 2}  # of 100 cases
+
+
+def cases_of(seed: int, total: int) -> Iterator[Case]:
+    """Yield the cases of a run, kind by kind."""
+    for kind, share in SHARES.items():
+        for number in range(max(1, total * share // 100)):
+            yield Case(seed, kind, number)
