@@ -67,8 +67,7 @@ def run_until(instant: int, run: Run, folder: Path) -> None:
 
     def torn(file: HistoryFile, record: Any) -> None:
         if countdown.tick():
-            file._file.write('{"round": ')
-            file._file.flush()
+            file._file.write(b'{"round": ')
             die()
         append(file, record)
 

@@ -22,7 +22,7 @@ STATE: dict[str, NDArray[Any]] = {
 
 def checkpoint(rounds: int) -> Checkpoint:
     model = {"0.weight": np.arange(4, dtype=np.float32).reshape(2, 2) + rounds, "0.bias": np.ones(2, np.float32)}
-    return Checkpoint(rounds, model, IDENTITY, STATE)
+    return Checkpoint(rounds, model, IDENTITY, STATE, f"{rounds} rounds")
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
@@ -38,6 +38,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     }
     assert all(value.dtype == np.float32 for value in found.model.values())
     assert found.identity == IDENTITY
+    assert found.history == "4 rounds"
 
 
 @pytest.mark.parametrize("name", STATE)

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import json
+import resource
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ehfl import Participation
-from ehfl.history import Evaluation, History, HistoryFile, Metric, Record, read_history, rewind
-from ehfl.validation import UserError
+from ehfl.files import digest_of_file
+from ehfl.history import (
+    Evaluation,
+    History,
+    HistoryFile,
+    Metric,
+    Record,
+    lines_digest,
+    read_history,
+    rewind,
+    rounds_digest,
+)  # fmt: skip
+from ehfl.validation import UserError, one_line
 
 RECORDS = [
     Record(0, 2, 0.1, 2.5, first_loss=3.0, first_metric=0.125, seconds=1.0),
     Record(1, 0, 0.0, None),
-    Record(2, 5, 0.1 + 0.2, 1 / 3, test_loss=0.7, test_metric=0.25, losses=(1 / 3, 0.1, 2.0), eval_seconds=2.0),
+    Record(2, 3, 0.1 + 0.2, 1 / 3, test_loss=0.7, test_metric=0.25, losses=(1 / 3, 0.1, 2.0), eval_seconds=2.0),
 ]
-LINE = {"round": 0, "participants": 1, "step_size": 0.1, "train_loss": 1.0}
+LINE = Record(0, 1, 0.1, 1.0).facts()
 
 
 def written(path: Path, records: Sequence[Record] = RECORDS) -> Path:
@@ -70,7 +83,7 @@ def test_a_torn_last_line_is_left_out_and_cut_off(tmp_path: Path) -> None:
         file.write('{"round": 3, "partic')
 
     assert read_history(path) == RECORDS
-    assert rewind(path, 3) == RECORDS
+    assert rewind(path, 3, rounds_digest(RECORDS)) == RECORDS
     assert path.read_text().endswith("}\n")
 
 
@@ -78,13 +91,73 @@ def test_a_torn_last_line_is_left_out_and_cut_off(tmp_path: Path) -> None:
 def test_rewinding_cuts_the_file_back_to_the_checkpoint(tmp_path: Path, rounds: int) -> None:
     path = written(tmp_path / "rounds.jsonl")
 
-    assert rewind(path, rounds) == RECORDS[:rounds]
+    assert rewind(path, rounds, rounds_digest(RECORDS[:rounds])) == RECORDS[:rounds]
     assert read_history(path) == RECORDS[:rounds]
 
 
 def test_rounds_that_a_checkpoint_stands_for_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="lacks rounds before 4"):
-        rewind(written(tmp_path / "rounds.jsonl"), 4)
+        rewind(written(tmp_path / "rounds.jsonl"), 4, rounds_digest(RECORDS))
+
+
+def test_damage_behind_the_checkpoint_is_cut_off(tmp_path: Path) -> None:
+    path = written(tmp_path / "rounds.jsonl")
+    path.write_bytes(path.read_bytes().replace(b'"round": 2', b'"round": 7'))
+
+    assert rewind(path, 2, rounds_digest(RECORDS[:2])) == RECORDS[:2]
+    assert read_history(path) == RECORDS[:2]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (b'"test_metric": 0.25', b'"test_metric": 0.75', "its first 3 rounds are not those that the checkpoint"),
+        (b'"train_loss": 2.5', b'"train_loss": 3.5', "its first 3 rounds are not those that the checkpoint"),
+        (b'"round": 1', b'"round": 5', "round 5 stands where 1 should"),
+        (b'"round": 1', b'"round": 0', "round 0 stands where 1 should"),
+        (b'{"round": 1', b'{"round":  1', "it is not written as ehfl writes it"),
+        (b"}", b", ", "is damaged at byte 0"),
+    ],
+)
+def test_a_resumed_run_does_not_carry_damage_on(tmp_path: Path, old: bytes, new: bytes, why: str) -> None:
+    path = written(tmp_path / "rounds.jsonl")
+    damaged = path.read_bytes().replace(old, new, 1)
+    path.write_bytes(damaged)
+
+    with pytest.raises(UserError) as refused:
+        rewind(path, 3, rounds_digest(RECORDS))
+
+    assert why in str(refused.value)
+    assert str(refused.value).endswith(f": delete {tmp_path} to run it again")
+    assert path.read_bytes() == damaged
+
+
+def test_digests_are_those_of_the_lines_with_times_and_without(tmp_path: Path) -> None:
+    later = [replace(record, seconds=9.0) for record in RECORDS]
+    with HistoryFile(tmp_path / "rounds.jsonl") as file:
+        file.append(RECORDS[0])
+    with HistoryFile(tmp_path / "rounds.jsonl", RECORDS[:1]) as file:
+        for record in RECORDS[1:]:
+            file.append(record)
+
+    assert file.digest == rounds_digest(RECORDS) == rounds_digest(later) != rounds_digest(RECORDS[:2])
+    assert digest_of_file(tmp_path / "rounds.jsonl") == lines_digest(RECORDS) != lines_digest(later)
+
+
+def test_a_full_disk_is_told_with_the_files_name(tmp_path: Path) -> None:
+    path = tmp_path / "rounds.jsonl"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with HistoryFile(path) as file:
+        file.append(RECORDS[0])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 20, limits[1]))
+        try:
+            with pytest.raises(OSError, match="File too large") as caught:
+                file.append(RECORDS[1])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    assert one_line(caught.value) == f"{path}: File too large"
+    assert read_history(path) == RECORDS[:1]  # what was torn is left out
 
 
 @pytest.mark.parametrize(
@@ -94,15 +167,23 @@ def test_rounds_that_a_checkpoint_stands_for_must_be_there(tmp_path: Path) -> No
         "[]",
         "{}",
         *(
-            json.dumps(LINE | change)
+            json.dumps(LINE | {"round": 1} | change)
             for change in (
                 {"round": 0.5}, {"round": True}, {"round": None}, {"participants": "1"}, {"step_size": None},
                 {"step_size": "0.1"}, {"train_loss": [1.0]}, {"train_loss": False}, {"test_loss": "low"}, {"more": 1},
-                {"seconds": None}, {"losses": 5}, {"losses": "ab"}, {"losses": [1.0, None]}, {"losses": [True]},
+                {"seconds": None}, {"seconds": -1.0}, {"test_loss": float("nan")}, {"test_metric": float("inf")},
+                {"round": 0}, {"round": 2}, {"participants": -1}, {"train_loss": 10**400}, {"losses": [1.0, 1.0]},
+                {"losses": [float("nan")]}, {"losses": 5}, {"losses": "ab"}, {"losses": [1.0, None]},
+                {"losses": [True]},
             )
         ),
         "3",
         "null",
+        json.dumps(LINE | {"round": 1}).replace("0.1", "1e999"),
+        json.dumps(LINE | {"round": 1}).replace("0.1", "0.10"),
+        json.dumps(LINE | {"round": 1}).replace("{", '{"round": 1, '),
+        json.dumps(LINE | {"round": 1}) + " ",
+        "[" * 100_000,
     ],
 )  # fmt: skip
 def test_a_line_that_was_never_written_is_named_with_its_place(tmp_path: Path, line: str) -> None:
@@ -111,6 +192,17 @@ def test_a_line_that_was_never_written_is_named_with_its_place(tmp_path: Path, l
 
     with pytest.raises(UserError, match=rf"rounds.jsonl is damaged at byte {len(json.dumps(LINE)) + 1}: "):
         read_history(path)
+
+
+@pytest.mark.parametrize("value", [87.5, -0.25])
+def test_values_outside_the_metrics_bounds_are_refused_where_it_is_known(tmp_path: Path, value: float) -> None:
+    path = written(tmp_path / "rounds.jsonl", [*RECORDS[:2], replace(RECORDS[2], test_metric=value)])
+    accuracy = Metric("accuracy", bounds=(0, 1))
+
+    assert read_history(path)[-1].test_metric == value
+    with pytest.raises(UserError, match=rf"accuracy after 3 rounds is {value}, outside its bounds \(0, 1\)"):
+        read_history(path, accuracy)
+    assert read_history(written(tmp_path / "good.jsonl"), accuracy) == RECORDS
 
 
 def test_a_history_knows_its_evaluations(gaps: Participation) -> None:

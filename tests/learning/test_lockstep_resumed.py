@@ -13,7 +13,7 @@ from ehfl import Bernoulli, Fleet, Greedy, Lockstep, Myopic, Participation, Powe
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.history import HistoryFile
 from ehfl.learning import History, Record, Task, train
-from ehfl.learning.checkpoint import NAME
+from ehfl.learning.checkpoint import NAME, PREVIOUS, read_checkpoint
 from ehfl.run_folder import OtherRun
 
 FLEET = Fleet(clients=6, harvest=Bernoulli(np.linspace(0.1, 0.6, 6)), capacity=3)  # 0 to 2 participants a round
@@ -66,6 +66,7 @@ def test_what_was_reported_before_the_kill_decides_afterwards(blobs: Task, tmp_p
         for record in whole.records[:15]:
             losses = tuple(0.0 for _ in record.losses or ()) if record.round == last else record.losses
             file.append(replace(record, losses=losses))
+    replace(read_checkpoint(tmp_path / PREVIOUS), history=file.digest).write(tmp_path)
 
     again = train(blobs, choosing(30), **QUICK | {"run_dir": tmp_path})
 

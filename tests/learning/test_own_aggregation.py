@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from torch import Tensor
 from ehfl import Fleet, Greedy, Participation, Replay, simulate
 from ehfl.history import read_history
 from ehfl.learning import AGGREGATIONS, History, Mean, Record, State, Task, Update, train
-from ehfl.learning.checkpoint import NAME, Checkpoint, CheckpointError, read_checkpoint
+from ehfl.learning.checkpoint import NAME, CheckpointError, read_checkpoint
 from ehfl.learning.tasks.problems import ProblemTask
 from ehfl.run_folder import OtherRun
 from ehfl.theory import Quadratic
@@ -88,7 +89,7 @@ def test_what_it_remembers_matters(blobs: Task, gaps: Participation, tmp_path: P
     killed_in(4, blobs, gaps, tmp_path)
     found = read_checkpoint(tmp_path / NAME)
     state = dict(found.state) | {"velocity": np.zeros_like(found.state["velocity"])}
-    Checkpoint(found.rounds, found.model, found.identity, state).write(tmp_path)
+    replace(found, state=state).write(tmp_path)
 
     assert train(blobs, gaps, **QUICK, run_dir=tmp_path).weights.tobytes() != whole.weights.tobytes()
 

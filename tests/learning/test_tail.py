@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ehfl.history import HistoryFile, Record, Tail, rewind
+from ehfl.history import HistoryFile, Record, Tail, rewind, rounds_digest
 
 RECORDS = [
     Record(0, 2, 0.1, 2.5, first_loss=3.0, first_metric=0.125),
@@ -66,7 +66,7 @@ def test_of_a_file_that_was_cut_back_it_starts_over(path: Path) -> None:
     tail = Tail(path)
     assert seen(tail) == (3, 0.25)
 
-    rewind(path, 1)
+    rewind(path, 1, rounds_digest(RECORDS[:1]))
     assert seen(tail) == (1, 0.125)  # of x_0; the evaluation of round 2 is yet to come
 
     write(path, RECORDS[1:])
@@ -78,7 +78,9 @@ def test_of_a_file_that_was_cut_back_and_has_grown_beyond_it_starts_over(path: P
     tail = Tail(path)
     assert seen(tail) == (3, 0.25)
 
-    rewind(path, 1)  # a resumed run writes the same rounds with other seconds, so its lines have other lengths
+    rewind(
+        path, 1, rounds_digest(RECORDS[:1])
+    )  # a resumed run writes the same rounds with other seconds, so its lines have other lengths
     write(path, [Record(t, 1, 0.1, 1.0, test_loss=0.5, test_metric=t / 10, seconds=0.123456) for t in range(1, 6)])
 
     assert seen(tail) == (6, 0.5)

@@ -119,6 +119,20 @@ def test_a_damaged_checkpoint_costs_rounds_but_not_the_result(
     assert again.weights.tobytes() == whole.weights.tobytes()
 
 
+def test_a_run_whose_rounds_were_changed_does_not_go_on(blobs: Task, gaps: Participation, tmp_path: Path) -> None:
+    train(blobs, gaps, **QUICK, run_dir=tmp_path)
+    (tmp_path / NAME).unlink()  # it would go on from the one before
+    path = tmp_path / "rounds.jsonl"
+    lines = path.read_bytes()
+    at = lines.index(b'"test_metric": 0.') + len(b'"test_metric": 0.')
+    path.write_bytes(lines[:at] + (b"9" if lines[at : at + 1] != b"9" else b"8") + lines[at + 1 :])
+
+    with pytest.raises(
+        UserError, match=r"rounds\.jsonl was changed since it was written: .*: delete .* to run it again"
+    ):
+        train(blobs, gaps, **QUICK, run_dir=tmp_path)
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [

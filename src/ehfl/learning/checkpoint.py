@@ -4,7 +4,8 @@ The model is there as its state dict, by torch's names, so that other tools read
 beside it, under names that begin with `aggregation/`, which no parameter may have.
 
 A checkpoint is written aside and renamed, and the one before is kept. It carries a checksum of all that it says, so
-that damage is noticed, and the identity of its run, so that another run does not go on from it.
+that damage is noticed, and the identity of its run, so that another run does not go on from it; and it knows the rounds
+that led to it, so that none of them can change before the run goes on.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from ehfl.files import written_whole
+from ehfl.history import rounds_digest
 from ehfl.learning.flat import Arrays
 from ehfl.run_folder import check_same
 from ehfl.validation import UserError
@@ -47,6 +49,7 @@ class Checkpoint:
     model: Arrays  # its state dict
     identity: Mapping[str, Any]
     state: Arrays = field(default_factory=dict)  # of the aggregation, by name
+    history: str = rounds_digest(())  # what these rounds of rounds.jsonl are known by
 
     def write(self, folder: Path) -> None:
         """Put it into the folder; killed at any instant, there is a whole checkpoint, this one or the one before."""
@@ -62,7 +65,8 @@ class Checkpoint:
         return {name: np.asarray(array, order="C") for name, array in arrays.items()}
 
     def _facts(self) -> dict[str, Any]:
-        return {"format": _FORMAT, "rounds": self.rounds, "identity": dict(self.identity)}
+        known = {"identity": dict(self.identity), "history": self.history}
+        return {"format": _FORMAT, "rounds": self.rounds, **known}
 
     def _checksum(self) -> str:
         digest = hashlib.sha256(json.dumps(self._facts(), sort_keys=True).encode())
@@ -82,7 +86,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
             raise ValueError(f"format {facts['format']}, this version reads {_FORMAT}")
         model = {name: array for name, array in arrays.items() if not name.startswith(STATE)}
         state = {name.removeprefix(STATE): array for name, array in arrays.items() if name not in model}
-        found = Checkpoint(facts["rounds"], model, facts["identity"], state)
+        found = Checkpoint(facts["rounds"], model, facts["identity"], state, facts["history"])
         if found._checksum() != facts["sha256"]:
             raise ValueError("its checksum does not fit")
     except (SafetensorError, ValueError, KeyError, TypeError, OSError) as error:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.files import sole_use
-from ehfl.history import NAME, History, HistoryFile, Record, rewind
+from ehfl.history import NAME, History, HistoryFile, Record, rewind, rounds_digest
 from ehfl.learning.aggregation import AGGREGATIONS, Aggregation
 from ehfl.learning.checkpoint import Checkpoint, latest_checkpoint
 from ehfl.learning.device import pick_device, pick_threads, thread_limit
@@ -162,20 +162,20 @@ class Training:
         """Play the rounds that the folder lacks, and return all of them."""
         start = latest_checkpoint(folder, self._identity)
         if start is None:
-            start = self._checkpoint(0)
+            start = self._checkpoint(0, rounds_digest(()))
             start.write(folder)  # so that a folder with rounds in it always says whose they are
         self._engine.model.load(start.model)
         self._engine.state = {name: torch.from_numpy(a).to(self._device) for name, a in start.state.items()}
         # Lines behind the checkpoint are of rounds that will be trained again, with the same result.
-        records = rewind(folder / NAME, start.rounds)
-        with HistoryFile(folder / NAME) as file:
+        records = rewind(folder / NAME, start.rounds, start.history)
+        with HistoryFile(folder / NAME, records) as file:
             for record in self._rounds(list(records)):
                 file.append(record)
                 records.append(_announced(record, on_round))
                 done = record.round + 1
                 if done % checkpoint_every == 0 or done == self._played.rounds:
                     file.sync()  # a checkpoint must never know of rounds that the disk does not
-                    self._checkpoint(done).write(folder)
+                    self._checkpoint(done, file.digest).write(folder)
         return records
 
     def _rounds(self, past: Sequence[Record]) -> Iterator[Record]:
@@ -223,9 +223,9 @@ class Training:
         loss, metric = evaluate(self._task, self._engine.model.module, test)
         return _Scores(loss, metric, time.perf_counter() - began)
 
-    def _checkpoint(self, rounds: int) -> Checkpoint:
+    def _checkpoint(self, rounds: int, history: str) -> Checkpoint:
         state = {name: value.cpu().numpy().copy() for name, value in self._engine.state.items()}
-        return Checkpoint(rounds, self._engine.model.state(), self._identity, state)
+        return Checkpoint(rounds, self._engine.model.state(), self._identity, state, history)
 
     def _described(self, aggregation: Aggregation) -> dict[str, Any]:
         """Return what makes this run this run; a checkpoint of another is refused."""

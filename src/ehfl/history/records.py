@@ -1,25 +1,17 @@
-"""What a model is judged by, and what happened in each round: in memory, and as JSON lines that survive a kill.
-
-rounds.jsonl has one line a round; this is the only file that knows how it is written and read.
-"""
+"""What a model is judged by, and what happened in each round."""
 
 from __future__ import annotations
 
-import json
 import math
-import os
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.scheduling import Participation
-from ehfl.validation import InvalidValue, UserError, short
+from ehfl.validation import InvalidValue, short
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +111,7 @@ def evaluations_of(records: Iterable[Record]) -> tuple[Evaluation, ...]:
     return tuple(found)
 
 
-NAME = "rounds.jsonl"
-_WHOLE = {"round", "participants"}
 _SELDOM = {"losses", "first_loss", "first_metric"}
-_OPTIONAL = {"train_loss", "test_loss", "test_metric"} | _SELDOM
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -143,112 +132,3 @@ class History:
     def final_metric(self) -> float | None:
         """The test metric of the last evaluation, None if there was none."""
         return self.evaluations[-1].metric if self.evaluations else None
-
-
-class HistoryFile:
-    """Append-only JSON lines, one a round: each is handed to the system as soon as its round is over."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file: IO[str] = path.open("a", encoding="utf-8")
-
-    def append(self, record: Record) -> None:
-        """Write one line; a kill of this process cannot lose it any more."""
-        self._file.write(json.dumps(record.facts(), allow_nan=False) + "\n")
-        self._file.flush()
-
-    def sync(self) -> None:
-        """Wait until all lines are on the disk: what a checkpoint relies on."""
-        os.fsync(self._file.fileno())
-
-    def __enter__(self) -> HistoryFile:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._file.close()
-
-
-def read_history(path: Path) -> list[Record]:
-    """Return the rounds that a history file holds; a last line that was torn by a kill is left out."""
-    return [record for record, _ in _lines(path)]
-
-
-def rewind(path: Path, rounds: int) -> list[Record]:
-    """Cut the file back to its first `rounds` rounds, those that a checkpoint stands for, and return them."""
-    kept = [(record, end) for record, end in _lines(path) if record.round < rounds]
-    if [record.round for record, _ in kept] != list(range(rounds)):
-        raise UserError(f"{path} lacks rounds before {rounds}, where the checkpoint stands: delete the folder's files")
-    if path.exists():
-        os.truncate(path, kept[-1][1] if kept else 0)
-    return [record for record, _ in kept]
-
-
-class Tail:
-    """The end of a history file that another process is writing: how far it has come, and its last evaluation."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._restart()
-
-    def _restart(self) -> None:
-        self._position = 0
-        self.rounds = 0
-        self.metric: float | None = None
-
-    def read(self) -> None:
-        """Take in the lines that were added; a file that is shorter than before belongs to a resumed run."""
-        if not self._path.exists():
-            return
-        if self._path.stat().st_size < self._position:
-            self._restart()
-        try:
-            self._take(_lines(self._path, self._position))
-        except UserError:
-            # A run that was resumed may have cut the file back and grown it since, so that we stand inside a line.
-            self._restart()
-            with suppress(UserError):  # the run itself will complain of a damaged file
-                self._take(_lines(self._path))
-
-    def _take(self, lines: Iterable[tuple[Record, int]]) -> None:
-        for record, end in lines:
-            self._position, self.rounds = end, record.round + 1
-            for found in evaluations_of([record]):
-                self.metric = found.metric
-
-
-def _lines(path: Path, start: int = 0) -> Iterable[tuple[Record, int]]:
-    """Yield the record of each whole line from a position on, and where the line ends in the file."""
-    if not path.exists():
-        return
-    with path.open("rb") as file:
-        file.seek(start)
-        content = file.read()
-    end = start
-    for line in content.splitlines(keepends=True):
-        if not line.endswith(b"\n"):
-            return
-        end += len(line)
-        try:
-            yield _record(json.loads(line)), end
-        except (ValueError, TypeError) as error:
-            raise UserError(f"{path} is damaged at byte {end - len(line)}: {error}") from error
-
-
-def _record(facts: Any) -> Record:
-    """Return the record of a line, whose values must be of the kinds that were written."""
-    if not isinstance(facts, dict):
-        raise ValueError("it holds no facts by name")
-    losses = facts.pop("losses", None)
-    record = Record(**facts, losses=None if losses is None else tuple(map(_number, losses)))
-    for name, value in asdict(record).items():
-        kinds = (int,) if name in _WHOLE else (int, float, tuple) if name == "losses" else (int, float)
-        absent = value is None and name in _OPTIONAL
-        if not absent and (isinstance(value, bool) or not isinstance(value, kinds)):
-            raise ValueError(f"{name} cannot be {value!r}")
-    return record
-
-
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"losses cannot hold {value!r}")
-    return float(value)

@@ -1,0 +1,23 @@
+"""What a model is judged by, and what happened in each round: in memory, and as JSON lines that survive a kill.
+
+records      `Metric`, `Record`, `Evaluation` and `History`
+rounds_file  rounds.jsonl, one line a round: the only file that knows how it is written and read
+"""
+
+from ehfl.history.records import Evaluation, History, Metric, Record, evaluations_of
+from ehfl.history.rounds_file import NAME, HistoryFile, Tail, lines_digest, read_history, rewind, rounds_digest
+
+__all__ = [
+    "NAME",
+    "Evaluation",
+    "History",
+    "HistoryFile",
+    "Metric",
+    "Record",
+    "Tail",
+    "evaluations_of",
+    "lines_digest",
+    "read_history",
+    "rewind",
+    "rounds_digest",
+]
