@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import numbers
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import SupportsIndex
+from typing import SupportsIndex, TypeGuard, TypeVar
+
+Thing = TypeVar("Thing")
 
 
 class UserError(ValueError):
@@ -94,6 +97,23 @@ def whole_number(name: str, value: SupportsIndex, *, low: int, high: int | None 
     if isinstance(value, bool) or number < low or (high is not None and number > high):
         raise InvalidValue(name, allowed, value)
     return number
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether the value is a real number, Python's or NumPy's; True is none."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def of_kind(name: str, value: object, kind: type[Thing]) -> Thing:
+    """Return the value, if it is of that kind.
+
+    >>> of_kind("fleet", "ten clients", range)
+    Traceback (most recent call last):
+    ehfl.validation.InvalidValue: fleet must be of the kind range, got 'ten clients'
+    """
+    if not isinstance(value, kind):
+        raise InvalidValue(name, f"of the kind {kind.__name__}", repr(value))
+    return value
 
 
 def closest(given: str, known: Iterable[str]) -> str:

@@ -61,7 +61,7 @@ def test_what_cannot_be_paired_is_refused(values: list[float], baseline: list[fl
 
 
 def test_no_values_have_no_mean() -> None:
-    with pytest.raises(InvalidValue, match=r"^values must be a list of one or more numbers, got an array of shape"):
+    with pytest.raises(InvalidValue, match=r"^values must be a list of one or more finite numbers, got an array"):
         estimate([])
     with pytest.raises(InvalidValue, match=r"^baseline must be a list"):
         difference([1.0], 1.0)

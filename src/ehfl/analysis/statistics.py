@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit  # Student's t; scipy.stats would take a second to import
 
-from ehfl.arrays import FloatArray
+from ehfl.arrays import FloatArray, real_numbers
 from ehfl.validation import InvalidValue
 
 CONFIDENCE = 0.95
@@ -74,9 +74,12 @@ def difference(values: ArrayLike, baseline: ArrayLike) -> Difference:
 
 
 def _one_a_seed(name: str, given: ArrayLike) -> FloatArray:
-    sample = np.asarray(given, dtype=np.float64)
+    allowed = "a list of one or more finite numbers"
+    sample = real_numbers(name, given, allowed)
     if sample.ndim != 1 or sample.size == 0:
-        raise InvalidValue(name, "a list of one or more numbers", f"an array of shape {sample.shape}")
+        raise InvalidValue(name, allowed, f"an array of shape {sample.shape}")
+    if not np.isfinite(sample).all():
+        raise InvalidValue(name, allowed, f"{sample[~np.isfinite(sample)][0]}")
     return sample
 
 

@@ -107,8 +107,8 @@ def _per_client(name: str, given: ArrayLike, n_clients: int) -> NDArray[Any]:
 
 
 def _whole_levels(name: str, given: ArrayLike, n_clients: int, low: int) -> Levels:
-    allowed = f"whole numbers in [{low}, {MAX_LEVEL}]" if np.ndim(given) else f"a whole number in [{low}, {MAX_LEVEL}]"
     values = _per_client(name, given, n_clients)
+    allowed = f"whole numbers in [{low}, {MAX_LEVEL}]" if np.ndim(given) else f"a whole number in [{low}, {MAX_LEVEL}]"
     if values.dtype.kind not in "iu":
         raise InvalidValue(name, allowed, repr(given))
     outside = (values < low) | (values > MAX_LEVEL)

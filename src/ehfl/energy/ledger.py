@@ -10,7 +10,7 @@ from ehfl.arrays import IntArray, Levels
 from ehfl.energy.battery import MAX_LEVEL, Settled, settle
 from ehfl.energy.fleet import Fleet
 from ehfl.energy.weather import Weather
-from ehfl.validation import InvalidValue, UserError
+from ehfl.validation import InvalidValue, UserError, of_kind
 
 _NOTHING = np.zeros(1, np.int32)
 
@@ -47,7 +47,7 @@ class Ledger:
     """
 
     def __init__(self, fleet: Fleet, rounds: int, seed: int, clients: range | None = None) -> None:
-        self._fleet = fleet
+        self._fleet = of_kind("fleet", fleet, Fleet)
         self._clients = range(fleet.clients) if clients is None else clients
         known = isinstance(self._clients, range) and self._clients.step == 1 and len(self._clients) > 0
         if not known or self._clients.start < 0 or self._clients.stop > fleet.clients:

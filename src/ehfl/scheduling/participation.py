@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import zipfile
 import zlib
@@ -61,7 +62,7 @@ class Participation:
 
     def clients(self, t: int) -> Clients:
         """Return the sorted participants N_t of round t."""
-        if not 0 <= t < self.rounds:
+        if not 0 <= operator.index(t) < self.rounds:
             raise IndexError(f"round must be in [0, {self.rounds - 1}], got {t}")
         return self.indices[self.offsets[t] : self.offsets[t + 1]]
 

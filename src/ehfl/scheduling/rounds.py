@@ -21,7 +21,7 @@ from ehfl.scheduling.contract import Scheduler, admitted, blamed_on, is_mains_po
 from ehfl.scheduling.past import Past, read_only
 from ehfl.scheduling.schedulers import SCHEDULERS
 from ehfl.scheduling.view import View
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.validation import InvalidValue, of_kind, whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,7 @@ def play(
 
 def check_target(fleet: Fleet, target: int | None) -> int:
     """Return how many clients are wanted a round: what the harvest sustains, unless another number is given."""
+    fleet = of_kind("fleet", fleet, Fleet)
     return fleet.sustainable if target is None else whole_number("target", target, low=1, high=fleet.clients)
 
 

@@ -14,6 +14,7 @@ from ehfl.scheduling.contract import Scheduler, is_mains_powered
 from ehfl.scheduling.participation import Participation
 from ehfl.scheduling.rounds import Round, check_target, play
 from ehfl.scheduling.schedulers import SCHEDULERS
+from ehfl.validation import of_kind
 
 
 def simulate(
@@ -38,7 +39,7 @@ def simulate(
     >>> played.counts[:6].tolist()
     [0, 4, 3, 5, 4, 5]
     """
-    scheduler = SCHEDULERS.make(scheduler)
+    fleet, scheduler = of_kind("fleet", fleet, Fleet), SCHEDULERS.make(scheduler)
     most = int(rounds) * fleet.clients if isinstance(rounds, int | np.integer) else 0  # bad rounds are refused by play
     recorder = Recorder(most, fleet if record_energy else None)
     game = play(fleet, scheduler, rounds, seed, target=target, threads=threads)

@@ -86,7 +86,7 @@ class View(NamedTuple):
         return Past(self.energy.size) if self.past is None else self.past
 
 
-def check_width(name: str, value: int | Auto) -> None:
+def check_width(name: str, value: int | Auto, low: int = 1) -> None:
     """Refuse a number of clients a round that no fleet could have."""
-    if value != "auto":
-        whole_number(name, value, low=1)
+    if not (isinstance(value, str) and value == "auto"):
+        whole_number(name, value, low=low)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ehfl.arrays import FloatArray
+from ehfl.arrays import FloatArray, real_numbers
 from ehfl.theory.counts import checked_counts
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.validation import InvalidValue, is_number, of_kind, whole_number
 
 # Of theorem A for K > 1: how far clients drift (e^(9/16)/4 and 2 e^(9/16), rounded up) and how noise meets later
 # gradients (e^(1/8)/2, rounded up).
@@ -31,16 +31,21 @@ class Constants:
 
     def __post_init__(self) -> None:
         # beyond these, products of powers of them would leave the range of floating point
-        if not 1e-50 <= self.smoothness <= 1e50:
-            raise InvalidValue("smoothness", "in [1e-50, 1e50]", self.smoothness)
+        _check_constant("smoothness", self.smoothness)
         for name, value in (("variance", self.variance), ("gap", self.gap)):
-            if not (value == 0 or 1e-50 <= value <= 1e50):
-                raise InvalidValue(name, "0 or in [1e-50, 1e50]", value)
+            if not (is_number(value) and value == 0):
+                _check_constant(name, value, "0 or in")
+
+
+def _check_constant(name: str, value: float, allowed: str = "in") -> None:
+    if not (is_number(value) and 1e-50 <= value <= 1e50):
+        raise InvalidValue(name, f"{allowed} [1e-50, 1e50]", value)
 
 
 def largest_step(local_steps: int, smoothness: float) -> float:
     """Return the largest eta_t for which the realised bound is proven: 1/L for K = 1, else 1/(8 K L)."""
     whole_number("local_steps", local_steps, low=1)
+    _check_constant("smoothness", smoothness)
     return 1 / smoothness if local_steps == 1 else 1 / (8 * local_steps * smoothness)
 
 
@@ -61,6 +66,7 @@ def bound(
 def bound_for(counts: ArrayLike, etas: ArrayLike, local_steps: int, constants: Constants) -> float:
     """Return `bound` for constants that come together."""
     n_t = checked_counts(counts)
+    constants = of_kind("constants", constants, Constants)
     eta_t = _checked_etas(etas, n_t, local_steps, constants.smoothness)
     total = float(weights(n_t, eta_t, local_steps, constants.smoothness).sum())
     if total == 0:
@@ -105,9 +111,11 @@ def leading_order(counts: ArrayLike, etas: ArrayLike, local_steps: int = 1) -> f
 
 def _active(counts: ArrayLike, etas: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return n_t and eta_t, the latter 0 in empty rounds."""
-    n_t, eta_t = checked_counts(counts), np.asarray(etas, dtype=np.float64)
+    n_t = checked_counts(counts)
+    allowed = f"one step size a round, shape {n_t.shape}"
+    eta_t = real_numbers("etas", etas, allowed)
     if n_t.shape != eta_t.shape:
-        raise InvalidValue("etas", f"one step size a round, shape {n_t.shape}", f"shape {eta_t.shape}")
+        raise InvalidValue("etas", allowed, f"shape {eta_t.shape}")
     return n_t, np.where(n_t > 0, eta_t, 0.0)
 
 

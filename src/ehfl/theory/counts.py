@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ehfl.arrays import FloatArray, IntArray
+from ehfl.arrays import FloatArray, IntArray, real_numbers
 from ehfl.validation import InvalidValue
 
 _ALLOWED = "whole numbers >= 0, one a round"
@@ -17,10 +17,9 @@ def checked_counts(counts: ArrayLike) -> FloatArray:
     >>> checked_counts([5.0, 0, 2]).tolist()
     [5.0, 0.0, 2.0]
     """
-    given = np.asarray(counts)
-    if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iuf":
-        raise InvalidValue("counts", _ALLOWED, f"an array of {given.dtype} and shape {given.shape}")
-    n_t = given.astype(np.float64)
+    n_t = real_numbers("counts", counts, _ALLOWED)
+    if n_t.ndim != 1 or n_t.size == 0:
+        raise InvalidValue("counts", _ALLOWED, f"an array of shape {n_t.shape}")
     wrong = ~(np.isfinite(n_t) & (n_t >= 0) & (n_t == np.floor(n_t)))
     if wrong.any():
         t = int(np.argmax(wrong))

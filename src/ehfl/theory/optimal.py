@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from ehfl.arrays import FloatArray
 from ehfl.theory.bounds import Constants, bound_for, largest_step, noise, step_for, weights
 from ehfl.theory.counts import checked_counts
-from ehfl.validation import InvalidValue
+from ehfl.validation import InvalidValue, is_number, of_kind
 
 RULES: Mapping[str, Callable[[FloatArray], FloatArray]] = MappingProxyType(
     {
@@ -36,9 +36,10 @@ def best_along(rule: str, counts: ArrayLike, local_steps: int, constants: Consta
     >>> bool(np.isclose(etas[0], 2 * etas[2]))
     True
     """
-    if rule not in RULES:
+    if not isinstance(rule, str) or rule not in RULES:
         raise InvalidValue("rule", f"one of {', '.join(RULES)}", rule)
     n_t = checked_counts(counts)
+    constants = of_kind("constants", constants, Constants)
     shape = RULES[rule](n_t)
     cap = largest_step(local_steps, constants.smoothness)
     if shape.max() == 0:
@@ -68,6 +69,7 @@ def best_of_all(counts: ArrayLike, local_steps: int, constants: Constants) -> Fl
     root of `pace` = 1.
     """
     n_t = checked_counts(counts)
+    constants = of_kind("constants", constants, Constants)
     cap = largest_step(local_steps, constants.smoothness)
     if n_t.max() == 0:
         return np.zeros_like(n_t)
@@ -90,6 +92,9 @@ def pace(value: float, counts: ArrayLike, local_steps: int, constants: Constants
     1 means exactly; 2 that half of them would do, if n_t is the same in each. Exact, with no appeal to large T.
     """
     n_t = checked_counts(counts)
+    constants = of_kind("constants", constants, Constants)
+    if not (is_number(value) and 0 <= value < math.inf):
+        raise InvalidValue("value", "a finite number >= 0", value)
     etas = step_for(value, n_t, local_steps, constants)
     won = value * weights(n_t, etas, local_steps, constants.smoothness) - noise(n_t, etas, local_steps, constants)
     return float(won.sum()) / constants.gap

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -9,8 +10,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ehfl.arrays import FloatArray
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.arrays import FloatArray, real_numbers
+from ehfl.validation import InvalidValue, is_number, whole_number
 
 
 class Problem(Protocol):
@@ -146,16 +147,18 @@ def noise_samples(dimension: int, variance: float, size: int, rng: np.random.Gen
 
 
 def _curvature(curvature: ArrayLike, variance: float) -> FloatArray:
-    a = np.array(curvature, dtype=np.float64)
+    allowed = "finite numbers > 0, one per coordinate"
+    a = real_numbers("curvature", curvature, allowed)
     if a.ndim != 1 or a.size == 0 or not (np.isfinite(a).all() and (a > 0).all()):
-        raise InvalidValue("curvature", "finite numbers > 0, one per coordinate", curvature)
-    if not (np.isfinite(variance) and variance >= 0):
+        raise InvalidValue("curvature", allowed, curvature)
+    if not (is_number(variance) and 0 <= variance < math.inf):
         raise InvalidValue("variance", "a finite number >= 0", variance)
     return a
 
 
 def _centre(minimiser: ArrayLike, dimension: int) -> FloatArray:
-    b = np.asarray(minimiser, dtype=np.float64)
+    allowed = f"finite, one number or one per coordinate ({dimension})"
+    b = real_numbers("minimiser", minimiser, allowed)
     if b.shape not in ((), (dimension,)) or not np.isfinite(b).all():
-        raise InvalidValue("minimiser", f"finite, one number or one per coordinate ({dimension})", minimiser)
+        raise InvalidValue("minimiser", allowed, minimiser)
     return np.array(np.broadcast_to(b, (dimension,)))

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from ehfl.theory.bounds import Constants, bound_for
 from ehfl.theory.counts import checked_counts
 from ehfl.theory.optimal import RULES, best_along, best_of_all, pace
-from ehfl.theory.theorems import Extremes, largest_eta, theorem1, theorem2
-from ehfl.validation import InvalidValue
+from ehfl.theory.theorems import Extremes, check_eta, largest_eta, theorem1, theorem2
+from ehfl.validation import InvalidValue, of_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ def slowdown(kept: Promise, mains: ArrayLike, local_steps: int, constants: Const
 
     `mains` holds n_t on mains power, the same in every round. Infinite where there were no participants at all.
     """
+    kept = of_kind("kept", kept, Promise)
     if np.ptp(checked_counts(mains)) > 0:
         raise InvalidValue("mains", "the same in every round", "counts that vary")
     values = kept.realised | {"best": kept.best}
@@ -55,9 +56,9 @@ def promise(counts: ArrayLike, local_steps: int, constants: Constants, eta: floa
     extremes = Extremes(int(n_t.min()), max(1, int(n_t.max())), n_t.size)
     etas = {rule: best_along(rule, n_t, local_steps, constants) for rule in RULES}
     limits = [largest_eta(extremes, local_steps, constants.smoothness, printed=p) for p in (False, True)]
-    if eta is not None and not 0 < eta <= limits[0]:
-        raise InvalidValue("eta", f"in (0, {limits[0]:.6g}]", f"{eta:.6g}")
-    if eta is None:
+    if eta is not None:
+        check_eta(eta, limits[0])
+    else:
         eta = min(float(etas["sqrt"].max()) * math.sqrt(n_t.size / extremes.n_max), limits[0])
     printed, corrected = (_theorem(extremes, eta, local_steps, constants, printed=p) for p in (True, False))
     return Promise(

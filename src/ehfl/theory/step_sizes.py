@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, TypeGuard
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from ehfl.arrays import FloatArray
 from ehfl.registry import Registry
 from ehfl.theory.counts import checked_counts, over_past_window, over_window
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.validation import InvalidValue, is_number, whole_number
 
 
 class StepSize(Protocol):
@@ -190,11 +190,6 @@ def positive_number(name: str, value: object) -> float:
     if not (is_number(value) and math.isfinite(value) and value > 0):
         raise InvalidValue(name, "a finite number > 0", value if is_number(value) else repr(value))
     return float(value)
-
-
-def is_number(value: object) -> TypeGuard[float]:
-    """Return whether the value is a real number, Python's or NumPy's; True is none."""
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 _Windowed = Nominal | Linear | NominalCausal | LinearCausal

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ehfl.theory.bounds import Constants
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.theory.bounds import Constants, largest_step
+from ehfl.validation import InvalidValue, is_number, of_kind, whole_number
 
 _ROOT30 = math.sqrt(30)
 
@@ -35,6 +35,8 @@ def largest_eta(extremes: Extremes, local_steps: int, smoothness: float, *, prin
     >>> largest_eta(Extremes(5, 5, 500), local_steps=1, smoothness=2.0)
     5.0
     """
+    extremes = of_kind("extremes", extremes, Extremes)
+    largest_step(local_steps, smoothness)  # refuses what cannot be either
     T, n_max = extremes.rounds, extremes.n_max
     if local_steps == 1:
         return math.sqrt(T / n_max) / smoothness
@@ -49,7 +51,8 @@ def theorem1(extremes: Extremes, eta: float, constants: Constants, *, printed: b
     >>> theorem1(Extremes(4, 4, 100), 1.0, Constants(smoothness=1.0, variance=2.0, gap=17.0))
     1.0
     """
-    _check_eta(eta, largest_eta(extremes, 1, constants.smoothness))
+    constants = of_kind("constants", constants, Constants)
+    check_eta(eta, largest_eta(extremes, 1, constants.smoothness))
     n_min, T, L = extremes.n_min, extremes.rounds, constants.smoothness
     below = eta * math.sqrt(n_min * T) - L * eta**2 * n_min / 2
     noise = L * constants.variance * (1 if printed else eta**2) / 2
@@ -63,7 +66,8 @@ def theorem2(extremes: Extremes, eta: float, local_steps: int, constants: Consta
     (E3): within the printed condition it is valid but loose; beyond, it turns negative where the corrected one holds.
     """
     whole_number("local_steps", local_steps, low=2)
-    _check_eta(eta, largest_eta(extremes, local_steps, constants.smoothness))
+    constants = of_kind("constants", constants, Constants)
+    check_eta(eta, largest_eta(extremes, local_steps, constants.smoothness))
     K, L, s2 = local_steps, constants.smoothness, constants.variance
     n_min, n_max, T = extremes.n_min, extremes.n_max, extremes.rounds
     below = eta * math.sqrt(n_min * T) - _ROOT30 * K * L * eta**2 * n_min
@@ -76,6 +80,7 @@ def theorem2(extremes: Extremes, eta: float, local_steps: int, constants: Consta
     return (2 * constants.gap / K + L * s2 * eta**2) / below + drift / last
 
 
-def _check_eta(eta: float, largest: float) -> None:
-    if not 0 < eta <= largest * (1 + 1e-12):
-        raise InvalidValue("eta", f"in (0, {largest:.6g}]", f"{eta:.6g}")
+def check_eta(eta: float, largest: float) -> None:
+    """Refuse an eta that the theorem does not allow."""
+    if not (is_number(eta) and 0 < eta <= largest * (1 + 1e-12)):
+        raise InvalidValue("eta", f"in (0, {largest:.6g}]", f"{eta:.6g}" if is_number(eta) else repr(eta))

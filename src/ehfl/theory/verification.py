@@ -40,7 +40,7 @@ class Verified:
 
 def known_problems(dimension: int = 20) -> dict[str, KnownProblem]:
     """Return the problems that bounds are tried on: a bowl, and wells that are not convex; curvatures 0.1 to 1."""
-    curvature = np.geomspace(0.1, 1.0, dimension)
+    curvature = np.geomspace(0.1, 1.0, whole_number("dimension", dimension, low=1, high=1_000_000))
     return {"quadratic": Quadratic(curvature, variance=4.0), "wells": Wells(curvature, variance=4.0)}
 
 

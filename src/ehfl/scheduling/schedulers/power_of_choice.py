@@ -9,7 +9,7 @@ import numpy as np
 
 from ehfl.arrays import IntArray
 from ehfl.scheduling.view import Auto, View, check_width
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.validation import InvalidValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,7 @@ class PowerOfChoice:
 
     def __post_init__(self) -> None:
         check_width("target", self.target)
-        if self.candidates != "auto":
-            low = 1 if self.target == "auto" else self.target
-            whole_number("candidates", self.candidates, low=low)
+        check_width("candidates", self.candidates, low=1 if self.target == "auto" else self.target)
 
     def select(self, view: View) -> IntArray:
         """Return those of the candidates whose last loss was largest."""

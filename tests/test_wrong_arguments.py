@@ -1,0 +1,95 @@
+"""Public functions say what is wrong with an argument of another kind; errors of Python's own would not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ehfl
+from ehfl import InvalidValue
+from ehfl.analysis import difference, estimate
+from ehfl.theory import (
+    Constants,
+    Extremes,
+    Quadratic,
+    best_along,
+    best_of_all,
+    bound,
+    known_problems,
+    largest_eta,
+    largest_step,
+    leading_order,
+    pace,
+    promise,
+    slowdown,
+    theorem1,
+    theorem2,
+)
+
+ONES: Any = Constants(smoothness=1.0, variance=1.0, gap=1.0)
+FIVES: Any = Extremes(5, 5, 500)
+FLEET: Any = ehfl.Fleet(2, ehfl.Bernoulli(0.5))
+NOTHING: Any = None
+TEXT: Any = "text"
+RAGGED: Any = [[1], 2]
+
+CALLS: dict[str, tuple[Callable[[], object], str]] = {
+    "a fleet in simulate": (lambda: ehfl.simulate(TEXT, "greedy", 3), "fleet must be of the kind Fleet, got 'text'"),
+    "a fleet in play": (lambda: next(ehfl.play(TEXT, ehfl.Greedy(), 3)), "fleet must be of the kind Fleet, got 'text'"),
+    "a fleet in a lockstep": (lambda: ehfl.Lockstep(TEXT, ehfl.Greedy(), 3), "fleet must be of the kind Fleet"),
+    "a fleet in a ledger": (lambda: ehfl.Ledger(TEXT, 3, 0), "fleet must be of the kind Fleet, got 'text'"),
+    "costs": (lambda: ehfl.Fleet(2, ehfl.Bernoulli(0.5), cost=RAGGED), "cost must be one number or one per client (2)"),
+    "a width": (lambda: ehfl.Myopic(target=RAGGED), "target must be a whole number >= 1, got [[1], 2]"),
+    "candidates": (
+        lambda: ehfl.PowerOfChoice(target=2, candidates=RAGGED),
+        "candidates must be a whole number >= 2, got [[1], 2]",
+    ),
+    "counts": (lambda: leading_order(RAGGED, [1]), "counts must be whole numbers >= 0, one a round, got [[1], 2]"),
+    "etas": (lambda: leading_order([1], TEXT), "etas must be one step size a round, shape (1,), got an array of <U4"),
+    "smoothness": (lambda: Constants(NOTHING, 1, 1), "smoothness must be in [1e-50, 1e50], got None"),
+    "gap": (lambda: bound([1], [0], local_steps=1, smoothness=1, variance=0, gap=RAGGED), "gap must be 0 or in [1e-50"),
+    "no smoothness": (lambda: largest_step(1, 0), "smoothness must be in [1e-50, 1e50], got 0"),
+    "local steps": (lambda: largest_eta(FIVES, NOTHING, 1.0), "local_steps must be a whole number >= 1, got None"),
+    "extremes": (lambda: theorem1(TEXT, 1.0, ONES), "extremes must be of the kind Extremes, got 'text'"),
+    "constants": (lambda: theorem2(FIVES, 1.0, 2, TEXT), "constants must be of the kind Constants, got 'text'"),
+    "eta": (lambda: theorem1(FIVES, TEXT, ONES), "eta must be in (0, 10], got 'text'"),
+    "eta of a promise": (lambda: promise([5], 1, ONES, eta=TEXT), "eta must be in (0, 0.447214], got 'text'"),
+    "a rule": (lambda: best_along(RAGGED, [1], 1, ONES), "rule must be one of constant, sqrt, linear, got [[1], 2]"),
+    "constants of a rule": (lambda: best_along("sqrt", [1], 1, NOTHING), "constants must be of the kind Constants"),
+    "constants of the best": (lambda: best_of_all([1], 1, NOTHING), "constants must be of the kind Constants"),
+    "a value": (lambda: pace(TEXT, [1], 1, ONES), "value must be a finite number >= 0, got text"),
+    "a promise": (lambda: slowdown(TEXT, [1], 1, ONES), "kept must be of the kind Promise, got 'text'"),
+    "curvature": (lambda: Quadratic(TEXT), "curvature must be finite numbers > 0, one per coordinate, got an array of"),
+    "minimiser": (
+        lambda: Quadratic([1.0], TEXT),
+        "minimiser must be finite, one number or one per coordinate (1), got",
+    ),
+    "variance": (lambda: Quadratic([1.0], variance=NOTHING), "variance must be a finite number >= 0, got None"),
+    "a dimension": (lambda: known_problems(TEXT), "dimension must be a whole number in [1, 1000000], got 'text'"),
+    "values": (lambda: estimate(TEXT), "values must be a list of one or more finite numbers, got an array of <U4"),
+    "infinite values": (
+        lambda: estimate([1.0, np.inf]),
+        "values must be a list of one or more finite numbers, got inf",
+    ),
+    "complex values": (
+        lambda: difference([1j], [1]),
+        "values must be a list of one or more finite numbers, got an array",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CALLS)
+def test_an_argument_of_another_kind_is_refused_by_its_name(case: str) -> None:
+    call, message = CALLS[case]
+    with pytest.raises(InvalidValue, match=f"^{re.escape(message)}"):
+        call()
+
+
+def test_a_round_is_asked_for_by_a_whole_number() -> None:
+    played = ehfl.simulate(FLEET, "greedy", 3)
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+        played.clients(NOTHING)
