@@ -8,17 +8,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from ehfl.analysis import compare
+from ehfl.analysis.difference_curves import difference_curves
 from ehfl.history import Metric
 from ehfl.report import style
 from ehfl.report.batteries import batteries_figure, levels, on_batteries, scale
 from ehfl.report.curves import energy_figure, rounds_figure
+from ehfl.report.differences import clear_rounds, differences_figure
 from ehfl.report.figures import draw_all
 from ehfl.report.looks import looks, looks_of
 from ehfl.report.participation import draw_participation, participation_figure
 from ehfl.report.slowdown import heights, slowdown_figure, ticks
-from made_trials import ACCURACY, made_participation, made_trial, trials_ending_at, two_arms
+from made_trials import ACCURACY, GAP, arms_ending_at, made_participation, made_trial, trials_ending_at, two_arms
 
 
 @pytest.fixture
@@ -30,7 +34,7 @@ def unwritten(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_figures_are_written_in_both_formats_and_nothing_else(tmp_path: Path) -> None:
     drawings = draw_all(two_arms(), tmp_path / "new" / "folder")
 
-    assert [d.name for d in drawings] == ["learning", "energy", "participation", "batteries", "slowdown"]
+    assert [d.name for d in drawings] == ["learning", "differences", "energy", "participation", "batteries", "slowdown"]
     assert sorted((tmp_path / "new" / "folder").iterdir()) == sorted(
         [d.png for d in drawings] + [d.svg for d in drawings]
     )
@@ -79,7 +83,7 @@ def test_rounds_are_counted_in_whole_numbers(rounds: int) -> None:
 def test_without_energy_and_goal_their_figures_are_left_out(tmp_path: Path) -> None:
     drawings = draw_all(two_arms(goal=2.0, recorded=False), tmp_path)
 
-    assert [d.name for d in drawings] == ["learning", "energy", "participation"]
+    assert [d.name for d in drawings] == ["learning", "differences", "energy", "participation"]
     assert "No run came to the goal of 200.0 %." in drawings[0].caption
 
 
@@ -211,3 +215,74 @@ def test_slowdown_points_stand_where_the_rows_say() -> None:
 def test_ticks_lie_within_the_axis() -> None:
     assert ticks(0.6, 2.5) == [0.7, 1, 1.5, 2]
     assert ticks(0.9, 5000) == [1, 10, 100, 1000]
+
+
+# differences
+
+
+def drawn_panels(figure: Figure) -> list[Axes]:
+    return [axes for axes in figure.axes if axes.get_visible()]
+
+
+def test_a_panel_shows_the_mean_difference_its_band_and_zero() -> None:
+    figure = differences_figure(two_arms())
+    assert figure is not None
+    (axes,) = drawn_panels(figure)
+    lines = [np.asarray(line.get_ydata()).tolist() for line in axes.get_lines()]
+
+    assert axes.get_title(loc="left") == "myopic"
+    assert pytest.approx([20, 20, 6]) in lines  # points: of 0.2 and 0.2, 0.2 and 0.2, 0.1 and 0.02
+    assert [0, 0] in lines
+    assert len(axes.collections) == 1
+    assert figure.get_supylabel() == "difference to greedy [points]"
+
+
+def test_dots_mark_where_the_interval_leaves_zero_out() -> None:
+    comparison = arms_ending_at({"a": [0.9, 0.92, 0.94], "b": [0.8, 0.821, 0.839], "c": [0.9, 0.93, 0.93]})
+
+    assert [clear_rounds(curve).tolist() for curve in difference_curves(comparison)] == [[True] * 4, [False] * 4]
+    # The same with every seed is no test of chance.
+    assert not clear_rounds(difference_curves(arms_ending_at({"a": [0.9, 0.9], "b": [0.8, 0.8]}))[0]).any()
+
+
+def test_ten_arms_have_a_panel_each_on_one_scale_and_rounds_below_every_column() -> None:
+    figure = differences_figure(arms_ending_at({f"arm {n}": [0.5 + n / 50, 0.6] for n in range(9)}))
+    assert figure is not None
+    panels = drawn_panels(figure)
+
+    assert [axes.get_title(loc="left") for axes in panels] == [f"arm {n}" for n in range(1, 9)]
+    assert len({axes.get_ylim() for axes in panels}) == 1
+    assert [axes.xaxis.get_tick_params()["labelbottom"] for axes in panels] == [False] * 5 + [True] * 3
+
+
+def test_differences_that_shrink_by_powers_of_ten_stay_legible(tmp_path: Path) -> None:
+    trials = [made_trial(arm, seed, [1.0 * at, 0.1 * at, 1e-3 * at], [1] * 3) for at, arm in enumerate("ab", 1)
+              for seed in (0, 1)]  # fmt: skip
+    comparison = compare("falls", trials, GAP, 1)
+    figure = differences_figure(comparison)
+    assert figure is not None
+
+    assert drawn_panels(figure)[0].get_yscale() == "symlog"
+    style.save(figure, tmp_path / "falls.png")
+    (caption,) = [d.caption for d in draw_all(comparison, tmp_path) if d.name == "differences"]
+    assert caption.endswith("Below zero is better. The axis is linear within 0.001 of zero and logarithmic beyond.")
+
+
+def test_runs_that_cannot_be_paired_have_no_figure_of_differences() -> None:
+    assert differences_figure(arms_ending_at({"a": [0.9, 0.8]})) is None
+
+
+def test_gap_and_loss_have_the_same_kind_of_axis() -> None:
+    falling = [made_trial("a", seed, {1: 1.0, 2: 0.05, 3: 0.001 * (1 + seed)}, [1] * 3) for seed in (0, 1)]
+    as_losses = [
+        replace(trial, records=[replace(record, test_loss=record.test_metric) for record in trial.records])
+        for trial in falling
+    ]
+    left, right = rounds_figure(compare("falls", as_losses, GAP, 1)).axes
+
+    assert (left.get_yscale(), right.get_yscale()) == ("log", "log")
+
+
+@pytest.mark.parametrize("metric", [ACCURACY, GAP])
+def test_a_goal_out_of_this_world_is_drawn_without_a_warning(metric: Metric, tmp_path: Path) -> None:
+    draw_all(two_arms(goal=1e308, metric=metric), tmp_path)  # pytest makes a warning an error

@@ -174,3 +174,20 @@ def test_a_huge_figure_goes_in_as_pixels(tmp_path: Path, drawing: Drawing) -> No
     page = page_of(tmp_path, arms_ending_at(FINALS), Drawing("a", "A", "B", drawing.png, large))
 
     assert "data:image/png;base64," in page
+
+
+def test_the_chart_has_differences_where_there_are_pairs(tmp_path: Path) -> None:
+    data = Parsed(page_of(tmp_path, arms_ending_at(FINALS))).data
+
+    assert data["difference"]["label"] == "test accuracy less that of myopic [points]"
+    assert (data["difference"]["goal"], data["difference"]["goalText"]) == (0, "myopic")
+    assert data["arms"][0]["difference"] is None
+    assert data["arms"][1]["difference"]["mean"][-1] == pytest.approx(-0.1, rel=1e-5)
+    assert data["arms"][1]["difference"]["text"][-1] == "-10.00 (-10.25 to -9.75)"
+
+
+@pytest.mark.parametrize(("finals", "button"), [(FINALS, True), ({"myopic": [0.9, 0.8]}, False)])
+def test_differences_can_be_chosen_where_there_are_some(
+    tmp_path: Path, finals: dict[str, list[float]], button: bool
+) -> None:
+    assert ('data-value="difference"' in page_of(tmp_path, arms_ending_at(finals))) == button

@@ -13,7 +13,7 @@ import pytest
 from ehfl.analysis import compare
 from ehfl.report import Drawing, style
 from ehfl.report.page import write_page
-from made_trials import ACCURACY, arms_ending_at, made_trial, two_arms
+from made_trials import ACCURACY, GAP, arms_ending_at, made_trial, two_arms
 
 pytest.importorskip("playwright.sync_api", reason="no playwright: pip install 'ehfl[dev]'")
 from playwright import sync_api as api
@@ -272,3 +272,34 @@ def test_dark_pages_have_lines_of_their_own(browser: api.Browser, address: str) 
             colours.append(opened.evaluate("getComputedStyle(document.querySelector('path.line')).stroke"))
     assert colours[0] == "rgb(0, 114, 178)"
     assert colours[1] != colours[0]
+
+
+def test_differences_are_drawn_around_the_first_arm_and_against_rounds_only(page: api.Page) -> None:
+    page.get_by_role("button", name="energy spent").click()
+    page.get_by_role("button", name="difference to myopic").click()
+
+    assert (label(page, "y"), label(page, "x")) == ("test accuracy less that of myopic [points]", "rounds")
+    assert page.get_by_role("button", name="energy spent").is_disabled()
+    assert page.locator("path.line").count() == 2
+    assert page.locator(".halo").text_content() == "myopic"
+    assert min(tick_labels(page)) < 0 <= max(tick_labels(page))
+    shown = point_at(page, 0.99)
+    assert re.search(r"greedy\s+-50\.0+ \(", shown)
+    assert "myopic" not in shown
+    page.get_by_role("button", name="loss").click()
+    assert page.get_by_role("button", name="energy spent").is_enabled()
+    assert page.locator("path.line").count() == 3
+
+
+def test_what_falls_by_powers_of_ten_has_a_logarithmic_axis(browser: api.Browser, tmp_path: Path) -> None:
+    trials = [
+        made_trial(arm, seed, [1.0, 0.1 * at, 1e-3 * at], [1] * 3) for at, arm in enumerate("ab", 1) for seed in (0, 1)
+    ]
+    comparison = compare("falls", trials, GAP, 1)
+    write_page(comparison, [], tmp_path / "log.html", spec="", facts={}, commands=[])
+    with browser.new_context() as context:
+        opened = context.new_page()
+        opened.goto((tmp_path / "log.html").as_uri())
+        assert tick_labels(opened) == [0.001, 0.01, 0.1, 1]
+        opened.get_by_role("button", name="difference to a").click()
+        assert tick_labels(opened) == [-0.001, 0, 0.001, 0.01, 0.1]

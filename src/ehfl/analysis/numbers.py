@@ -66,7 +66,7 @@ def percent(share: float) -> str:
     >>> percent(0.0213)
     '2.1 %'
     """
-    return f"{fixed(100 * share, 1)} %" if math.isfinite(100 * share) else DASH
+    return f"{fixed(100 * share, 1)} %" if math.isfinite(100 * share) else amount(share)
 
 
 def fixed(x: float, decimals: int, sign: str = "-") -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ehfl.analysis.pairing import pairs
+from ehfl.analysis.difference_curves import difference_curve
 from ehfl.analysis.statistics import Difference, Estimate, difference, estimate
 from ehfl.analysis.timing import energy_at, rounds_to, slowdown
 from ehfl.analysis.trials import Arm
@@ -82,11 +82,11 @@ def row_of(arm: Arm, by: Yardstick, *, noise_limit: float) -> Row:
 
 def final_difference(arm: Arm, other: Arm) -> Difference | None:
     """Return the paired difference of what arms of equal length ended at; None where there are no pairs."""
-    common = pairs(arm, other)
-    if not common or arm.evaluated[-1] != other.evaluated[-1]:
+    curve = difference_curve(arm, other)
+    if curve is None or arm.evaluated[-1] != other.evaluated[-1]:
         return None
-    mine, theirs = zip(*common, strict=True)
-    return difference(arm.metric[list(mine), -1], other.metric[list(theirs), -1])
+    gaps = curve.gaps[:, -1]
+    return difference(gaps, np.zeros_like(gaps))
 
 
 def _area(arm: Arm) -> FloatArray:

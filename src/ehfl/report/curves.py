@@ -16,8 +16,10 @@ from ehfl.analysis.numbers import value
 from ehfl.arrays import FloatArray
 from ehfl.history import Metric
 from ehfl.report import style
-from ehfl.report.looks import STRETCH, looks_of
+from ehfl.report.looks import looks_of
+from ehfl.report.scales import LOSS, STRETCH, finite, is_logarithmic
 
+_NEAR = 4  # how far a goal may lie from a logarithmic axis and still widen it, as a factor
 Curve = tuple[FloatArray, FloatArray]  # x, (n_points,), and a value for each seed, (n_seeds, n_points)
 
 
@@ -27,9 +29,11 @@ def rounds_figure(comparison: Comparison) -> Figure:
     left, right = figure.subplots(1, 2)
     metrics = [(arm.evaluated.astype(np.float64), arm.metric) for arm in comparison.arms]
     _draw_metric(left, comparison, metrics)
-    losses = [_finite(arm.loss) for arm in comparison.arms]
+    losses = [finite(arm.loss) for arm in comparison.arms]
     _draw_curves(right, comparison, [(curve[0], loss) for curve, loss in zip(metrics, losses, strict=True)])
-    _scale_loss(right, losses)
+    low, high = right.get_ylim()
+    right.set_ylim(max(low, 0.0), high)
+    _scale(right, losses, LOSS)
     for axes in (left, right):
         axes.set_xlabel("rounds", fontsize=10)
         style.count(axes.xaxis)
@@ -74,17 +78,12 @@ def handles(comparison: Comparison) -> list[Line2D]:
     ]
 
 
-def _finite(values: FloatArray) -> FloatArray:
-    """Return the values, NaN where a run diverged or was not measured."""
-    plain = values.astype(np.float64)
-    return np.where(np.isfinite(plain), plain, np.nan)
-
-
 def _draw_metric(axes: Axes, comparison: Comparison, curves: Sequence[Curve]) -> None:
     _draw_curves(axes, comparison, curves)
     metric = comparison.metric
     axes.set_ylabel(f"test {style.as_text(metric.name)}", fontsize=10)
     _keep_within(axes, metric)
+    _scale(axes, [values for _, values in curves], metric)
     if metric.is_share:
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None, symbol=" %"))
     starts, ends = (np.array([values[:, at].mean() for _, values in curves]) for at in (0, -1))
@@ -107,22 +106,24 @@ def _draw_curves(axes: Axes, comparison: Comparison, curves: Sequence[Curve]) ->
         marker = "o" if xs.size == 1 else ""
         axes.plot(xs, mean, color=look.colour, linestyle=look.line, linewidth=1.6, marker=marker, markersize=4)
         if low is not None and high is not None:
-            _draw_band(axes, xs, low, high, look.colour)
+            draw_band(axes, xs, low, high, look.colour)
         means.append(mean)
-    _fit(axes, np.concatenate(means))
+    fit(axes, np.concatenate(means))
     axes.margins(x=0.02)
     axes.set_xlim(left=0)
     style.tidy(axes)
 
 
-def _draw_band(axes: Axes, xs: FloatArray, low: FloatArray, high: FloatArray, colour: str) -> None:
+def draw_band(
+    axes: Axes, xs: FloatArray, low: FloatArray, high: FloatArray, colour: str, *, alpha: float = 0.09
+) -> None:
     """Draw the interval: pale, for bands overlap, with thin edges that set each apart."""
-    axes.fill_between(xs, low, high, color=colour, alpha=0.09, linewidth=0)
+    axes.fill_between(xs, low, high, color=colour, alpha=alpha, linewidth=0)
     for edge in (low, high):
         axes.plot(xs, edge, color=colour, alpha=0.45, linewidth=0.5)
 
 
-def _fit(axes: Axes, means: FloatArray) -> None:
+def fit(axes: Axes, means: FloatArray) -> None:
     """Set the y axis by the means: bands of few seeds, which can be very wide, may stretch it only so far."""
     if not np.isfinite(means).any():
         return
@@ -134,16 +135,25 @@ def _fit(axes: Axes, means: FloatArray) -> None:
 
 def _draw_goal(axes: Axes, comparison: Comparison, side: float) -> None:
     """Draw the goal as a thin dashed line, named on the side where curves are farther, or say that it lies outside."""
-    bottom, top = axes.get_ylim()
     text = f"goal {value(comparison.metric, comparison.goal)}"
-    spread = top - bottom
-    within = bottom - STRETCH * spread < comparison.goal < top + STRETCH * spread
-    if within:
+    bottom, top = _with_goal(axes, comparison.goal)
+    if bottom < comparison.goal < top:
         axes.axhline(comparison.goal, color="black", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1.5)
-        axes.set_ylim(min(bottom, comparison.goal - 0.03 * spread), max(top, comparison.goal + 0.08 * spread))
+        axes.set_ylim(bottom, top)
         _note(axes, text, side, comparison.goal)
     else:  # in the corner that curves leave free
         _note(axes, f"{text}: beyond the axis", 0.99, axes.get_ylim()[comparison.metric.lower_is_better])
+
+
+def _with_goal(axes: Axes, goal: float) -> tuple[float, float]:
+    """Return the axis' ends, moved so that the goal has room if it is not too far away."""
+    bottom, top = axes.get_ylim()
+    if axes.get_yscale() == "log":
+        near = bottom / _NEAR < goal < top * _NEAR
+        return (min(bottom, goal / 1.2), max(top, goal * 1.5)) if near else (bottom, top)
+    spread = top - bottom
+    near = bottom - STRETCH * spread < goal < top + STRETCH * spread
+    return (min(bottom, goal - 0.03 * spread), max(top, goal + 0.08 * spread)) if near else (bottom, top)
 
 
 def _note(axes: Axes, text: str, x: float, y: float) -> None:
@@ -161,18 +171,13 @@ def _note(axes: Axes, text: str, x: float, y: float) -> None:
     )
 
 
-def _scale_loss(axes: Axes, losses: Sequence[FloatArray]) -> None:
-    """Use a logarithmic axis where losses span more than a factor of ten; but it cannot show a band down to zero."""
-    low, high = axes.get_ylim()
-    axes.set_ylim(max(low, 0.0), high)
-    bands = [band(loss) for loss in losses]
-    means = np.concatenate([mean for mean, _, _ in bands])
-    lows = np.concatenate([mean if low is None else low for mean, low, _ in bands])
-    if not np.isfinite(means).any() or not 0 < np.nanmin(means) < np.nanmax(means) / 10:
+def _scale(axes: Axes, values: Sequence[FloatArray], metric: Metric) -> None:
+    """Make the y axis logarithmic where it must be; of a band that goes down to zero it shows what it can."""
+    if not is_logarithmic(values, metric):
         return
-    if np.nanmin(lows) > np.nanmin(means) / 3:
-        axes.set_yscale("log")
-        axes.set_ylim(0.9 * float(np.nanmin(lows)), high)
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+    means = np.concatenate([finite(mine).mean(axis=0) for mine in values])
+    axes.set_yscale("log", nonpositive="clip")
+    axes.set_ylim(float(np.nanmin(means)) / 2, float(np.nanmax(means)) * 1.5)
+    axes.yaxis.set_major_locator(LogLocator(numticks=8))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))

@@ -9,13 +9,16 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ehfl.analysis import Comparison
+from ehfl.analysis.difference_curves import difference_curves
 from ehfl.analysis.numbers import value
 from ehfl.report import style
 from ehfl.report.batteries import batteries_figure, cell, on_batteries
 from ehfl.report.curves import energy_figure, rounds_figure
+from ehfl.report.differences import differences_figure
 from ehfl.report.looks import looks_of
 from ehfl.report.participation import participation_figure
 from ehfl.report.phrases import listed
+from ehfl.report.scales import linear_within
 from ehfl.report.sharing import why_unpaired
 from ehfl.report.slowdown import measured, slowdown_figure
 
@@ -34,7 +37,8 @@ class Drawing:
 def draw_all(comparison: Comparison, folder: Path) -> tuple[Drawing, ...]:
     """Write every figure as PNG and SVG into the folder, made if missing, and return them in reading order.
 
-    Left out are batteries where no levels were recorded, and slowdown where fewer than two arms came to the goal.
+    Left out are differences where no runs can be paired, batteries where no levels were recorded, and slowdown where
+    fewer than two arms came to the goal.
     """
     folder.mkdir(parents=True, exist_ok=True)
     made = (_draw(name, comparison, folder) for name in _FIGURES)
@@ -63,6 +67,29 @@ def _say_rounds(comparison: Comparison) -> str:
         f"{metric.name.capitalize()} (left) and loss (right) on the test set against rounds; {_say_lines(comparison)}. "
         f"{_say_goal(comparison)}"
     )
+
+
+def _say_differences(comparison: Comparison) -> str:
+    metric, first = comparison.metric, comparison.arms[0]
+    unpaired = [arm.name for arm in comparison.arms[1:] if why_unpaired(comparison, arm.name, first.name)]
+    without = f" Not shown, since no run met the same as one of {first.name}: {listed(unpaired)}." if unpaired else ""
+    better = "Below" if metric.lower_is_better else "Above"
+    lines = "lines are single pairs, one seed each"
+    if _most_seeds(comparison) > 1:
+        lines = (
+            "lines are means over pairs of runs that met the same, bands their 95 % t-intervals, each for its round "
+            "alone; dots mark rounds where the interval leaves zero out"
+        )
+    unit = ", in points of a percent" if metric.is_share else ""
+    return (
+        f"{metric.name.capitalize()} on the test set less that of {first.name}{unit}; {lines}. "
+        f"{better} zero is better.{_say_shrinking(comparison)}{without}"
+    )
+
+
+def _say_shrinking(comparison: Comparison) -> str:
+    level = linear_within([curve.gaps for curve in difference_curves(comparison)])
+    return "" if level is None else f" The axis is linear within {level:g} of zero and logarithmic beyond."
 
 
 def _say_energy(comparison: Comparison) -> str:
@@ -144,6 +171,7 @@ def _most_seeds(comparison: Comparison) -> int:
 # Title, figure and caption by name, in reading order.
 _FIGURES: dict[str, tuple[str, Callable[[Comparison], Figure | None], Callable[[Comparison], str]]] = {
     "learning": ("Learning, round by round", rounds_figure, _say_rounds),
+    "differences": ("Differences, pair by pair", differences_figure, _say_differences),
     "energy": ("Learning for the energy spent", energy_figure, _say_energy),
     "participation": ("Participants", _participation, _say_participation),
     "batteries": ("Batteries", batteries_figure, _say_batteries),

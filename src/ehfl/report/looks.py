@@ -30,10 +30,6 @@ _SPARE = ("#E69F00", "#999933", "#332288")  # for a scheduler's further arms, an
 _DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.5), (1, 1.2), (5, 1.5, 1, 1.5))
 _MARKERS = "os^DvP<X>"
 
-# How far bands and the goal may widen an axis beyond the means, as a share of the means' range: bands of few seeds can
-# be so wide that the means would look like one line.
-STRETCH = 0.25
-
 _NIGHT = "#15181c"  # the page's background in dark mode, see page.css
 _CONTRAST = 6.0  # of a line on it; WCAG asks for 3, and 4.5 for text
 _PALER = {"#56B4E9": "#88ccee"}  # by night, where myopic's blue becomes as pale as this one is by day

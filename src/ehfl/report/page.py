@@ -50,6 +50,7 @@ def _render(comparison: Comparison, drawings: Sequence[Drawing], **texts: Any) -
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    chart = chart_data(comparison)
     look = Markup(_template("page.css") + _arm_rules(list(looks_of(comparison).values())))
     script = Markup(_template("page.js"))
     return environment.get_template("page.html").render(
@@ -58,7 +59,8 @@ def _render(comparison: Comparison, drawings: Sequence[Drawing], **texts: Any) -
         sentences=summary(comparison),
         groups=[(group, list(lines)) for group, lines in groupby(quantities(comparison), key=lambda line: line.group)],
         figures=[(drawing, _data_uri(drawing)) for drawing in drawings],
-        data=_safe_json(chart_data(comparison)),
+        data=_safe_json(chart),
+        paired=any(arm["difference"] for arm in chart["arms"]),
         seeds=_seeds(comparison),
         look=look,
         script=script,

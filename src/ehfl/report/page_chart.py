@@ -3,54 +3,80 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
-from ehfl.analysis import Arm, Comparison, estimate
-from ehfl.analysis.intervals import write_metric
-from ehfl.analysis.numbers import value
-from ehfl.arrays import FloatArray
+from ehfl.analysis import Arm, Comparison, Difference, Estimate, difference, estimate
+from ehfl.analysis.difference_curves import DifferenceCurve, difference_curves
+from ehfl.analysis.intervals import Written, write_gap, write_metric
+from ehfl.analysis.numbers import DASH, value
 from ehfl.history import Metric
-from ehfl.report.looks import STRETCH
-
-_LOSS = Metric("loss", lower_is_better=True)
+from ehfl.report.scales import LOSS, STRETCH, is_logarithmic, linear_within
 
 
 def chart_data(comparison: Comparison) -> dict[str, Any]:
     """Return what page.js needs; every number is also there as the text that a reader sees."""
-    metric = comparison.metric
+    metric, arms = comparison.metric, comparison.arms
+    gaps = {curve.arm: curve for curve in difference_curves(comparison)}
+    factor = 100 if metric.is_share else 1
     return {
         "metric": {
             "label": f"test {metric.name}" + (" [%]" if metric.is_share else ""),
-            "factor": 100 if metric.is_share else 1,
+            "factor": factor,
             "limits": list(metric.bounds),
+            "log": is_logarithmic([arm.metric for arm in arms], metric),
             "goal": _finite(comparison.goal),
             "goalText": f"goal: {value(metric, comparison.goal)}",
         },
-        "loss": {"label": "test loss", "factor": 1, "limits": [None, None], "goal": None, "goalText": ""},
+        "loss": _axis("test loss", log=is_logarithmic([arm.loss for arm in arms], LOSS)),
+        "difference": _axis(_difference_label(comparison), factor=factor)
+        | {"goal": 0, "goalText": arms[0].name, "linear": linear_within([curve.gaps for curve in gaps.values()])},
         "unit": comparison.unit,
         "stretch": STRETCH,
-        "arms": [_arm(arm, metric) for arm in comparison.arms],
+        "arms": [_arm(arm, metric, gaps.get(arm.name)) for arm in arms],
     }
 
 
-def _arm(arm: Arm, metric: Metric) -> dict[str, Any]:
+def _axis(label: str, *, factor: int = 1, log: bool = False) -> dict[str, Any]:
+    return {"label": label, "factor": factor, "limits": [None, None], "log": log, "goal": None, "goalText": ""}
+
+
+def _difference_label(comparison: Comparison) -> str:
+    metric = comparison.metric
+    return f"test {metric.name} less that of {comparison.arms[0].name}" + (" [points]" if metric.is_share else "")
+
+
+def _arm(arm: Arm, metric: Metric, gaps: DifferenceCurve | None) -> dict[str, Any]:
     return {
         "name": arm.name,
         "rounds": arm.evaluated.tolist(),
         "energy": [round(float(mean), 3) for mean in arm.mean_energy],
-        "metric": _curve(arm.metric, metric),
-        "loss": _curve(arm.loss, _LOSS),
+        "metric": _curve([estimate(column) for column in arm.metric.T], partial(write_metric, metric)),
+        "loss": _curve([estimate(column) for column in arm.loss.T], partial(write_metric, LOSS)),
+        "difference": None if gaps is None else _curve(_gaps_at(arm, gaps), partial(write_gap, metric)),
     }
 
 
-def _curve(values: FloatArray, metric: Metric) -> dict[str, list[Any]]:
-    """Return mean, interval and text at each evaluation of (n_seeds, n_evaluations) values."""
-    found = [estimate(column) for column in values.T]
+def _gaps_at(arm: Arm, gaps: DifferenceCurve) -> list[Difference | None]:
+    """Return the difference at each evaluation of the arm, None where the other arm was not evaluated."""
+    known = {
+        after: difference(column, [0.0] * len(column))
+        for after, column in zip(gaps.rounds.tolist(), gaps.gaps.T, strict=True)
+    }
+    return [known.get(after) for after in arm.evaluated.tolist()]
+
+
+Point = TypeVar("Point", Estimate, Difference)
+
+
+def _curve(found: Sequence[Point | None], write: Callable[[Point], Written]) -> dict[str, list[Any]]:
+    """Return mean, interval and text at each evaluation."""
     return {
-        "mean": [_finite(point.mean) for point in found],
-        "low": [_finite(point.low) for point in found],
-        "high": [_finite(point.high) for point in found],
-        "text": [write_metric(metric, point).text for point in found],
+        "mean": [None if point is None else _finite(point.mean) for point in found],
+        "low": [None if point is None else _finite(point.low) for point in found],
+        "high": [None if point is None else _finite(point.high) for point in found],
+        "text": [DASH if point is None else write(point).text for point in found],
     }
 
 

@@ -27,7 +27,8 @@
     element.append(make("path", { d: "M2,4H38" }));
     return element;
   };
-  const visible = () => data.arms.map((arm, i) => ({ arm, i })).filter(({ i }) => state.shown[i]);
+  // The first arm has no difference to itself, and runs that met something else have none either.
+  const visible = () => data.arms.map((arm, i) => ({ arm, i })).filter(({ arm, i }) => state.shown[i] && arm[state.y]);
   const number = (v) => v.toLocaleString("en", { maximumFractionDigits: 10 });
 
   // Round numbers between low and high, about `wanted` of them, no closer than `least`.
@@ -42,12 +43,31 @@
     return found;
   }
 
+  // The powers of ten between low and high, with 2 and 5 times them where there is room.
+  function logTicks(low, high) {
+    const steps = Math.log10(high / low) > 3 ? [1] : [1, 2, 5];
+    const found = [];
+    for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power++) {
+      for (const m of steps) found.push(Number((m * 10 ** power).toPrecision(3)));
+    }
+    return found.filter((v) => v >= low && v <= high);
+  }
+
+  // Zero, and on both sides the powers of ten from where the axis is no longer linear.
+  function signedTicks(low, high, linear) {
+    const found = logTicks(linear, Math.max(-low, high)).filter((v) => /^10*$|^0\.0*1$/.test(v) || /^1e/.test(v));
+    return [...found.map((v) => -v).reverse(), 0, ...found].filter((v) => v >= low && v <= high);
+  }
+
   // The range of the visible means; bands of few seeds, which can be huge, widen it only so far on each side.
   function range(arms) {
     const of = (key) => arms.flatMap(({ arm }) => arm[state.y][key]).filter((v) => v !== null);
     const means = of("mean");
     if (!means.length) return [0, 1];
+    const { log, goal } = data[state.y];
+    if (state.y === "difference") means.push(goal); // the line that differences are read against
     const [low, high] = [Math.min(...means), Math.max(...means)];
+    if (log) return [low / 1.5, high * 1.5];
     const room = (high - low || Math.abs(high) || 1) * data.stretch;
     const [least, most] = data[state.y].limits; // what the metric can be at all, null where it has no end
     const bottom = Math.max(Math.min(low, ...of("low")), low - room, least ?? -Infinity);
@@ -63,10 +83,13 @@
     const arms = visible();
     const longest = Math.max(1, ...arms.flatMap(({ arm }) => arm[state.x]));
     const [low, high] = range(arms);
+    const { log, linear } = data[state.y];
+    const bent = (v) => (log ? Math.log(Math.max(v, low / 2)) : linear ? Math.asinh((2 * v) / linear) : v);
+    const place = (v) => (bent(v) - bent(low)) / (bent(high) - bent(low));
     return {
       width, height, frame, longest, low, high,
       x: (v) => frame.left + (v / longest) * (frame.right - frame.left),
-      y: (v) => frame.bottom - ((v - low) / (high - low)) * (frame.bottom - frame.top),
+      y: (v) => frame.bottom - place(v) * (frame.bottom - frame.top),
     };
   }
 
@@ -88,8 +111,10 @@
 
   function drawAxes() {
     const { frame, low, high, longest, width, height } = scale;
-    const { label, factor } = data[state.y];
-    for (const v of ticks(low * factor, high * factor, 6)) {
+    const { label, factor, log, linear } = data[state.y];
+    const even = () => ticks(low * factor, high * factor, 6);
+    const bent = () => signedTicks(low * factor, high * factor, linear * factor);
+    for (const v of log ? logTicks(low, high) : linear ? bent() : even()) {
       const y = scale.y(v / factor);
       svg.append(make("line", { class: "grid", x1: frame.left, x2: frame.right, y1: y, y2: y }));
       svg.append(make("text", { class: "tick-y", x: frame.left - 8, y: y + 4, "text-anchor": "end" }, number(v)));
@@ -206,9 +231,11 @@
     chart.querySelector(".legend").append(button);
   });
   chart.querySelectorAll("[data-axis]").forEach((button) => button.addEventListener("click", () => {
-    const { axis, value } = button.dataset;
-    state[axis] = value;
-    chart.querySelectorAll(`[data-axis="${axis}"]`).forEach((b) => b.setAttribute("aria-pressed", String(b === button)));
+    state[button.dataset.axis] = button.dataset.value;
+    const energy = chart.querySelector('[data-value="energy"]');
+    energy.disabled = state.y === "difference"; // after as many rounds, arms have not spent as much
+    if (energy.disabled) state.x = "rounds";
+    chart.querySelectorAll("[data-axis]").forEach((b) => b.setAttribute("aria-pressed", String(state[b.dataset.axis] === b.dataset.value)));
     draw();
   }));
   for (const kind of ["pointermove", "pointerdown"]) svg.addEventListener(kind, follow);

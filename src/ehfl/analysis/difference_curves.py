@@ -1,0 +1,45 @@
+"""How far an arm is from another over the rounds, pair by pair.
+
+The chance that both runs of a pair met drops out of their difference, so its interval is often far narrower than those
+of the two curves: arms whose bands overlap may differ clearly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ehfl.analysis.pairing import pairs
+from ehfl.analysis.trials import Arm
+from ehfl.arrays import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from ehfl.analysis.comparison import Comparison
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DifferenceCurve:
+    """An arm's test metric less another's, after every number of rounds at which both were evaluated."""
+
+    arm: str
+    rounds: IntArray  # played before, (n_points,)
+    gaps: FloatArray  # (n_pairs, n_points)
+
+
+def difference_curves(comparison: Comparison) -> list[DifferenceCurve]:
+    """Return the curve of each arm against the first one, those left out that have no pairs or no common rounds."""
+    first, *others = comparison.arms
+    found = (difference_curve(arm, first) for arm in others)
+    return [curve for curve in found if curve is not None]
+
+
+def difference_curve(arm: Arm, other: Arm) -> DifferenceCurve | None:
+    """Return an arm's metric less the other's over the rounds; None without pairs or common rounds."""
+    common = pairs(arm, other)
+    rounds, here, there = np.intersect1d(arm.evaluated, other.evaluated, return_indices=True)
+    if not common or not rounds.size:
+        return None
+    mine, theirs = (list(places) for places in zip(*common, strict=True))
+    return DifferenceCurve(arm.name, rounds, arm.metric[np.ix_(mine, here)] - other.metric[np.ix_(theirs, there)])

@@ -1,0 +1,86 @@
+"""The paired difference to the first arm over the rounds, a panel for each other arm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ehfl.analysis import Comparison
+from ehfl.analysis.difference_curves import DifferenceCurve, difference_curves
+from ehfl.analysis.numbers import amount
+from ehfl.report import style
+from ehfl.report.curves import band, draw_band, fit
+from ehfl.report.looks import Look, looks_of
+from ehfl.report.scales import linear_within
+
+_ABREAST = 3  # panels in a row
+
+Panels = np.ndarray[tuple[int, int], np.dtype[Any]]
+Marks = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+
+
+def differences_figure(comparison: Comparison) -> Figure | None:
+    """Draw each arm's metric less the first one's with its interval, on one scale; None where there are no pairs."""
+    curves = difference_curves(comparison)
+    if not curves:
+        return None
+    look = looks_of(comparison)
+    columns = 2 if len(curves) == 4 else min(_ABREAST, len(curves))
+    rows = -(-len(curves) // columns)
+    figure = style.new_figure(7.2, 0.8 + (2.4 if rows == 1 else 1.7 * rows))
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    factor = 100 if comparison.metric.is_share else 1
+    for axes, curve in zip(grid.flat, curves, strict=False):
+        _draw_curve(axes, curve, look[curve.arm], factor)
+    fit(grid[0, 0], np.concatenate([[0.0], *(factor * curve.gaps.mean(axis=0) for curve in curves)]))
+    level = linear_within([curve.gaps for curve in curves])
+    if level is not None:
+        grid[0, 0].set_yscale("symlog", linthresh=factor * level, linscale=1.5)
+    grid[0, 0].yaxis.set_major_formatter(lambda y, _: _with_sign(y))
+    _label(figure, grid, comparison, len(curves))
+    return figure
+
+
+def clear_rounds(curve: DifferenceCurve) -> Marks:
+    """Return after which rounds the interval leaves zero out, (n_points,)."""
+    mean, low, high = band(curve.gaps)
+    if low is None or high is None:
+        return np.zeros(mean.size, dtype=bool)
+    clear: Marks = (low > 0) | (high < 0)
+    return clear & (low < high)  # the same with every seed is no test of chance
+
+
+def _draw_curve(axes: Axes, curve: DifferenceCurve, look: Look, factor: int) -> None:
+    mean, low, high = band(factor * curve.gaps)
+    axes.axhline(0, color="black", linewidth=0.8, zorder=1)
+    if low is not None and high is not None:
+        draw_band(axes, curve.rounds.astype(np.float64), low, high, look.colour, alpha=0.18)
+    alone = "o" if curve.rounds.size == 1 else ""
+    axes.plot(curve.rounds, mean, color=look.colour, linestyle=look.line, linewidth=1.6, marker=alone, markersize=4)
+    clear = clear_rounds(curve)
+    axes.plot(curve.rounds[clear], mean[clear], ".", color=look.colour, markersize=6, zorder=3)
+    axes.set_title(style.shorten(curve.arm, 30), fontsize=10, loc="left", color=style.ink(look.colour))
+    axes.margins(x=0.02)
+    axes.set_xlim(left=0)
+    style.tidy(axes)
+
+
+def _label(figure: Figure, grid: Panels, comparison: Comparison, used: int) -> None:
+    metric = comparison.metric
+    first = style.shorten(comparison.arms[0].name, 30)
+    unit = "points" if metric.is_share else style.as_text(metric.name)
+    figure.supylabel(f"difference to {first} [{unit}]", fontsize=10)
+    figure.supxlabel("rounds", fontsize=10)
+    style.count(grid[0, 0].xaxis)  # which all share
+    for place in range(used, grid.size):
+        grid.flat[place].set_visible(False)
+        grid.flat[place - grid.shape[1]].tick_params(labelbottom=True)  # the lowest of its column
+
+
+def _with_sign(y: float) -> str:
+    text = amount(abs(round(y, 9)))
+    text = text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+    return text if not y else f"{'+' if y > 0 else '-'}{text}"
