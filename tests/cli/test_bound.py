@@ -192,3 +192,43 @@ def test_a_scheduler_that_chooses_by_losses_has_none_here_and_that_is_said(capsy
     shown = capsys.readouterr()
     assert shown.err == "power-of-choice chooses by losses, which only training gives: none are known here\n"
     assert list(json.loads(shown.out)["schedulers"]) == ["power-of-choice", "always-on"]
+
+
+OWN = """
+[[arms]]
+label = "as theory has it"
+[[arms]]
+label = "own"
+step_size = 0.1
+aggregation = "weighted"
+learning = { clip = 1.0, partition = "shards:2" }
+"""
+
+
+def test_what_the_bounds_do_not_look_at_is_said(tmp_path: Path, capsys: Capture) -> None:
+    assert run(spec(tmp_path, OWN), "--json") == 0
+    assert capsys.readouterr().err == (
+        "not looked at: learning.step_size, learning.aggregation, learning.partition, learning.clip: "
+        "the bounds are for the mean, data alike and the best steps of each rule\n"
+    )
+    assert run(spec(tmp_path), "--json") == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_estimates_say_what_they_take_and_are_at_the_specs_batch_size(tmp_path: Path, capsys: Capture) -> None:
+    assert run(spec(tmp_path), "-o", "learning.batch_size=7", "--task", "quadratic", "--json") == 0
+
+    shown = capsys.readouterr()
+    told = "estimating L, S2 and D of quadratic: 120 gradients of 1,000 examples, one thread\n"
+    facts = json.loads(shown.out)
+    assert shown.err == told
+    assert facts["origin"] == "(estimates for quadratic, batches of 7)"
+    assert facts["constants"]["variance"] == pytest.approx(1 / 7, rel=0.3)
+
+
+def test_a_figure_says_what_was_played(tmp_path: Path, capsys: Capture) -> None:
+    figure = tmp_path / "slow.svg"
+    assert run("--rounds", "60", "-s", "greedy", "--clients", "4", "--figure", str(figure)) == 0
+
+    about = "4 clients, bernoulli:0.5, capacity inf, 60 rounds, seed 0, K = 1, L = 1, s2 = 1, gap = 1"
+    assert f"<!-- {about} -->" in figure.read_text()

@@ -19,10 +19,13 @@ from ehfl.theory import RULES, Verified
 _MARKERS = {"constant": "o", "sqrt": "s", "linear": "^"}
 
 
-def draw_slowdown(slow: Mapping[str, Mapping[str, float]], path: Path, *, schedulers: Mapping[str, str]) -> None:
+def draw_slowdown(
+    slow: Mapping[str, Mapping[str, float]], path: Path, *, schedulers: Mapping[str, str], about: str = ""
+) -> None:
     """Draw how many times as many rounds as on mains power (the last entry) each arm takes, by step size rule.
 
     `schedulers` gives the registered name of each arm's scheduler by label, empty for the user's own: see `looks`.
+    `about` says below what was played.
     """
     names = list(slow)[:-1] or list(slow)
     look = looks({name: schedulers[name] for name in names})
@@ -42,13 +45,15 @@ def draw_slowdown(slow: Mapping[str, Mapping[str, float]], path: Path, *, schedu
     axes.margins(y=0.15)
     axes.legend(frameon=False, fontsize=8)
     style.tidy(axes)
+    _say(figure, about)
     style.save(figure, path)
 
 
-def draw_verified(results: Sequence[Verified], path: Path, *, schedulers: Mapping[str, str]) -> None:
+def draw_verified(results: Sequence[Verified], path: Path, *, schedulers: Mapping[str, str], about: str = "") -> None:
     """Draw measured against bound, a point an experiment with its interval, one panel per problem and K.
 
     `schedulers` gives the registered name of each arm's scheduler by label, empty for the user's own: see `looks`.
+    `about` says below what was played.
     """
     panels = list(dict.fromkeys((r.problem, r.local_steps) for r in results))
     look = looks({r.scheduler: schedulers[r.scheduler] for r in results})
@@ -61,7 +66,13 @@ def draw_verified(results: Sequence[Verified], path: Path, *, schedulers: Mappin
     for axes in grid[:, 0]:
         axes.set_ylabel("measured, weighted mean of $|\\nabla f|^2$", fontsize=8)
     _legend(figure, look)
+    _say(figure, about)
     style.save(figure, path)
+
+
+def _say(figure: Figure, about: str) -> None:
+    if about:
+        figure.supxlabel(about, fontsize=7, color="#666666", parse_math=False)
 
 
 def _draw_panel(axes: Axes, results: Sequence[Verified], look: Mapping[str, Look]) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ehfl.arrays import FloatArray, real_numbers
 from ehfl.theory.counts import checked_counts
-from ehfl.validation import InvalidValue, is_number, of_kind, whole_number
+from ehfl.validation import InvalidValue, is_number, of_kind, short, whole_number
 
 # Of theorem A for K > 1: how far clients drift (e^(9/16)/4 and 2 e^(9/16), rounded up) and how noise meets later
 # gradients (e^(1/8)/2, rounded up).
@@ -104,9 +104,12 @@ def leading_order(counts: ArrayLike, etas: ArrayLike, local_steps: int = 1) -> f
     0.1
     """
     n_t, eta_t = _active(counts, etas)
-    total = float(eta_t.sum())
     K = whole_number("local_steps", local_steps, low=1)
-    return math.sqrt(float((eta_t**2 / np.maximum(n_t, 1)).sum()) / K) / total if total > 0 else math.inf
+    largest = eta_t.max()
+    if largest == 0:
+        return math.inf
+    eta_t = eta_t / largest  # the scale does not matter, and squares of very small steps would vanish
+    return math.sqrt(float((eta_t**2 / np.maximum(n_t, 1)).sum()) / K) / float(eta_t.sum())
 
 
 def _active(counts: ArrayLike, etas: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -116,6 +119,8 @@ def _active(counts: ArrayLike, etas: ArrayLike) -> tuple[FloatArray, FloatArray]
     eta_t = real_numbers("etas", etas, allowed)
     if n_t.shape != eta_t.shape:
         raise InvalidValue("etas", allowed, f"shape {eta_t.shape}")
+    if not (np.isfinite(eta_t) & (eta_t >= 0)).all():
+        raise InvalidValue("etas", "finite numbers >= 0", short(str(etas)))
     return n_t, np.where(n_t > 0, eta_t, 0.0)
 
 

@@ -11,19 +11,19 @@ from ehfl.validation import InvalidValue
 _ALLOWED = "whole numbers >= 0, one a round"
 
 
-def checked_counts(counts: ArrayLike) -> FloatArray:
+def checked_counts(counts: ArrayLike, name: str = "counts") -> FloatArray:
     """Return n_t as floats, shape (n_rounds,), or refuse what cannot be counts; 5.0 is as good as 5.
 
     >>> checked_counts([5.0, 0, 2]).tolist()
     [5.0, 0.0, 2.0]
     """
-    n_t = real_numbers("counts", counts, _ALLOWED)
+    n_t = real_numbers(name, counts, _ALLOWED)
     if n_t.ndim != 1 or n_t.size == 0:
-        raise InvalidValue("counts", _ALLOWED, f"an array of shape {n_t.shape}")
+        raise InvalidValue(name, _ALLOWED, f"an array of shape {n_t.shape}")
     wrong = ~(np.isfinite(n_t) & (n_t >= 0) & (n_t == np.floor(n_t)))
     if wrong.any():
         t = int(np.argmax(wrong))
-        raise InvalidValue("counts", _ALLOWED, f"{n_t[t]:g} in round {t}")
+        raise InvalidValue(name, _ALLOWED, f"{n_t[t]:g} in round {t}")
     return n_t
 
 
@@ -51,6 +51,6 @@ def over_past_window(weight: FloatArray, window: int) -> FloatArray:
 
 def _window_means(weight: FloatArray, window: int) -> tuple[FloatArray, IntArray]:
     """Return each window's mean over its non-empty rounds (0 if it has none) and each round's window."""
-    index = np.arange(weight.size) // window
+    index = np.arange(weight.size) // min(window, weight.size)
     filled = np.bincount(index, weight > 0)
     return np.bincount(index, weight) / np.maximum(filled, 1), index

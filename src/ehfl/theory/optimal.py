@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from ehfl.arrays import FloatArray
 from ehfl.theory.bounds import Constants, bound_for, largest_step, noise, step_for, weights
 from ehfl.theory.counts import checked_counts
-from ehfl.validation import InvalidValue, is_number, of_kind
+from ehfl.validation import InvalidValue, is_number, of_kind, whole_number
 
 RULES: Mapping[str, Callable[[FloatArray], FloatArray]] = MappingProxyType(
     {
@@ -93,8 +93,10 @@ def pace(value: float, counts: ArrayLike, local_steps: int, constants: Constants
     """
     n_t = checked_counts(counts)
     constants = of_kind("constants", constants, Constants)
-    if not (is_number(value) and 0 <= value < math.inf):
-        raise InvalidValue("value", "a finite number >= 0", value)
+    if not (is_number(value) and 1e-100 <= value <= 1e100):
+        raise InvalidValue("value", "in [1e-100, 1e100]", value)
+    whole_number("local_steps", local_steps, low=1)
+    _check_gap(constants)
     etas = step_for(value, n_t, local_steps, constants)
     won = value * weights(n_t, etas, local_steps, constants.smoothness) - noise(n_t, etas, local_steps, constants)
     return float(won.sum()) / constants.gap

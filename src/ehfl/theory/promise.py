@@ -36,7 +36,7 @@ def slowdown(kept: Promise, mains: ArrayLike, local_steps: int, constants: Const
     `mains` holds n_t on mains power, the same in every round. Infinite where there were no participants at all.
     """
     kept = of_kind("kept", kept, Promise)
-    if np.ptp(checked_counts(mains)) > 0:
+    if np.ptp(checked_counts(mains, "mains")) > 0:
         raise InvalidValue("mains", "the same in every round", "counts that vary")
     values = kept.realised | {"best": kept.best}
     return {

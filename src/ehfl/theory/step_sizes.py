@@ -204,5 +204,5 @@ def _check_windowed(rule: _Windowed) -> None:
 
 def _nominal_values(rule: _Windowed, rounds: int) -> FloatArray:
     """Return initial * decay^(t // every), shape (n_rounds,)."""
-    exponents = np.arange(rounds) // rule.every
+    exponents = np.arange(rounds) // min(rule.every, rounds)
     return float(rule.initial) * np.power(float(rule.decay), exponents.astype(np.float64))

@@ -17,6 +17,7 @@ from ehfl.theory.optimal import RULES, best_along
 from ehfl.theory.problems import KnownProblem, Quadratic, Wells
 from ehfl.validation import UserError, whole_number
 
+MOST_SEEDS = 100_000  # all are run at once
 _NORMAL_975 = 1.959963984540054  # quantile of the 95 % interval
 
 
@@ -57,7 +58,7 @@ def verify(
     Step sizes are the best of each rule for the realised bound, x_0 is one unit from the minimiser in each coordinate,
     gradient noise is Gaussian with the stated variance.
     """
-    whole_number("seeds", seeds, low=2)
+    whole_number("seeds", seeds, low=2, high=MOST_SEEDS)
     checked = {scheduler: checked_counts(n_t) for scheduler, n_t in counts.items()}
     for scheduler, n_t in checked.items():
         if not n_t.any():
