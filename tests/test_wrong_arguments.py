@@ -61,7 +61,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "a rule": (lambda: best_along(RAGGED, [1], 1, ONES), "rule must be one of constant, sqrt, linear, got [[1], 2]"),
     "constants of a rule": (lambda: best_along("sqrt", [1], 1, NOTHING), "constants must be of the kind Constants"),
     "constants of the best": (lambda: best_of_all([1], 1, NOTHING), "constants must be of the kind Constants"),
-    "a value": (lambda: pace(TEXT, [1], 1, ONES), "value must be a finite number >= 0, got text"),
+    "a value": (lambda: pace(TEXT, [1], 1, ONES), "value must be in [1e-100, 1e100], got text"),
     "a promise": (lambda: slowdown(TEXT, [1], 1, ONES), "kept must be of the kind Promise, got 'text'"),
     "curvature": (lambda: Quadratic(TEXT), "curvature must be finite numbers > 0, one per coordinate, got an array of"),
     "minimiser": (
