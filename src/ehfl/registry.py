@@ -26,6 +26,7 @@ from typing import Any, Generic, Literal, TypeVar, Union, cast
 
 import numpy as np
 
+from ehfl import own_code
 from ehfl.validation import InvalidValue, at, closest, one_line
 
 Thing = TypeVar("Thing")
@@ -76,7 +77,7 @@ class Registry(Generic[Thing]):
                 made = factory(**table)
             except InvalidValue:
                 raise
-            except Exception as error:  # whatever the user's own code raises
+            except (Exception, SystemExit) as error:  # whatever the user's own code raises
                 raise InvalidValue("", "one that can be made", f"{name} ({one_line(error)})") from error
         return self._checked(made, key, name)
 
@@ -130,8 +131,9 @@ class Registry(Generic[Thing]):
     def _factory(self, name: str, key: str) -> Factory:
         """Return the class of that name; errors of a user's module become one line."""
         module, _, attribute = self.members.get(name, name).partition(":")
+        bring = importlib.import_module if name in self.members else own_code.imported
         try:
-            return cast(Factory, getattr(importlib.import_module(module), attribute))
+            return cast(Factory, getattr(bring(module), attribute))
         except (Exception, SystemExit) as error:  # whatever the user's own module raises, an exit included
             why = error if isinstance(error, ImportError | AttributeError) else one_line(error)
             hint = closest(module, self.members)  # a name with a value, misspelt, looks like a module

@@ -33,15 +33,19 @@ class EveryOther:
 
 @dataclass(frozen=True)
 class Written:
-    """So many units for everybody in every round as a file says."""
+    """So many units for everybody in every round as a file says, or that of this name in a folder."""
 
     file: Path
 
     def units(self, seed: int, rounds: range, clients: range) -> NDArray[np.int64]:
-        return np.full((len(rounds), len(clients)), int(Path(self.file).read_text()))
+        return np.full((len(rounds), len(clients)), self._said())
 
     def mean_rates(self, n_clients: int) -> NDArray[np.float64]:
-        return np.full(n_clients, float(Path(self.file).read_text()))
+        return np.full(n_clients, float(self._said()))
+
+    def _said(self) -> int:
+        file = Path(self.file)
+        return int((file / "units.txt" if file.is_dir() else file).read_text())
 
 
 @dataclass(frozen=True)

@@ -257,7 +257,7 @@ def test_a_module_that_was_edited_is_not_taken_for_the_old_one(tmp_path: Path, m
     (tmp_path / "edited_scheduler.py").write_text(code.format("second"))
 
     with pytest.raises(
-        OtherRun, match="edited-scheduler-mine-s0 was run with another version of edited_scheduler:Mine"
+        OtherRun, match=r"edited-scheduler-mine-s0 was run with another version of edited_scheduler\.py"
     ):
         run_all(spec, tmp_path / "runs", jobs=1)
 

@@ -97,6 +97,7 @@ def train(
     as_json: AsJson = False,
 ) -> None:
     """Train a task with local SGD on the participation of one scheduler."""
+    from ehfl import own_code
     from ehfl.experiment import begin_process
 
     if run is not None and run.exists() and not run.is_dir():
@@ -106,7 +107,8 @@ def train(
         if len(spec.runs()) > 1:
             raise UserError(f"ehfl train is for a single run, and these are {len(spec.runs())}: use ehfl compare")
         begin_process()
-        metric, records = _train(spec.runs()[0], threads, run)
+        with own_code.held(spec.code):
+            metric, records = _train(spec.runs()[0], threads, run)
     if as_json:
         typer.echo(json.dumps({"metric": metric.name, "rounds": [record.facts() for record in records]}))
     else:

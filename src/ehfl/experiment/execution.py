@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ehfl
+from ehfl import own_code
 from ehfl.experiment import building
-from ehfl.experiment.inputs import Inputs, check_inputs
+from ehfl.experiment.inputs import Inputs, check_inputs, check_still
 from ehfl.experiment.reading import write_spec
 from ehfl.experiment.spec import Run, Setting
 from ehfl.files import sole_use, write_text
@@ -65,13 +66,14 @@ def execute(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_ro
     """Play and train a single run in its folder; what goes wrong is returned as one line, not raised."""
     try:
         folder.path.mkdir(parents=True, exist_ok=True)
-        with sole_use(folder.path, _PATIENCE_SECONDS):
+        with sole_use(folder.path, _PATIENCE_SECONDS), own_code.held(run.spec.code):
             facts = run.facts()
             # Looked at once more under the lock: another process may have been here since the runner looked.
             folder.check_free_for(facts)
             check_inputs(folder, inputs)
             write_text(folder.spec, write_spec(facts))
             if not folder.finished:
+                check_still(run, inputs)
                 _work(run, folder, threads, inputs, on_round)
     except Exception as error:  # one arm's failure must not stop the others
         # OSError from a full disk has no filename, so name the folder
@@ -158,17 +160,23 @@ def loaded_task(setting: Setting) -> Task:
     return _last_task[key]
 
 
-def begin_worker(parent: int, path: list[str], versions: list[tuple[str, str]]) -> None:
+def forget_task() -> None:
+    """Let the next task be read anew."""
+    _last_task.clear()
+
+
+def begin_worker(parent: int, path: list[str], code: str | None, versions: list[tuple[str, str]]) -> None:
     """Begin a worker process: leave Ctrl-C to the parent, end with it, and import from where the parent does.
 
     A run can be killed at any instant. The parent says who it is: killed early, it is gone before a worker could ask.
-    `versions` are those of the user's code that the worker will import; others ask for another worker.
+    `versions` are those of the data and of the user's code that the worker will meet; others ask for another worker.
     """
     # A terminal sends Ctrl-C to all processes; the parent alone says what happens, and its end is ours.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     # Classes of the user's own are named by module, and a fresh process does not know the folder they lie in.
     sys.path.extend(folder for folder in path if folder not in sys.path)
+    own_code.hold(code)  # who edits a file while a comparison runs does not change the runs to come
     begin_process()
 
 

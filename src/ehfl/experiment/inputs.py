@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ehfl import own_code
 from ehfl.experiment.spec import Run
-from ehfl.run_folder import OtherRun, RunFolder, files_named_in
+from ehfl.registry import Table
+from ehfl.run_folder import NAMED_THINGS, OtherRun, RunFolder, inside
+from ehfl.validation import UserError
 
 if TYPE_CHECKING:
     from ehfl.learning import Task
@@ -17,9 +21,17 @@ Inputs = dict[str, str]  # a fingerprint each
 
 
 def inputs_of(run: Run, data: str) -> Inputs:
-    """Return the fingerprints of a run's data, of the files that it reads, and of those of the user's own classes."""
-    files = {key: _file(path) for key, path in files_named_in(run.facts()).items() if path.is_file()}
-    return {"data": data} | files | {name: _code(name.partition(":")[0]) for name in run.setting.own_classes()}
+    """Return the fingerprints of a run's data, of what it reads, and of the user's own classes, file by file.
+
+    A class has a fingerprint for all files that it is made of, too, which tells whether arms share it.
+    """
+    facts = run.facts()
+    tables = {key: inside(facts, key.split(".")) for key in NAMED_THINGS}
+    read = {name: mark for key, table in tables.items() for name, mark in _read(key, table)}
+    own = [table["name"] for table in tables.values() if ":" in table["name"]]
+    classes = {name: own_code.versions(name.partition(":")[0]) for name in own}
+    files = {file: mark for versions in classes.values() for file, mark in versions.items()}
+    return {"data": data} | read | files | {name: _together(versions) for name, versions in classes.items()}
 
 
 def check_inputs(folder: RunFolder, inputs: Inputs) -> None:
@@ -27,13 +39,31 @@ def check_inputs(folder: RunFolder, inputs: Inputs) -> None:
     before = folder.meta().get("inputs")
     if not isinstance(before, dict):  # not begun
         return
-    # Only what is needed now is compared: an input that is no longer used does not make a run another one.
-    for name in inputs:
-        if before.get(name) != inputs[name]:
-            what = "other data" if name == "data" else f"another version of {name}"
-            raise OtherRun(
-                f"{folder.path} was run with {what}: delete the folder to run it again, or give this spec another name"
-            )
+    if difference := _difference(before, inputs):
+        raise OtherRun(
+            f"{folder.path} was run {difference}: delete the folder to run it again, or give this spec another name"
+        )
+
+
+def check_still(run: Run, inputs: Inputs) -> None:
+    """Refuse to begin a run with other code or files than its comparison began with."""
+    if difference := _difference(inputs, inputs_of(run, inputs["data"])):
+        raise UserError(
+            f"the comparison began {difference}: put it back as it was, or give this spec another name and run it anew"
+        )
+
+
+def _difference(before: Inputs, now: Inputs) -> str:
+    """Return the first thing that was otherwise before, in words; nothing where all is the same."""
+    # Files come before the classes that are made of them: they say more.
+    for name in sorted({**now, **before}, key=lambda name: ":" in name):
+        if name not in now:
+            return f"with {name}, which is not there now"
+        if name not in before:
+            return f"without {name}"
+        if before[name] != now[name]:
+            return "with other data" if name == "data" else f"with another version of {name}"
+    return ""
 
 
 def data_of(task: Task) -> str:
@@ -47,14 +77,28 @@ def data_of(task: Task) -> str:
     return digest.hexdigest()[:16]
 
 
-def _code(module: str) -> str:
-    """Return the fingerprint of a module's own file."""
-    # Found without being run: a fingerprint must not depend on what importing the module does.
-    found = importlib.util.find_spec(module)
-    if found is None or not found.origin or not Path(found.origin).is_file():
-        return "unknown"
-    return _file(Path(found.origin))
+def _read(key: str, table: Table) -> Iterator[tuple[str, str]]:
+    """Yield key and fingerprint of each file or folder that a thing's parameters name, by an absolute path."""
+    for name, value in table.items():
+        if isinstance(value, str) and Path(value).is_absolute():
+            path, own = Path(value), ":" in table["name"]
+            if path.is_file():
+                yield f"{key}.{name}", _content(path)
+            elif path.is_dir() and own:  # of ehfl's own tasks the examples say it all
+                inside = sorted(file for file in path.rglob("*") if file.is_file())
+                yield f"{key}.{name}", _together({file.relative_to(path).as_posix(): _content(file) for file in inside})
 
 
-def _file(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+def _content(path: Path) -> str:
+    found = path.stat()
+    return _hashed(path, found.st_size, found.st_mtime_ns)
+
+
+@lru_cache(maxsize=10_000)  # runs share what they read, and it may be large
+def _hashed(path: Path, size: int, written: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+
+
+def _together(marks: Inputs) -> str:
+    return own_code.fingerprint(repr(sorted(marks.items())).encode())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +11,7 @@ from typing import Annotated, Any
 import tomli_w
 from pydantic import BeforeValidator, PlainValidator, Strict
 
+from ehfl import own_code
 from ehfl.experiment.arms import SAME_FOR_ALL, read_arms
 from ehfl.experiment.changing import OPTIONAL, change, parsed_override, put
 from ehfl.experiment.spec import Section, Setting, Spec
@@ -56,9 +56,14 @@ def make_spec(facts: Facts, folder: Path | None = None) -> Spec:
     facts = copy.deepcopy(facts)  # the caller's stay as they are
     check_known(facts, "", [*SAME_FOR_ALL, *Setting.model_fields])
     heading = validated(_Heading, {key: facts.pop(key) for key in _Heading.model_fields if key in facts}, folder)
-    # Before anything is validated, because validating makes the things that the spec names.
-    code = heading.code or str(folder or Path.cwd())
-    _make_importable(code)
+    code = str(((folder or Path.cwd()) / (heading.code or ".")).absolute())
+    if not Path(code).is_dir():
+        raise SpecError("code", f"must be a folder, got {heading.code}")
+    with own_code.held(code):  # validating makes the things that the spec names
+        return _made(heading, facts, folder, code)
+
+
+def _made(heading: _Heading, facts: Facts, folder: Path | None, code: str) -> Spec:
     arms, schedulers = facts.pop("arms", None), facts.pop("schedulers", None)
     for key in OPTIONAL:
         if inside(facts, key.split(".")) == "none":
@@ -83,13 +88,3 @@ def _read_file(path: Path) -> Facts:
         return read_facts(path)
     except UserError as error:
         raise SpecError("spec", f"cannot be read: {error}") from None
-
-
-def _make_importable(code: str) -> None:
-    """Let classes of the user's own be imported from that folder; behind Python's own modules, never before them.
-
-    A class beside the spec comes before one of the same name in the current folder, which the command line puts last.
-    """
-    if code not in sys.path:
-        here = str(Path.cwd())
-        sys.path.insert(len(sys.path) - 1 if sys.path[-1:] == [here] else len(sys.path), code)

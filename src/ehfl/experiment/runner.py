@@ -15,8 +15,9 @@ import joblib
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
+from ehfl import own_code
 from ehfl.experiment import building, cluster
-from ehfl.experiment.execution import Outcome, Threads, begin_worker, execute, loaded_task
+from ehfl.experiment.execution import Outcome, Threads, begin_worker, execute, forget_task, loaded_task
 from ehfl.experiment.inputs import Inputs, check_inputs, data_of, inputs_of
 from ehfl.experiment.progress import Follower, State
 from ehfl.experiment.reading import write_spec
@@ -54,6 +55,12 @@ def run_all(
     if on not in ("local", "ray"):
         raise InvalidValue("on", "local or ray", on)
     place = Path(experiment).absolute()
+    with own_code.held(spec.code):
+        return _run_in(place, spec, jobs, on, on_look)
+
+
+def _run_in(place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLook | None) -> list[Outcome]:
+    forget_task()  # its data may have changed since the last comparison
     data = _checked_data(spec)
     work = [_prepared(run, place, data[run.arm.label]) for run in spec.runs()]
     workers, threads = share_cores(len(work), jobs, joblib.cpu_count() if on == "local" else cluster.cores())
@@ -207,11 +214,12 @@ def _run_alone(one: Work, threads: Threads, on: Place) -> Outcome:
 def _beginning(todo: Sequence[Work]) -> dict[str, Any]:
     """Return how a worker begins.
 
-    Workers outlive a comparison for a while. Those that began with other versions of the user's code are not given the
-    next one: they would go on with what they have imported.
+    Workers outlive a comparison for a while. Those that began with other versions of data or the user's code are not
+    given the next one: they would go on with what they have read.
     """
-    versions = sorted({(name, mark) for *_, inputs in todo for name, mark in inputs.items() if ":" in name})
-    return {"initializer": begin_worker, "initargs": (os.getpid(), list(sys.path), versions)}
+    versions = sorted({item for *_, inputs in todo for item in inputs.items()})
+    code = next((run.spec.code for run, *_ in todo), None)
+    return {"initializer": begin_worker, "initargs": (os.getpid(), list(sys.path), code, versions)}
 
 
 def _deaths(on: Place) -> tuple[type[Exception], ...]:

@@ -1,0 +1,13 @@
+"""Code of the user's own: where it is found, what it is made of, and in which version it was imported.
+
+A class that a spec names is made of its module and of all that the module imports, in turn, from the user's own tree:
+whatever is neither Python's, nor installed, nor ehfl's. `imported` gives a module as its files are now, `versions` says
+which those were, `held` keeps everything at one version while a comparison goes on.
+
+May enter: the standard library. Leaves: the names below.
+"""
+
+from ehfl.own_code.importing import held, hold, imported, look_in, versions
+from ehfl.own_code.made_of import fingerprint
+
+__all__ = ["fingerprint", "held", "hold", "imported", "look_in", "versions"]

@@ -1,0 +1,148 @@
+"""The user's modules as they are now: found in the folder that a spec says, imported anew when a file has changed."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import FunctionType, ModuleType
+
+from ehfl.own_code.made_of import INSTALLED, Files, file_of, fingerprint, is_own, made_of
+from ehfl.validation import UserError
+
+Marks = dict[str, str]  # a fingerprint each
+
+_loaded: dict[str, tuple[Files, Marks]] = {}  # what each module that was asked for is made of, as it was imported
+
+
+class _Beside:
+    """Finds modules in the folder of a spec's code: after Python's and installed ones, before all others."""
+
+    folder: str | None = None
+    held = False  # whether modules stay as they were imported, whatever happens to their files
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
+        """Return where a module is imported from, None where that is for others to say."""
+        if path is not None or self.folder is None or name in sys.stdlib_module_names:
+            return None
+        found = PathFinder.find_spec(name, [self.folder])
+        installed = [folder for folder in sys.path if INSTALLED & set(Path(folder).parts)]
+        if found is None or PathFinder.find_spec(name, installed) is not None:
+            return None
+        # A folder without an __init__.py is a package only where no file of that name is a module.
+        other = PathFinder.find_spec(name) if found.origin is None else None
+        return None if other is not None and other.origin is not None else found
+
+
+_beside = _Beside()
+sys.meta_path.insert(sys.meta_path.index(PathFinder), _beside)
+
+
+def look_in(folder: str | None) -> None:
+    """Look for the user's modules in that folder first, from now on."""
+    if folder is not None:
+        _beside.folder = folder
+
+
+def hold(folder: str | None) -> None:
+    """Look in that folder, and import nothing anew from now on."""
+    look_in(folder)
+    _forget_changed()
+    _beside.held = True
+
+
+@contextmanager
+def held(folder: str | None) -> Iterator[None]:
+    """Look in that folder, and import nothing anew inside, so that all is done with one version of the code."""
+    outer = _beside.held
+    if not outer:
+        hold(folder)
+    try:
+        yield
+    finally:
+        _beside.held = outer
+
+
+def imported(name: str) -> ModuleType:
+    """Return a module as it is now: imported anew if a file of the user's own that it is made of has changed."""
+    if not _beside.held:
+        _forget_changed()
+    if name not in _loaded or name not in sys.modules:
+        _import(name)
+    return sys.modules[name]
+
+
+def versions(name: str) -> Marks:
+    """Return the fingerprint of every file that a module is made of, as it was imported.
+
+    >>> list(versions("colorsys"))  # of what is not the user's own, the file itself and no more
+    ['colorsys.py']
+    """
+    imported(name)
+    marks = _loaded[name][1]
+    if not marks:
+        raise UserError(f"{name} has no file: put the class into one, from which other processes can import it")
+    return dict(marks)
+
+
+def _import(name: str) -> None:
+    ours = {file for files, _ in _loaded.values() for file in files.values()}
+    # What somebody else has imported may be of any version.
+    _forget(file for file in made_of({name: None}).values() if file not in ours)
+    module = importlib.import_module(name)
+    files = made_of({name: None} | {one.__name__: Path(str(one.__file__)) for one in _reached(module)})
+    _loaded[name] = files, _marks(files)
+
+
+def _reached(module: ModuleType) -> list[ModuleType]:
+    """Return the user's modules that a module has among its names, or whose classes or functions it has there.
+
+    This is what finds a module that was imported by a name which no source shows.
+    """
+    found, todo = {}, [module]
+    while todo:
+        for value in list(vars(todo.pop()).values()):
+            home = value.__module__ if isinstance(value, type | FunctionType) else ""
+            one = value if isinstance(value, ModuleType) else sys.modules.get(home)
+            file = getattr(one, "__file__", None)
+            if one is not None and isinstance(file, str) and file not in found and is_own(Path(file)):
+                found[file] = one
+                todo.append(one)
+    return list(found.values())
+
+
+def _forget_changed() -> None:
+    """Forget all that was imported if some of it has changed: modules may share what they import."""
+    if not all(_is_as_it_was(name, *known) for name, known in _loaded.items()):
+        _forget(file for files, _ in _loaded.values() for file in files.values())
+        _loaded.clear()
+
+
+def _is_as_it_was(name: str, files: Files, marks: Marks) -> bool:
+    with suppress(OSError):  # a file that is gone
+        return (file_of(name) in files.values() or not files) and _marks(files) == marks
+    return False
+
+
+def _marks(files: Files) -> Marks:
+    return {name: fingerprint(file.read_bytes()) for name, file in sorted(files.items())}
+
+
+def _forget(files: Iterable[Path]) -> None:
+    """Let what was imported from those of these files that are the user's own be imported anew."""
+    gone = {str(file) for file in files if is_own(file)}
+    for name, module in list(sys.modules.items()):
+        being_imported = getattr(getattr(module, "__spec__", None), "_initializing", False)
+        if getattr(module, "__file__", None) in gone and name != "__main__" and not being_imported:
+            del sys.modules[name]
+            package, _, last = name.rpartition(".")
+            with suppress(AttributeError, KeyError):  # `from package import module` would find it there
+                delattr(sys.modules[package], last)
+    for file in gone:  # Python tells compiled code from a newer source by the second in which that was written
+        with suppress(OSError, NotImplementedError):
+            Path(importlib.util.cache_from_source(file)).unlink(missing_ok=True)
+    importlib.invalidate_caches()

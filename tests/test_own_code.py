@@ -1,0 +1,199 @@
+"""Code of the user's own: what it is made of, without running it, and that it is run as it is now."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ehfl import own_code
+from ehfl.own_code.made_of import made_of
+from ehfl.validation import UserError
+
+NUMBERS = itertools.count()
+
+
+class Tree:
+    """A folder of modules, to be named {0} in their code: a name that no other test has imported."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.name = f"mine_{next(NUMBERS)}"
+
+    def write(self, file: str, code: str = "") -> Path:
+        path = self.folder / file.format(self.name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(code.format(self.name)))
+        return path
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Iterator[Tree]:
+    own_code.look_in(str(tmp_path))
+    yield Tree(tmp_path)
+    own_code.look_in("/nowhere")
+
+
+def files(tree: Tree, module: str = "{}") -> set[str]:
+    return {name.replace(tree.name, "X") for name in made_of({module.format(tree.name): None})}
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("import numpy, os, ehfl", {"X.py"}),  # neither installed things, nor Python's, nor ehfl's
+        ("import {0}_a", {"X.py", "X_a.py", "X_b.py"}),  # which imports X_b
+        ("from {0}_a import LIMIT", {"X.py", "X_a.py", "X_b.py"}),
+        ("def f():\n    import {0}_b", {"X.py", "X_b.py"}),
+        ("try:\n    import {0}_b\nexcept ImportError:\n    pass", {"X.py", "X_b.py"}),
+        ("import {0}_pack.one", {"X.py", "X_pack/__init__.py", "X_pack/one.py", "X_pack/two.py",
+                                 "X_pack/deep/x.py"}),
+        ("from {0}_pack import two", {"X.py", "X_pack/__init__.py", "X_pack/two.py"}),
+        ("from {0}_loose import one", {"X.py", "X_loose/one.py"}),  # a folder without __init__.py
+        ("from {0}_loose.inner.one import x", {"X.py", "X_loose/inner/one.py"}),
+        ("import importlib\nimportlib.import_module('{0}_b')", {"X.py", "X_b.py"}),
+        ("__import__('{0}_b')", {"X.py", "X_b.py"}),
+        ("import {0}_gone, {0}_b.nothing", {"X.py", "X_b.py"}),
+        ("from ...beyond import x", {"X.py"}),
+    ],
+)  # fmt: skip
+def test_a_module_is_made_of_what_it_imports_in_turn_from_the_users_tree(
+    code: str, found: set[str], tree: Tree
+) -> None:
+    tree.write("{}.py", code)
+    tree.write("{}_a.py", "import {0}_b\nraise RuntimeError('nothing is run')")
+    tree.write("{}_b.py")
+    tree.write("{}_pack/__init__.py", "raise RuntimeError('nothing is run')")
+    tree.write("{}_pack/one.py", "from . import two\nfrom .deep.x import y")
+    tree.write("{}_pack/two.py")
+    tree.write("{}_pack/deep/x.py", "from .. import two\nimport {0}")
+    tree.write("{}_loose/one.py")
+    tree.write("{}_loose/inner/one.py")
+
+    assert files(tree) == found
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import importlib\nfor name in ('b', 'c'):\n    importlib.import_module(name)",
+        "__import__('{0}' + '_b')",
+        "import runpy\nrunpy.run_path('x.py')",
+        "from importlib.util import spec_from_file_location\nspec_from_file_location('b', 'b.py')",
+    ],
+)
+def test_where_only_a_run_can_tell_what_is_imported_the_whole_folder_is_watched(code: str, tree: Tree) -> None:
+    tree.write("{}_pack/one.py", code)
+    tree.write("{}_pack/plugins/two.py")
+    tree.write("{}_pack/.venv/lib/site-packages/three.py")
+    tree.write("elsewhere.py")
+
+    assert files(tree, "{}_pack.one") == {"X_pack/one.py", "X_pack/plugins/two.py"}
+
+
+def test_a_folder_that_is_too_large_to_be_watched_is_refused(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree.write("{}.py", "__import__(input())")
+    tree.write("other.py")
+    monkeypatch.setattr("ehfl.own_code.made_of._MOST_FILES", 1)
+
+    with pytest.raises(UserError, match=r"its whole folder is watched, and that has more than 1 Python files: put it"):
+        files(tree)
+
+
+def test_what_came_in_by_a_name_that_no_source_shows_is_watched_once_it_was_imported(tree: Tree) -> None:
+    """Not even the text says that something is imported, and it lies in another folder."""
+    tree.write("{}.py").write_text(
+        f"import builtins, sys\nsys.path.append({str(tree.folder / 'far')!r})\n"
+        f"Limit = getattr(builtins, '__imp' + 'ort__')('{tree.name}_far').Limit\n"
+    )
+    tree.write("far/{}_far.py", "import {0}_farther\nclass Limit: pass")
+    tree.write("far/{}_farther.py")
+    try:
+        found = own_code.versions(tree.name)
+    finally:
+        sys.path.remove(str(tree.folder / "far"))
+
+    assert set(found) == {f"{tree.name}.py", f"{tree.name}_far.py", f"{tree.name}_farther.py"}
+
+
+def test_an_edit_is_seen_though_it_is_of_the_same_second_and_length(tree: Tree) -> None:
+    tree.write("{}.py", "from {0}_pack.helper import LIMIT")
+    tree.write("{}_pack/helper.py", "LIMIT = 3")
+    before = own_code.versions(tree.name)
+    assert own_code.imported(tree.name).LIMIT == 3
+    assert own_code.imported(tree.name) is own_code.imported(tree.name)
+
+    tree.write("{}_pack/helper.py", "LIMIT = 4")
+
+    assert own_code.imported(tree.name).LIMIT == 4
+    after = own_code.versions(tree.name)
+    assert [name for name in after if after[name] != before[name]] == [f"{tree.name}_pack/helper.py"]
+
+
+def test_what_was_imported_by_others_is_imported_anew(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook that has imported its own module, and then edits it: nobody knows the version that was imported."""
+    monkeypatch.syspath_prepend(tree.folder)
+    tree.write("{}.py", "LIMIT = 3")
+    assert importlib.import_module(tree.name).LIMIT == 3
+    tree.write("{}.py", "LIMIT = 4")
+
+    assert own_code.imported(tree.name).LIMIT == 4
+
+
+def test_modules_that_share_what_has_changed_are_all_imported_anew(tree: Tree) -> None:
+    for one in ("{}_a.py", "{}_b.py"):
+        tree.write(one, "from {0}_helper import LIMIT")
+    tree.write("{}_helper.py", "LIMIT = 3")
+    names = [f"{tree.name}_a", f"{tree.name}_b"]
+    assert [own_code.imported(name).LIMIT for name in names] == [3, 3]
+    tree.write("{}_helper.py", "LIMIT = 4")
+
+    assert [own_code.imported(name).LIMIT for name in names] == [4, 4]
+
+
+def test_nothing_changes_while_code_is_held(tree: Tree) -> None:
+    tree.write("{}.py", "LIMIT = 3")
+    with own_code.held(str(tree.folder)):
+        before = own_code.versions(tree.name)
+        tree.write("{}.py", "LIMIT = 4")
+
+        assert own_code.imported(tree.name).LIMIT == 3
+        assert own_code.versions(tree.name) == before
+    assert own_code.imported(tree.name).LIMIT == 4
+
+
+def test_two_folders_may_have_modules_of_one_name(tree: Tree) -> None:
+    for folder in ("one", "two"):
+        tree.write(f"{folder}/{{}}.py", "from {0}_helper import PLACE")
+        tree.write(f"{folder}/{{}}_helper.py", f"PLACE = '{folder}'")
+    found = []
+    for folder in ("one", "two", "one"):
+        own_code.look_in(str(tree.folder / folder))
+        found.append(own_code.imported(tree.name).PLACE)
+
+    assert found == ["one", "two", "one"]
+
+
+def test_the_folder_comes_before_other_places_but_never_before_python_or_what_is_installed(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree.write("{}.py", "PLACE = 'beside'")
+    tree.write("other/{}.py", "PLACE = 'other'")
+    tree.write("colorsys.py", "raise RuntimeError")
+    tree.write("numpy.py", "raise RuntimeError")
+    monkeypatch.syspath_prepend(tree.folder / "other")
+
+    assert own_code.imported(tree.name).PLACE == "beside"
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    assert own_code.imported("colorsys").hls_to_rgb
+    assert "site-packages" in str(made_of({"numpy": None})["numpy/__init__.py"])
+
+
+def test_a_class_without_a_file_cannot_be_watched() -> None:
+    with pytest.raises(UserError, match="sys has no file: put the class into one"):
+        own_code.versions("sys")
