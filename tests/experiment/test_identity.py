@@ -15,7 +15,7 @@ from ehfl.experiment.spec import EvaluationSpec, FleetSpec, LearningSpec, Settin
 FACTS: dict[str, Any] = {
     "name": "one",
     "seeds": [3],
-    "code": "/somewhere",
+    "code": "/",
     "scheduler": "ehfl.scheduling.schedulers.myopic:Myopic",  # named as the user's own is, so that `code` matters
 }
 # Another value of every key. A key that is missing here is a new one: say what another value of it is, and below, in
@@ -59,7 +59,7 @@ SECTIONS: dict[type[BaseModel], str] = {
     EvaluationSpec: "evaluation.",
     Setting: "",
 }
-HEADING = {"name": "other", "seeds": [7], "code": "/elsewhere", "arms": [{"label": "another"}]}
+HEADING = {"name": "other", "seeds": [7], "code": "/tmp", "arms": [{"label": "another"}]}
 NO_MATTER = {
     "name",
     "code",  # what lies there does; see inputs
