@@ -268,17 +268,19 @@ def test_several_methods_are_named_together() -> None:
 
 @pytest.mark.parametrize(
     ("text", "hint"),
-    [("gredy", " (did you mean greedy?)"), ("Round_Robn", " (did you mean round-robin?)"), ("zzz", ""), ("", "")],
+    [("gredy", " (did you mean greedy?)"), ("Round_Robn", " (did you mean round-robin?)"), ("zzz", ""), ("''", "")],
 )
 def test_a_name_that_is_not_known_is_answered_with_the_list_and_the_nearest(text: str, hint: str) -> None:
     allowed = "one of greedy, round-robin, power-of-choice or package.module:Class"
 
-    assert refusal(text) == f"scheduler must be {allowed}, got {text}{hint}"
+    assert refusal(text.strip("'")) == f"scheduler must be {allowed}, got {text}{hint}"
 
 
 @pytest.mark.parametrize("text", [":Thing", "my_things:", "my_things.py"])
 def test_half_a_reference_is_answered_with_the_list(text: str) -> None:
-    assert refusal(text).endswith(f"or package.module:Class, got {text}")
+    hint = " (which class in it? my_things:Class)" if text.endswith(".py") else ""
+
+    assert refusal(text).endswith(f"or package.module:Class, got {text}{hint}")
 
 
 def test_a_name_with_a_value_that_is_not_known_is_answered_with_the_nearest_too() -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import tomllib
 import typing
 from collections.abc import Mapping
@@ -115,7 +116,10 @@ class Registry(Generic[Thing]):
         if known not in self.members:
             kind, _, rest = rest.partition(":")
             if not kind or not name:
-                raise InvalidValue(key, self._allowed(), f"{text}{closest(known, self.members)}")
+                hint = (
+                    f" (which class in it? {name[:-3]}:Class)" if name.endswith(".py") else closest(known, self.members)
+                )
+                raise InvalidValue(key, self._allowed(), f"{text}{hint}")
             known = f"{name.strip().removesuffix('.py')}:{kind.strip()}"
         if not rest:
             if text.endswith(":"):
@@ -178,15 +182,24 @@ def literal(text: str) -> Any:
     (3, [0.1, 0.9], 'by-label')
     """
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        found = tomllib.loads(f"value = {text}", parse_float=_in_range)
     except (ValueError, RecursionError):
         return text.strip()
+    return found["value"] if len(found) == 1 else text.strip()  # a text of several lines may hold more than a value
+
+
+def _in_range(text: str) -> float:
+    number = float(text)
+    if math.isinf(number) and "inf" not in text:
+        raise ValueError(f"{text} does not fit into floating point")
+    return number
 
 
 def _assignments(text: str, key: str) -> Table:
     """Return parameters by name, from "a=1,b=word"."""
     try:
-        found: Table = tomllib.loads(f"table = {{{text}}}")["table"]
+        found: Table
+        (found,) = tomllib.loads(f"table = {{{text}}}").values()
     except (ValueError, RecursionError):  # bare words, which TOML does not have
         pairs = [part.partition("=") for part in text.split(",")]
         found = {name.strip(): literal(value) for name, equals, value in pairs if equals}

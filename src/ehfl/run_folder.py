@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from ehfl import history
-from ehfl.files import write_text
-from ehfl.validation import UserError, short
+from ehfl.files import check_ends, write_text
+from ehfl.validation import UserError, short, shown
 
 Facts = dict[str, Any]  # as TOML and JSON have them: numbers, texts, lists and tables
 
@@ -181,8 +181,9 @@ def read_facts(path: Path, remedy: str = "") -> Facts:
     """Return what a TOML file says, or raise UserError with one line that names it."""
     advice = f": {remedy}" if remedy else ""
     try:
+        check_ends(path)
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise UserError(f"{path} must be a readable TOML file ({error.strerror or error}){advice}") from None
+        raise UserError(f"{shown(path)} must be a readable TOML file ({error.strerror or error}){advice}") from None
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not TOML: {error}{advice}") from None

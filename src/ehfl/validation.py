@@ -20,7 +20,7 @@ class InvalidValue(UserError):
     """A value outside its range; `name` is the argument, or the key of a spec that it came from."""
 
     def __init__(self, name: str, allowed: str, given: object) -> None:
-        super().__init__(f"{name} must be {allowed}, got {given}")
+        super().__init__(f"{shown(name)} must be {allowed}, got {shown(given)}")
         self.name = name
         self.allowed = allowed
         self.given = given
@@ -30,7 +30,7 @@ class SpecError(UserError):
     """A spec that cannot be run as it is: the key, and what is wrong with it in one line."""
 
     def __init__(self, key: str, fault: str) -> None:
-        super().__init__(" ".join(f"{key} {fault}".split()))
+        super().__init__(" ".join(f"{shown(key)} {fault}".split()))
         self.key = key
         self.fault = fault
 
@@ -56,7 +56,9 @@ def at(key: str) -> Iterator[None]:
     try:
         yield
     except InvalidValue as error:
-        raise InvalidValue(f"{key}.{error.name}".strip("."), error.allowed, error.given) from error
+        # a variable of the environment has a name of its own, wherever it is read
+        name = error.name if error.name.startswith("$") else f"{key}.{error.name}".strip(".")
+        raise InvalidValue(name, error.allowed, error.given) from error
 
 
 def one_line(error: BaseException) -> str:
@@ -68,9 +70,31 @@ def one_line(error: BaseException) -> str:
     'ZeroDivisionError: division by zero'
     """
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    text = " ".join(str(error).split())
+        return f"{shown(error.filename)}: {error.strerror}" if error.filename else error.strerror
+    text = printable(str(error))
     return text if isinstance(error, UserError) else f"{type(error).__name__}: {text}"
+
+
+def shown(given: object, limit: int = 200) -> str:
+    """Return what was given as it can be shown in a line: nothing as '', long texts in part.
+
+    >>> shown(""), shown(3)
+    ("''", '3')
+    """
+    try:
+        return short(printable(str(given)), limit) or "''"
+    except ValueError:  # Python writes no whole number of more than 4,300 digits
+        return "a number of thousands of digits"
+
+
+def printable(text: str) -> str:
+    r"""Return the text in one line, without signs that a terminal would obey instead of showing.
+
+    >>> printable("two\nlines, \x1b[31mred")
+    'two lines, \\x1b[31mred'
+    """
+    line = " ".join(text.split())
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in line)
 
 
 def short(text: str, limit: int = 60) -> str:

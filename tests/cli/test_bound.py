@@ -55,29 +55,6 @@ def test_bound_verify_sets_measurement_beside_bound(tmp_path: Path, capsys: Capt
     assert figure.read_text().startswith("<?xml")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--eta 1000", "--eta must be in (0, 8.94427], got 1000"),
-        ("--eta 0", "--eta must be in (0, "),
-        ("--smoothness 0", "--smoothness must be in [1e-50, 1e50], got 0"),
-        ("--variance -1", "--variance must be 0 or in [1e-50, 1e50], got -1"),
-        ("--gap nan", "--gap must be 0 or in [1e-50, 1e50], got nan"),
-        ("--gap 0", "--gap must be a positive number"),
-        ("--rate 0 --rounds 5 --verify", "myopic has no participants in any round"),
-        ("--local-steps 0", "--local-steps must be greater than or equal to 1, got 0"),
-        ("--seeds 1 --verify", "--seeds must be a whole number >= 2, got 1"),
-        ("--seeds 9", "--seeds must be left out without --verify"),
-        ("--verify --eta 5", "--eta must be left out with --verify"),
-    ],
-)
-def test_bound_refuses_in_one_line(options: str, message: str, capsys: Capture) -> None:
-    assert run(*options.split()) == 2
-
-    error = capsys.readouterr().err
-    assert message in error and error.count("\n") == 1
-
-
 def test_slowdown_is_against_mains_power_wherever_it_is_listed(capsys: Capture, tmp_path: Path) -> None:
     assert run("-s", "always-on", "-s", "greedy", "--rounds", "100", "--json") == 0
     shown = json.loads(capsys.readouterr().out)["schedulers"]
@@ -134,56 +111,11 @@ def test_every_arm_is_played_in_its_own_fleet(tmp_path: Path, capsys: Capture) -
     assert shown["greedy, small"]["realised"] != shown["greedy"]["realised"]
 
 
-@pytest.mark.parametrize(
-    ("arms", "message"),
-    [
-        ("[[arms]]\nscheduler='greedy'\nrounds=9", "arms[1].rounds must be left out here"),
-        (
-            "[[arms]]\nlabel='a'\n[[arms]]\nlabel='b'\nlearning.local_steps=9",
-            "arms[2].learning.local_steps must be left",
-        ),
-        ("[[arms]]\nlabel='always-on'\nscheduler='greedy'", "always-on must not be the label of another arm"),
-    ],
-)
-def test_arms_that_bounds_cannot_be_compared_for_are_refused(
-    arms: str, message: str, tmp_path: Path, capsys: Capture
-) -> None:
-    assert run(spec(tmp_path, arms)) == 2
-
-    error = capsys.readouterr().err
-    assert message in error and error.count("\n") == 1
-
-
 def test_mains_power_of_another_width_is_an_arm_of_its_own(capsys: Capture) -> None:
     shown = as_json(capsys, "-s", "always-on:2", "-s", "always-on", "--rounds", "50")["schedulers"]
 
     assert list(shown) == ["always-on:2", "always-on"]
     assert shown["always-on:2"]["slowdown"]["best"] > 1.5 > shown["always-on"]["slowdown"]["best"]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("mine.toml --rate 0.5", "--rate must be left out with a spec, which has it: use -o KEY=VALUE, got 0.5"),
-        ("mine.toml --rounds 5", "--rounds must be left out with a spec"),
-        ("mine.toml --local-steps 5", "--local-steps must be left out with a spec"),
-        ("mine.toml -s greedy", "--scheduler must be left out with a spec"),
-        ("--task quadratic --gap 2", "--gap must be left out with --task, which estimates it"),
-        ("--task quadratics", "--task must be one of digits, cifar10, quadratic, wells or package.module:Class"),
-        ("absent.toml", "spec cannot be read: absent.toml must be a readable TOML file (No such file or directory)"),
-        ("mine.toml -o learning.batch_siz=5", "mine.toml: learning.batch_siz is not a key of learning"),
-    ],
-)
-def test_options_that_a_spec_or_a_task_makes_useless_are_refused(
-    options: str, message: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    spec(tmp_path)
-
-    assert run(*options.split()) == 2
-
-    error = capsys.readouterr().err
-    assert message in error and error.count("\n") == 1
 
 
 def test_a_scheduler_that_chooses_by_losses_has_none_here_and_that_is_said(capsys: Capture) -> None:

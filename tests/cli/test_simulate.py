@@ -75,75 +75,6 @@ def test_figure_and_saved_participations_are_written(tmp_path: Path, capsys: Cap
     assert Participation.load(tmp_path / "p" / "round-robin-1.npz").scheduler == "RoundRobin(per_round=1)"
 
 
-BAD = {
-    "-o seeds=3": "ehfl simulate plays one seed, and these are 3: use --seed",
-    "--rate 0.5 --harvest bernoulli:0.2": "--rate must be left out where fleet.harvest is given, got 0.5",
-    "--rate 1.5": "--rate must be in [0, 1], got 1.5",
-    "--rate 0.1,nan": "got nan for client 1",
-    "--rate -0.1": "--rate must be in [0, 1], got -0.1",
-    "--rate 0.1,0.2 --clients 3": "one per client (3), got a list of 2",
-    "--rate missing.txt": "got missing.txt (No such file or directory)",
-    "--rate words.txt": "got words.txt",
-    "--capacity -1": "--capacity must be inf or a whole number in [0, 1073741823], got -1",
-    "--capacity nan": "got nan",
-    "--capacity 1.5": "got 1.5",
-    "--capacity lots": "got lots",
-    "--capacity 2 --initial 3": "--initial must be at most the capacity 2, got 3",
-    "--capacity 1,2 --initial 2 --clients 2": "--initial must be at most the capacity 1, got 2 for client 0",
-    "--cost 0": "--cost must be a whole number in [1, 1073741823], got 0",
-    "--cost 1,2 --clients 3": "--cost must be one number or one per client (3), got an array of (2,)",
-    "--cost 5 --capacity 4": "--capacity must be at least fleet.cost, or nobody could ever pay, got 4 with a cost of 5",
-    "--initial -1": "got -1",
-    "--target 11": "--target must be auto or in [1, 10] (the clients), got 11",
-    "--target 0": "got 0",
-    "--rounds 0": "--rounds must be greater than or equal to 1, got 0",
-    "--rounds many": "must be a whole number, got 'many'",
-    "--clients 0": "--clients must be greater than or equal to 1, got 0",
-    "--clients 2147483648": "--clients must be a whole number in [1, 2147483647], got 2147483648",
-    "--seed -1": "--seed must be a whole number",
-    "--scheduler myopik": "did you mean myopic?",
-    "--scheduler nowhere:Scheduler": "No module named 'nowhere'",
-    "--scheduler round-robin:11": "--scheduler per_round must be in [1, 10] (the clients), got 11",
-    "--scheduler round-robin:per_rond=1": "--scheduler per_rond must be a parameter of round-robin, one of per_round",
-    "--scheduler greedy:2": "--scheduler must be greedy without parameters: it takes none, got greedy:2",
-    "-s greedy -s greedy": "--scheduler must have labels that differ in letters or digits, got greedy and greedy",
-    "--harvest bernouli": "--harvest must be one of bernoulli, replay or package.module:Class, got bernouli",
-    "--harvest replay:absent.csv": "--harvest arrivals must be a readable file of numbers, .npy or text, got absent",
-    "--harvest bernoulli:2": "--harvest rate must be in [0, 1], got 2",
-    "--harvest words.txt:Sun": "--harvest must be importable as package.module:Class, got words.txt:Sun",
-    "-o fleet.untis=mJ": "fleet.untis is not a key of fleet",
-    "-o rounds": "override must be KEY=VALUE",
-    "--figure nowhere/n.png": "--figure must be in a folder that exists",
-    "--figure n.txt": "--figure must be a file name that ends in .png, .svg, .pdf, got n.txt",
-    "--save nowhere/deeper": "--save must be in a folder that exists",
-    "--clients 5000 --rounds 1 --threads 100000": "--threads must be a whole number in [1, ",
-    "--wrong": "No such option: --wrong",
-}
-
-
-@pytest.mark.parametrize("options", BAD)
-def test_bad_input_is_one_line_exit_code_2_and_nothing_written(
-    options: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("ehfl.compiled.kernels_are_cached", lambda: False)  # which would be spoken of
-    Path("words.txt").write_text("half\n")
-
-    assert run("simulate", *options.split()) == 2
-
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.count("\n") == 1 and shown.err.startswith("ehfl: error: ")
-    assert BAD[options] in shown.err
-    assert [path.name for path in tmp_path.iterdir()] == ["words.txt"]
-
-
-def test_an_unreadable_file_is_named(tmp_path: Path, capsys: Capture) -> None:
-    assert run("simulate", "--rate", str(tmp_path)) == 2
-
-    assert str(tmp_path) in capsys.readouterr().err
-
-
 def test_a_scheduler_of_the_users_own_runs_by_its_import_path(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "import numpy as np\nclass Nobody:\n    def select(self, view):\n        return np.array([], dtype=int)\n"
@@ -190,15 +121,6 @@ def test_wide_tables_are_whole_where_no_terminal_bounds_them(capsys: Capture) ->
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == names
     assert len(lines) == 12
-
-
-def test_saving_where_a_file_stands_is_refused_before_the_work(tmp_path: Path, capsys: Capture) -> None:
-    (tmp_path / "f").write_text("mine")
-
-    assert run("simulate", "--save", str(tmp_path / "f")) == 2
-
-    shown = capsys.readouterr()
-    assert shown.out == "" and "--save must be a folder" in shown.err
 
 
 def test_a_round_can_cost_more_than_a_unit(capsys: Capture) -> None:

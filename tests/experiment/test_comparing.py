@@ -130,7 +130,7 @@ def test_arms_can_be_given_as_python_has_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"rounds": 0}, "^rounds must be greater than or equal to 1, got 0$"),
+        ({"rounds": 0}, "^rounds must be a whole number in \\[1, 10000000\\], got 0$"),
         ({"fleet": {"rat": 1}}, "^fleet.rat is not a key of fleet"),
         ({"ronds": 3}, "^ronds is not a key"),
         ({"fleet": 3}, "^fleet must be a table of keys, got 3$"),

@@ -304,11 +304,17 @@ def test_overrides_change_the_heading_and_the_arms_too() -> None:
     assert (spec.name, spec.seeds, [arm.label for arm in spec.arms]) == ("mine", (3, 1), ["greedy", "myopic:2"])
 
 
-def test_overrides_change_a_file_and_the_later_wins(tmp_path: Path) -> None:
+def test_overrides_change_a_file_each_key_once(tmp_path: Path) -> None:
     path = written(tmp_path, "rounds = 7\n[learning]\nlocal_steps = 3\nbatch_size = 4")
-    base = read_spec(path, ["learning.local_steps=1", "rounds=8", "rounds=9"]).base
+    base = read_spec(path, ["learning.local_steps=1", "rounds=9"]).base
 
     assert (base.rounds, base.learning.local_steps, base.learning.batch_size) == (9, 1, 4)
+    with pytest.raises(SpecError, match=r"^rounds must be given once, got rounds=9$"):
+        read_spec(path, ["rounds=8", "rounds=9"])
+    with pytest.raises(
+        SpecError, match=r"^fleet must not come after fleet\.cost, which it undoes, got fleet=\{clients=3"
+    ):
+        read_spec(path, ["fleet.cost=2", "fleet={clients=3}"])
 
 
 def test_overrides_may_be_values_by_key(tmp_path: Path) -> None:
@@ -342,10 +348,7 @@ def test_an_override_adds_a_parameter_to_a_name(tmp_path: Path) -> None:
         ("fleet..rate=1", "override must be KEY=VALUE such as learning.local_steps=1, got fleet..rate=1"),
         ("fleet=3", "fleet must be a table of keys, got 3"),
         ("fleet.rate=true", f"fleet.rate {PER_CLIENT}, got True"),
-        (
-            "fleet.rate=x",
-            "fleet.rate must be a readable file of numbers, .npy or text, got x (No such file or directory)",
-        ),
+        ("fleet.rate=x", f"fleet.rate {PER_CLIENT}, got x (there is no such file)"),
         ("learning.loca_steps=3", "learning.loca_steps is not a key of learning"),
         ("a\nb", "override must be KEY=VALUE such as learning.local_steps=1, got a b"),
     ],

@@ -77,10 +77,14 @@ def test_the_environment_names_the_folder_and_the_argument_wins(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EHFL_DATA", str(folder))
-    assert files.find_cifar10(None) == folder / files.FOLDER
+    check_images(Cifar10(None, RECORDS))
 
-    with pytest.raises(ValueError, match=r"data must be a folder with cifar-10-batches-bin .*nowhere"):
-        files.find_cifar10(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match=r"^data must be a folder with cifar-10-batches-bin .*nowhere"):
+        Cifar10(tmp_path / "nowhere", RECORDS)
+
+    monkeypatch.setenv("EHFL_DATA", "nowhere")
+    with pytest.raises(ValueError, match=r"^\$EHFL_DATA must be a folder with cifar-10-batches-bin .*nowhere"):
+        Cifar10(None, RECORDS)
 
 
 @pytest.mark.parametrize(

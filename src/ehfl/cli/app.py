@@ -10,10 +10,8 @@ import typer
 
 import ehfl
 from ehfl.cli import bound, compare, report, simulate, train
+from ehfl.cli.usage import OneOfEach, UsageError, refusal
 from ehfl.validation import UserError, one_line
-
-# Typer brings click along inside itself or beside it; either way this is the root of all usage errors.
-_UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 app = typer.Typer(
     name="ehfl",
@@ -22,11 +20,15 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(help=compare.HELP, short_help="Schedulers side by side on a task: the main job.")(compare.compare)
-app.command(help=report.HELP, short_help="Table, figures and page again from run folders.")(report.report)
-app.command(help=simulate.HELP, short_help="Energy and participation only.")(simulate.simulate)
-app.command(help=bound.HELP, short_help="What theory promises.")(bound.bound)
-app.command(help=train.HELP, short_help="One scheduler, one task, one run.")(train.train)
+app.command(cls=OneOfEach, help=compare.HELP, short_help="Schedulers side by side on a task: the main job.")(
+    compare.compare
+)
+app.command(cls=OneOfEach, help=report.HELP, short_help="Table, figures and page again from run folders.")(
+    report.report
+)
+app.command(cls=OneOfEach, help=simulate.HELP, short_help="Energy and participation only.")(simulate.simulate)
+app.command(cls=OneOfEach, help=bound.HELP, short_help="What theory promises.")(bound.bound)
+app.command(cls=OneOfEach, help=train.HELP, short_help="One scheduler, one task, one run.")(train.train)
 
 
 def _print_version(wanted: bool) -> None:
@@ -48,20 +50,22 @@ def _options(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; exit code 0, or 2 with one line on standard error for bad input."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)  # classes of the user's own; last, so that no file there stands for a module of Python's
     try:
-        code = app(arguments, standalone_mode=False)
-    except _UsageError as error:
-        _stop(error.format_message() if hasattr(error, "format_message") else str(error))
+        here = str(Path.cwd())
+        if here not in sys.path:
+            sys.path.append(here)  # classes of the user's own; last, so that no file there stands for one of Python's
+        code = app(arguments, prog_name="ehfl", standalone_mode=False)
+    except UsageError as error:
+        _stop(refusal(error))
     except (UserError, OSError) as error:
         _stop(one_line(error))
+    except SystemExit as leaving:  # ehfl itself leaves below, so code of the user's own did
+        _stop(f"something of your own ended Python with sys.exit({leaving.code!r})")
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _stop(message: str) -> None:
-    typer.echo(f"ehfl: error: {' '.join(message.split())}", err=True)
+    typer.echo(f"ehfl: error: {message}", err=True)
     sys.exit(2)

@@ -26,12 +26,13 @@ from ehfl.cli.options import (
     Scheduler,
     Seed,
     Target,
+    is_given,
     named_by_option,
     scheduler_names,
     spec_of,
-    whole,
 )
 from ehfl.cli.output import FIGURES, check_writable, print_table, progress, say_if_blind, say_if_compiling
+from ehfl.cli.usage import number, path, whole
 from ehfl.files import json_text
 from ehfl.validation import InvalidValue, UserError, short, whole_number
 
@@ -67,7 +68,8 @@ Examples:
 def bound(
     context: typer.Context,
     spec: Annotated[
-        Path | None, Argument(metavar="SPEC", help="Fleet, schedulers, rounds and K from here.", show_default=False)
+        Path | None,
+        Argument(metavar="SPEC", parser=path, help="Fleet, schedulers, rounds and K from here.", show_default=False),
     ] = None,
     clients: Clients = None,
     rate: Rate = None,
@@ -80,14 +82,15 @@ def bound(
     rounds: Rounds = 400,
     seed: Seed = 0,
     local_steps: LocalSteps = 1,
-    smoothness: Annotated[float, Option(metavar="L", help="Smoothness of the loss.")] = 1.0,
-    variance: Annotated[float, Option(metavar="S2", help="Variance of a stochastic gradient.")] = 1.0,
-    gap: Annotated[float, Option(metavar="D", help="f(x_0) - f*.")] = 1.0,
+    smoothness: Annotated[float, Option(metavar="L", parser=number, help="Smoothness of the loss.")] = 1.0,
+    variance: Annotated[float, Option(metavar="S2", parser=number, help="Variance of a stochastic gradient.")] = 1.0,
+    gap: Annotated[float, Option(metavar="D", parser=number, help="f(x_0) - f*.")] = 1.0,
     task: Annotated[
         str | None, Option(metavar="TASK", help="Estimate L, S2 and D for this task instead: digits, cifar10, ...")
     ] = None,
     eta: Annotated[
-        float | None, Option(metavar="ETA", help="The theorem's eta [what is best for the realised bound].")
+        float | None,
+        Option(metavar="ETA", parser=number, help="The theorem's eta [what is best for the realised bound]."),
     ] = None,
     verify: Annotated[
         bool, Option("--verify", help="Run SGD with K = 1 and 5 on two problems of known constants.")
@@ -95,7 +98,9 @@ def bound(
     seeds: Annotated[int, Option(metavar="N", parser=whole, help="Runs per experiment of --verify.")] = 200,
     override: Override = None,
     as_json: AsJson = False,
-    figure: Annotated[Path | None, Option(metavar="FILE", help="Draw the result here: .png, .svg or .pdf.")] = None,
+    figure: Annotated[
+        Path | None, Option(metavar="FILE", parser=path, help="Draw the result here: .png, .svg or .pdf.")
+    ] = None,
 ) -> None:
     """Bound the gradient norm for the participation that really happens."""
     from ehfl.experiment import read_spec
@@ -105,6 +110,8 @@ def bound(
     whole_number("--seeds", seeds, low=2)
     if figure is not None:
         check_writable("--figure", figure, FIGURES)
+    if not 1e-50 <= gap <= 1e50:  # Constants takes 0 too, at which there is nothing to bound
+        raise InvalidValue("--gap", "in [1e-50, 1e50]", gap)
     with named_by_option(_CONSTANTS):
         constants = Constants(smoothness, variance, gap)
     if spec is not None:
@@ -142,21 +149,16 @@ def _check_combination(context: typer.Context, spec: Path | None, task: str | No
 
 def _check_left_out(context: typer.Context, names: Sequence[str], why: str) -> None:
     for name in names:
-        if _is_given(context, name):
+        if is_given(context, name):
             raise InvalidValue(f"--{name.replace('_', '-')}", f"left out {why}", context.params[name])
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def _check_alike(spec: Spec) -> None:
     """Refuse arms that change what a table of bounds has once for all."""
-    for number, arm in enumerate(spec.arms, start=1):
+    for place, arm in enumerate(spec.arms, start=1):
         for key in ("rounds", "learning.local_steps"):
             if any(f"{changed}.".startswith(f"{key}.") for changed in arm.changes):
-                raise UserError(f"arms[{number}].{key} must be left out here: bounds have one of it for all arms")
+                raise UserError(f"arms[{place}].{key} must be left out here: bounds have one of it for all arms")
 
 
 def _say_left_out(spec: Spec) -> None:

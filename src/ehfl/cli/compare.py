@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
 
 from ehfl.cli.live import live
-from ehfl.cli.options import RUNS, AsJson, Override, named_by_option, whole
-from ehfl.cli.output import print_results
+from ehfl.cli.options import RUNS, AsJson, Override, named_by_option
+from ehfl.cli.output import check_folder, print_results
+from ehfl.cli.usage import path, whole
+from ehfl.validation import shown
+
+if TYPE_CHECKING:
+    from ehfl.experiment.runner import Place
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Train a task under several schedulers and seeds, and compare: a table, figures and a page.
@@ -33,24 +37,29 @@ Examples:
 """
 
 
-class Place(StrEnum):
-    """Where runs are run."""
-
-    local = "local"
-    ray = "ray"
+def place(text: str) -> Place:
+    """Return where runs are run."""
+    if text not in ("local", "ray"):
+        raise typer.BadParameter(f"must be local or ray, got {shown(text)}")
+    return "local" if text == "local" else "ray"
 
 
 def compare(
-    spec: Annotated[Path | None, Argument(metavar="SPEC", help="A TOML file [the demo].", show_default=False)] = None,
+    spec: Annotated[
+        Path | None, Argument(metavar="SPEC", parser=path, help="A TOML file [the demo].", show_default=False)
+    ] = None,
     override: Override = None,
     data: Annotated[
-        str | None, Option(metavar="FOLDER", help="Where the task's data lie [$EHFL_DATA, else downloaded].")
+        Path | None,
+        Option(metavar="FOLDER", parser=path, help="Where the task's data lie [$EHFL_DATA, else downloaded]."),
     ] = None,
-    runs: Annotated[Path, Option(metavar="FOLDER", help="Where experiments are kept.")] = RUNS,
+    runs: Annotated[Path, Option(metavar="FOLDER", parser=path, help="Where experiments are kept.")] = RUNS,
     jobs: Annotated[
         int | None, Option("--jobs", "-j", metavar="N", parser=whole, help="Runs at a time [one a core].")
     ] = None,
-    on: Annotated[Place, Option(help="Where to run: this machine, or a Ray cluster (extra ray).")] = Place.local,
+    on: Annotated[
+        str, Option(metavar="local|ray", parser=place, help="Where to run: this machine, or a Ray cluster (extra ray).")
+    ] = "local",
     as_json: AsJson = False,
 ) -> None:
     """Train a task under several schedulers and seeds, and compare."""
@@ -58,15 +67,17 @@ def compare(
     from ehfl.experiment import begin_process, read_spec, run_all
     from ehfl.report import write_report
 
-    overrides = [*(override or ()), *([f"learning.data={json.dumps(data)}"] if data else ())]
-    read = read_spec(spec, overrides)
-    folder = runs / read.name
+    overrides = [*(override or ()), *([f"learning.data={json.dumps(str(data))}"] if data else ())]
     names = {"jobs": "--jobs"} | ({"learning.data": "--data"} if data else {})
+    check_folder("--runs", runs)
+    with named_by_option(names):
+        read = read_spec(spec, overrides)
+    folder = runs / read.name
     totals = {arm.label: len(read.seeds) * arm.setting.rounds for arm in read.arms}
     try:
         begin_process()  # with a single job runs are run in this process
         with named_by_option(names), live(totals) as show:
-            outcomes = run_all(read, folder, jobs=jobs, on=on.value, on_look=show)
+            outcomes = run_all(read, folder, jobs=jobs, on=place(on), on_look=show)
     except KeyboardInterrupt:
         typer.echo("stopped; the same command goes on from here", err=True)
         raise

@@ -14,21 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from ehfl.validation import InvalidValue, SpecError, UserError
+from ehfl.cli.usage import whole
+from ehfl.validation import InvalidValue, SpecError
 
 if TYPE_CHECKING:
     from ehfl.experiment import Spec
 
 RUNS = Path("runs")  # where experiments are kept, unless another folder is given
 SCHEDULERS = ("myopic", "round-robin", "greedy")  # the paper's
-
-
-def whole(text: str | int) -> int:
-    """Return a whole number, or say what was given instead."""
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"must be a whole number, got {text!r}") from None
 
 
 Clients = Annotated[int | None, Option("--clients", "-n", metavar="N", parser=whole, help="Clients in the fleet [10].")]
@@ -96,17 +89,32 @@ _PER_CLIENT = {"fleet.rate", "fleet.capacity", "fleet.initial", "fleet.cost"}
 
 def spec_of(context: typer.Context, **more: Any) -> Spec:
     """Return the spec that a command's options describe; what is None was not given. `more` are further keys."""
-    from ehfl.experiment.changing import parsed_override
+    from ehfl.experiment.changing import parsed_overrides
     from ehfl.experiment.reading import read_spec
     from ehfl.randomness import check_seed
 
     given = context.params
+    overrides = parsed_overrides(given["override"] or ())
+    _check_given_once(context, overrides)
     changes = {key: _value(key, given[option]) for option, key in KEYS.items() if given.get(option) is not None}
     schedulers = changes.get("schedulers") or SCHEDULERS  # typer makes an empty list of an option that was not given
     changes["schedulers"] = [schedulers] if isinstance(schedulers, str) else list(schedulers)
     changes["seeds"] = [check_seed(changes.pop("seed"))]
-    overrides = dict(map(parsed_override, given["override"] or ()))
     return read_spec(None, changes | {key: value for key, value in more.items() if value is not None} | overrides)
+
+
+def _check_given_once(context: typer.Context, overrides: Mapping[str, Any]) -> None:
+    """Refuse an option that an override would silently replace."""
+    for option, key in (KEYS | {"seed": "seeds"}).items():
+        for changed in overrides:
+            if is_given(context, option) and f"{key}.".startswith(f"{changed}."):
+                raise InvalidValue(NAMES[KEYS[option]], f"left out where -o {changed} is given", context.params[option])
+
+
+def is_given(context: typer.Context, option: str) -> bool:
+    """Return whether an option stands on the command line, as opposed to having its default."""
+    source = context.get_parameter_source(option)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def scheduler_names(spec: Spec) -> dict[str, str]:
@@ -119,6 +127,8 @@ def _value(key: str, value: Any) -> Any:
     """Return what an option's text stands for: numbers, lists like 0.1,0.9 and tables as such, else the text."""
     from ehfl.registry import literal
 
+    if isinstance(value, Path):
+        return str(value)
     if isinstance(value, str) and value.startswith("{"):
         return literal(value)
     if key == "target" or (key in _PER_CLIENT and isinstance(value, str)):
@@ -141,7 +151,7 @@ def named_by_option(names: Mapping[str, str] = NAMES) -> Iterator[None]:
     except InvalidValue as error:
         raise InvalidValue(option_name(error.name, names), error.allowed, error.given) from error
     except SpecError as error:
-        raise UserError(f"{option_name(error.key, names)} {error.fault}") from error
+        raise SpecError(option_name(error.key, names), error.fault) from error
 
 
 def option_name(key: str, names: Mapping[str, str] = NAMES) -> str:

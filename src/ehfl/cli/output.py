@@ -22,23 +22,24 @@ FIGURES = (".png", ".svg", ".pdf")
 
 
 def check_writable(option: str, path: Path, suffixes: tuple[str, ...] = ()) -> None:
-    """Refuse, before the work starts, a path that could not be written or whose ending is not one of `suffixes`."""
+    """Refuse, before the work starts, a file that could not be written or whose ending is not one of `suffixes`."""
     if suffixes and path.suffix.lower() not in suffixes:
         raise InvalidValue(option, f"a file name that ends in {', '.join(suffixes)}", path)
     if path.is_dir():
         raise InvalidValue(option, "a file name", f"{path}, a folder")
-    folder = path.parent
-    if not folder.is_dir():
+    if not path.parent.is_dir():
         raise InvalidValue(option, "in a folder that exists", path)
-    if not os.access(folder, os.W_OK):
+    if not os.access(path.parent, os.W_OK):
         raise InvalidValue(option, "in a folder that can be written to", path)
 
 
 def check_folder(option: str, path: Path) -> None:
-    """Refuse, before the work starts, a folder that is a file or could neither be made nor written to."""
-    if path.exists() and not path.is_dir():
-        raise InvalidValue(option, "a folder", f"{path}, a file")
-    check_writable(option, path / "x" if path.is_dir() else path)
+    """Refuse, before the work starts, a folder that is a file, or could neither be made nor written to."""
+    there = next(place for place in (path, *path.parents) if place.exists())
+    if not there.is_dir():
+        raise InvalidValue(option, "a folder", f"{path}, a file" if there == path else f"{path}, and {there} is a file")
+    if not os.access(there, os.W_OK):
+        raise InvalidValue(option, "a folder that can be written to", path)
 
 
 def say_if_compiling(n_clients: int) -> None:

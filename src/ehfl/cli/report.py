@@ -13,7 +13,8 @@ from typer import Argument, Option
 
 from ehfl.cli.options import RUNS, AsJson, named_by_option
 from ehfl.cli.output import check_folder, print_results
-from ehfl.validation import InvalidValue, UserError
+from ehfl.cli.usage import number, path
+from ehfl.validation import InvalidValue
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Build the table, the figures and the page again from run folders, several together if you like.
@@ -30,12 +31,14 @@ Examples:
 
 
 def report(
-    run: Annotated[list[Path], Argument(metavar="RUN", help="Run folders.")],
+    run: Annotated[list[Path], Argument(metavar="RUN", parser=path, help="Run folders.")],
     out: Annotated[
-        Path | None, Option(metavar="FOLDER", help="Where to write [the only RUN, else report].", show_default=False)
+        Path | None,
+        Option(metavar="FOLDER", parser=path, help="Where to write [the only RUN, else report].", show_default=False),
     ] = None,
     goal: Annotated[
-        float | None, Option(metavar="VALUE", help="Count the rounds to this value of the metric [the spec's].")
+        float | None,
+        Option(metavar="VALUE", parser=number, help="Count the rounds to this value of the metric [the spec's]."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -45,11 +48,11 @@ def report(
 
     for folder in run:
         if not folder.is_dir():
-            raise UserError(f"RUN must be a folder that ehfl compare or ehfl train wrote, got {folder}")
+            raise InvalidValue("RUN", "a folder that ehfl compare or ehfl train wrote", folder)
     if goal is not None and not math.isfinite(goal):
         raise InvalidValue("--goal", "a finite number", goal)
     place = out or (run[0] if len(run) == 1 else Path("report"))
-    check_folder("--out", place)
+    check_folder("RUN" if place is run[0] else "--out", place)
     with named_by_option({"goal": "--goal"}):
         results = read_results(run, goal)
     print_results(results.comparison, write_report(results, place, again(run, place, goal)), as_json)

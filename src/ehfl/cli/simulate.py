@@ -26,7 +26,6 @@ from ehfl.cli.options import (
     named_by_option,
     scheduler_names,
     spec_of,
-    whole,
 )
 from ehfl.cli.output import (
     FIGURES,
@@ -37,6 +36,7 @@ from ehfl.cli.output import (
     say_if_blind,
     say_if_compiling,
 )
+from ehfl.cli.usage import path, whole
 from ehfl.validation import UserError
 
 if TYPE_CHECKING:
@@ -78,8 +78,12 @@ def simulate(
         int | None, Option(metavar="N", parser=whole, help="Threads for large fleets [all cores].")
     ] = None,
     as_json: AsJson = False,
-    figure: Annotated[Path | None, Option(metavar="FILE", help="Draw n_t here: .png, .svg or .pdf.")] = None,
-    save: Annotated[Path | None, Option(metavar="FOLDER", help="Save each participation here, as npz.")] = None,
+    figure: Annotated[
+        Path | None, Option(metavar="FILE", parser=path, help="Draw n_t here: .png, .svg or .pdf.")
+    ] = None,
+    save: Annotated[
+        Path | None, Option(metavar="FOLDER", parser=path, help="Save each participation here, as npz.")
+    ] = None,
 ) -> None:
     """Play a fleet under one or more schedulers and compare who takes part."""
     if figure is not None:
@@ -171,7 +175,7 @@ def _write(spec: Spec, played: Played, figure: Path | None, save: Path | None) -
         draw_participation(played, figure, schedulers=scheduler_names(spec), target=target)
         typer.echo(f"figure: {figure}", err=True)
     if save is not None:
-        save.mkdir(exist_ok=True)
+        save.mkdir(parents=True, exist_ok=True)
         slugs = {arm.label: arm.slug for arm in spec.arms}
         for label, participation in played.items():
             path = save / f"{slugs[label]}.npz"

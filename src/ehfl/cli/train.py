@@ -25,16 +25,18 @@ from ehfl.cli.options import (
     Target,
     named_by_option,
     spec_of,
-    whole,
 )
-from ehfl.cli.output import progress
-from ehfl.validation import InvalidValue, UserError, whole_number
+from ehfl.cli.output import check_folder, progress
+from ehfl.cli.usage import number, path, whole
+from ehfl.validation import UserError, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ehfl.experiment import Run
     from ehfl.history import Metric, Record
+
+MOST_THREADS = 1024  # more than any machine has use for, and than torch can be asked for
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Train a task with local SGD on the participation of one scheduler.
@@ -68,7 +70,8 @@ def train(
         str | None, Option(metavar="TASK", help="digits, cifar10, quadratic, wells or module:Class [digits].")
     ] = None,
     data: Annotated[
-        str | None, Option(metavar="FOLDER", help="Where the task's data lie [$EHFL_DATA, else downloaded].")
+        Path | None,
+        Option(metavar="FOLDER", parser=path, help="Where the task's data lie [$EHFL_DATA, else downloaded]."),
     ] = None,
     local_steps: LocalSteps = None,
     batch_size: Annotated[int | None, Option(metavar="N", parser=whole, help="Examples a step [50].")] = None,
@@ -85,23 +88,23 @@ def train(
         str | None,
         Option(metavar="NAME", help="What the server makes of models: mean, weighted or module:Class [mean]."),
     ] = None,
-    clip: Annotated[float | None, Option(metavar="NORM", help="The longest gradient [none].")] = None,
+    clip: Annotated[float | None, Option(metavar="NORM", parser=number, help="The longest gradient [none].")] = None,
     weight_decay: Annotated[
-        float | None, Option(metavar="X", help="Adds X times the weights to gradients [0].")
+        float | None, Option(metavar="X", parser=number, help="Adds X times the weights to gradients [0].")
     ] = None,
     eval_every: Annotated[int, Option(metavar="N", parser=whole, help="Rounds between evaluations.")] = 10,
     device: Annotated[str | None, Option(metavar="NAME", help="auto, cpu, cuda or mps [auto].")] = None,
     threads: Annotated[int | None, Option(metavar="N", parser=whole, help="Threads of torch.")] = None,
     override: Override = None,
-    run: Annotated[Path | None, Option(metavar="FOLDER", help="Keep the run here; resumes.")] = None,
+    run: Annotated[Path | None, Option(metavar="FOLDER", parser=path, help="Keep the run here; resumes.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a task with local SGD on the participation of one scheduler."""
     from ehfl import own_code
     from ehfl.experiment import begin_process
 
-    if run is not None and run.exists() and not run.is_dir():
-        raise InvalidValue("--run", "a folder", f"{run}, a file")
+    if run is not None:
+        check_folder("--run", run)
     with named_by_option(NAMES | {"name": "--run"}):
         spec = spec_of(context, name=None if run is None else run.resolve().name)
         if len(spec.runs()) > 1:
@@ -126,7 +129,7 @@ def _train(run: Run, threads: int | None, place: Path | None) -> tuple[Metric, S
 
     limit = Threads(torch.get_num_threads())
     if threads is not None:
-        limit = Threads(whole_number("--threads", threads, low=1), exactly=True)
+        limit = Threads(whole_number("--threads", threads, low=1, high=MOST_THREADS), exactly=True)
     data = check_learnable(run.setting, run.seed)
     with progress(f"training {run.setting.learning.task['name']}", run.setting.rounds) as advance:
         if place is None:

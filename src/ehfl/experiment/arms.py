@@ -112,7 +112,10 @@ def _label(given: Any, key: str, fault: str = "must be") -> str:
 def _check_labels(arms: Sequence[Arm], key: str) -> None:
     # Two labels that make the same folder's name would make two runs the same.
     slugs = [arm.slug for arm in arms]
-    for slug in slugs:
-        if not slug or slugs.count(slug) > 1:
+    for place, slug in enumerate(slugs, start=1):
+        if not slug:
+            label = arms[place - 1].label
+            raise SpecError(f"arms[{place}].label", f"must have a letter or a digit in it, got {label!r}")
+        if slugs.count(slug) > 1:
             twins = [arm.label for arm in arms if arm.slug == slug]
             raise SpecError(key, f"must have labels that differ in letters or digits, got {' and '.join(twins)}")

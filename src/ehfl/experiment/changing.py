@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
@@ -11,8 +11,9 @@ from ehfl.experiment.spec import FleetSpec, Setting
 from ehfl.experiment.validating import SECTIONS
 from ehfl.registry import literal
 from ehfl.run_folder import Facts
-from ehfl.validation import SpecError
+from ehfl.validation import SpecError, shown
 
+_DEEPEST = 8  # names in a key; a table may stand inside a parameter of a scheduler of the user's own
 OPTIONAL = ("learning.clip", "learning.data")  # keys that "none" takes away again
 
 
@@ -58,9 +59,25 @@ def _default_name(path: Sequence[str]) -> str | None:
     return str(default["name"]) if isinstance(default, dict) else None
 
 
-def parsed_override(override: str) -> tuple[str, Any]:
+def parsed_overrides(overrides: Iterable[str]) -> dict[str, Any]:
+    """Return the values of texts like "rounds=20" by key; refuse those of which a later one would undo another."""
+    found: dict[str, Any] = {}
+    for override in overrides:
+        key, value = _parsed_override(override)
+        undone = [other for other in found if f"{other}.".startswith(f"{key}.")]
+        if undone:
+            fault = (
+                "must be given once" if undone[0] == key else f"must not be given after {undone[0]}, which it undoes"
+            )
+            raise SpecError(key, f"{fault}, got {shown(override)}")
+        found[key] = value
+    return found
+
+
+def _parsed_override(override: str) -> tuple[str, Any]:
     """Return key and value of key=value; the value is TOML, or a bare word."""
     key, equals, text = override.partition("=")
-    if not equals or not all(key.strip().split(".")):
-        raise SpecError("override", f"must be KEY=VALUE such as learning.local_steps=1, got {override}")
+    names = key.strip().split(".")
+    if not equals or not all(names) or len(names) > _DEEPEST:
+        raise SpecError("override", f"must be KEY=VALUE such as learning.local_steps=1, got {shown(override)}")
     return key.strip(), literal(text)

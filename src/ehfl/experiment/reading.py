@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, PlainValidator, Strict
 
 from ehfl import own_code
 from ehfl.experiment.arms import SAME_FOR_ALL, read_arms
-from ehfl.experiment.changing import OPTIONAL, change, parsed_override, put
+from ehfl.experiment.changing import OPTIONAL, change, parsed_overrides, put
 from ehfl.experiment.spec import Section, Setting, Spec
 from ehfl.experiment.validating import check_known, validated
 from ehfl.experiment.values import folder_name, listed_seeds
@@ -40,7 +40,7 @@ def read_spec(
     file = Path(source) if isinstance(source, str | os.PathLike) else None
     facts = dict(source) if isinstance(source, Mapping) else {}
     facts = copy.deepcopy(facts) if file is None else {"name": file.stem} | _read_file(file)
-    changes = overrides if isinstance(overrides, Mapping) else dict(map(parsed_override, overrides))
+    changes = overrides if isinstance(overrides, Mapping) else parsed_overrides(overrides)
     try:
         change(facts, changes)
         return make_spec(facts, folder=None if file is None else file.resolve().parent)

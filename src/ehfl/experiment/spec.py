@@ -18,21 +18,25 @@ from ehfl.experiment.values import (
     auto_or_whole,
     check_order,
     count_clients,
+    not_negative,
+    number_of_rounds,
     per_client,
+    positive,
     read_aggregation,
     read_harvest,
     read_partition,
     read_scheduler,
     read_step_size,
     read_task,
+    whole,
 )
 from ehfl.registry import Table
 from ehfl.run_folder import Facts, folder_name, identity_of, slug
 from ehfl.validation import InvalidValue
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Whole = Annotated[int, Field(ge=1)]
+Positive = Annotated[float, PlainValidator(positive)]
+NotNegative = Annotated[float, PlainValidator(not_negative)]
+Whole = Annotated[int, PlainValidator(whole)]
 PerClient = Annotated[Any, PlainValidator(per_client)]
 
 
@@ -105,7 +109,7 @@ class EvaluationSpec(Section):
 class Setting(Section):
     """The world of one arm: everything that a run depends on but its seed."""
 
-    rounds: Annotated[int, Field(ge=1, le=10_000_000)] = 100
+    rounds: Annotated[int, PlainValidator(number_of_rounds)] = 100
     target: Annotated[int | str, PlainValidator(auto_or_whole)] = "auto"  # clients wanted a round
     scheduler: Annotated[Table, PlainValidator(read_scheduler)] = Field(
         default_factory=lambda: {"name": "myopic", "target": "auto"}

@@ -11,11 +11,12 @@ from pydantic import BaseModel, ValidationError
 from ehfl.experiment.spec import EvaluationSpec, FleetSpec, LearningSpec
 from ehfl.run_folder import Facts
 from ehfl.scheduling import SchedulerError
-from ehfl.validation import InvalidValue, SpecError, UserError, closest, short
+from ehfl.validation import InvalidValue, SpecError, UserError, closest, short, shown
 
 Model = TypeVar("Model", bound=BaseModel)
 
 SECTIONS: dict[str, type[BaseModel]] = {"fleet": FleetSpec, "learning": LearningSpec, "evaluation": EvaluationSpec}
+_KINDS = {"model_type": "a table of keys", "string_type": "a text"}  # what pydantic calls otherwise
 
 
 def validated(model: type[Model], facts: Facts, folder: Path | None) -> Model:
@@ -28,8 +29,6 @@ def validated(model: type[Model], facts: Facts, folder: Path | None) -> Model:
         return model.model_validate(facts, context={} if folder is None else {"folder": folder})
     except ValidationError as error:
         raise _spec_error(error.errors()[0]) from None
-    except OverflowError as error:  # a whole number that no float can hold, which TOML has no bounds for
-        raise SpecError("numbers", f"must fit into floating point ({error})") from None
 
 
 def check_known(facts: Facts, section: str, known: Sequence[str]) -> None:
@@ -52,11 +51,11 @@ def _spec_error(error: Any) -> SpecError:
     if error["type"] == "missing":
         return SpecError(key, "must be given")
     given = short(repr(error["input"]))
-    if error["type"] == "model_type":
-        return SpecError(key, f"must be a table of keys, got {given}")
+    if error["type"] in _KINDS:
+        return SpecError(key, f"must be {_KINDS[error['type']]}, got {given}")
     allowed = error["msg"].removeprefix("Value error, ").replace("Input should", "must")
     return SpecError(key, f"{allowed}, got {given}")
 
 
 def _refused(error: InvalidValue) -> SpecError:
-    return SpecError(error.name, f"must be {error.allowed}, got {short(str(error.given), 120)}")
+    return SpecError(error.name, f"must be {error.allowed}, got {shown(error.given)}")

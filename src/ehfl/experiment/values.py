@@ -16,9 +16,10 @@ from ehfl.partition import PARTITIONS
 from ehfl.registry import Registry, Table
 from ehfl.scheduling import SCHEDULERS
 from ehfl.theory import STEP_SIZES, step_size_of, step_size_table
-from ehfl.validation import InvalidValue, closest, short
+from ehfl.validation import InvalidValue, closest, short, whole_number
 
 MOST_SEEDS = 10_000
+MOST_ROUNDS = 10_000_000
 ORDERS = ("random", "by-label")
 
 
@@ -55,10 +56,19 @@ def _read_per_client(value: Any, key: str, folder: Path) -> Any:
         return tuple(math.inf if one == "inf" else one for one in value)
     if isinstance(value, Mapping) and value.keys() == {"low", "high"} and all(map(_is_number, value.values())):
         return {"low": value["low"], "high": value["high"]}
+    allowed = "a number, a list or a file with one per client, or { low = 0.1, high = 0.9 }"
+    if isinstance(value, str) and value and not _exists(folder / value):  # a word for a number, rather than a file
+        raise InvalidValue(key, allowed, f"{value} (there is no such file)")
     if isinstance(value, str) and value:
         return tuple(read_numbers(key, folder / value, flat=True).tolist())
-    allowed = "a number, a list or a file with one per client, or { low = 0.1, high = 0.9 }"
     raise InvalidValue(key, allowed, short(repr(value)))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that is too long for any file
+        return False
 
 
 def folder_of(info: ValidationInfo) -> Path:
@@ -135,6 +145,33 @@ def check_order(value: Any) -> str:
     raise ValueError(f"must be one of {', '.join(ORDERS)}{closest(str(value), ORDERS)}")
 
 
+def whole(value: Any, most: int | None = None) -> int:
+    """Return a whole number from 1 on."""
+    try:
+        return whole_number("", value, low=1, high=most)
+    except InvalidValue as error:
+        raise ValueError(f"must be {error.allowed}") from None
+
+
+def number_of_rounds(value: Any) -> int:
+    """Return a number of rounds."""
+    return whole(value, MOST_ROUNDS)
+
+
+def positive(value: Any) -> float:
+    """Return a finite number above 0."""
+    if _is_finite(value) and value > 0:
+        return float(value)
+    raise ValueError("must be a finite number > 0")
+
+
+def not_negative(value: Any) -> float:
+    """Return a finite number from 0 on."""
+    if _is_finite(value) and value >= 0:
+        return float(value)
+    raise ValueError("must be a finite number >= 0")
+
+
 def auto_or_whole(value: Any) -> Any:
     """Return a number of clients, or "auto"."""
     if value == "auto" or (_is_whole(value) and value > 0):  # what the clients allow is checked with the fleet
@@ -144,7 +181,7 @@ def auto_or_whole(value: Any) -> Any:
 
 def auto_or_number(value: Any) -> Any:
     """Return a metric's value, or "auto"."""
-    if value == "auto" or (_is_number(value) and math.isfinite(value)):
+    if value == "auto" or _is_finite(value):
         return value
     raise ValueError("must be auto or a finite number")
 
@@ -181,6 +218,13 @@ def listed_seeds(value: Any) -> tuple[int, ...]:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return _is_number(value) and math.isfinite(value)
+    except OverflowError:  # a whole number that no float can hold, which TOML has no bounds for
+        return False
 
 
 def _is_whole(value: Any) -> bool:

@@ -10,11 +10,12 @@ Comes in: nothing but `validation` (and NumPy where numbers are read). Leaves: t
 
 from ehfl.files.facts import check_seal, digest_of_file, digest_of_text, finite, json_text, parse_json, sealed
 from ehfl.files.locks import InUse, sole_use
-from ehfl.files.numbers import read_npy, read_numbers
+from ehfl.files.numbers import check_ends, read_npy, read_numbers
 from ehfl.files.whole import naming, sweep, write_text, written_whole
 
 __all__ = [
     "InUse",
+    "check_ends",
     "check_seal",
     "digest_of_file",
     "digest_of_text",

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ehfl.history import Metric
 from ehfl.learning.initialisation import blank, initialise
-from ehfl.learning.tasks.cifar10_files import RECORDS, find_cifar10, read_cifar10
+from ehfl.learning.tasks.cifar10_files import RECORDS, read_cifar10
 from ehfl.learning.tasks.contract import ACCURACY, Examples, accuracy
 from ehfl.learning.tasks.convolution import Convolution5x5
 from ehfl.learning.tasks.normalisation import LocalResponseNorm
@@ -37,7 +37,7 @@ class Cifar10:
     test: Examples = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        images, labels, test_images, test_labels = read_cifar10(find_cifar10(self.data), self.records)
+        images, labels, test_images, test_labels = read_cifar10(self.data, self.records)
         object.__setattr__(self, "training", _examples(images, labels))
         object.__setattr__(self, "test", _examples(test_images, test_labels))
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import tarfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -30,11 +31,29 @@ Bytes = NDArray[np.uint8]
 Reader = Callable[[str], bytes]  # a file's name in, its content out
 
 
-def read_cifar10(source: Path, records: int = RECORDS) -> tuple[Bytes, Bytes, Bytes, Bytes]:
+def read_cifar10(data: str | os.PathLike[str] | None, records: int = RECORDS) -> tuple[Bytes, Bytes, Bytes, Bytes]:
     """Return training images, training labels, test images and test labels from a folder or an archive.
 
-    Images have shape (n_images, 32, 32, 3), red, green, blue last; labels have shape (n_images,).
+    It is looked for under `data`, else under $EHFL_DATA, else downloaded. Images have shape (n_images, 32, 32, 3), red,
+    green, blue last; labels have shape (n_images,).
     """
+    if data is not None and not os.fspath(data):
+        raise InvalidValue("data", "the name of a folder or an archive", "")
+    # Errors name what the folder was given by: an empty variable is as good as none, shells set such ones.
+    given = data if data is not None else os.environ.get("EHFL_DATA") or None
+    with _named("$EHFL_DATA" if data is None and given is not None else "data"):
+        return _read(_downloaded() if given is None else find_cifar10(Path(given)), records)
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    try:
+        yield
+    except InvalidValue as error:
+        raise InvalidValue(name, error.allowed, error.given) from error
+
+
+def _read(source: Path, records: int) -> tuple[Bytes, Bytes, Bytes, Bytes]:
     if source.is_dir():
         return _read_all(_folder_reader(source), records)
     try:
@@ -44,13 +63,8 @@ def read_cifar10(source: Path, records: int = RECORDS) -> tuple[Bytes, Bytes, By
         raise InvalidValue("data", "a whole CIFAR-10 archive", f"{source} ({error})") from error
 
 
-def find_cifar10(data: str | os.PathLike[str] | None) -> Path:
-    """Return the folder or archive to read: under `data`, else under $EHFL_DATA, else downloaded and checked."""
-    # An empty variable is as good as none: shells set such ones.
-    given = data if data is not None else os.environ.get("EHFL_DATA")
-    if not given:
-        return _downloaded()
-    place = Path(given)
+def find_cifar10(place: Path) -> Path:
+    """Return the folder or the archive to read in a place."""
     for candidate in (place, place / FOLDER, place / ARCHIVE):
         if candidate.is_file() or (candidate / TRAINING[0]).is_file():
             return candidate

@@ -1,0 +1,104 @@
+"""How a command line is read and refused: one form for all, what was wrong, what is allowed, what was given."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+import typer
+from typer.core import TyperCommand
+
+from ehfl.validation import InvalidValue, closest, printable, shown
+
+# Typer brings click along inside itself or beside it; either way this is the root of all usage errors.
+UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
+
+class OneOfEach(TyperCommand):
+    """A command that refuses to be given twice what it has one of, where click would let the last one win."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Return what is left to be parsed, which is nothing."""
+        given = self.make_parser(ctx).parse_args(args=list(args))[2]
+        for option in given:
+            single = not getattr(option, "multiple", True) and not getattr(option, "is_flag", True)
+            if single and given.count(option) > 1:
+                raise InvalidValue(_name(option), "given once", f"{given.count(option)} of it")
+        return super().parse_args(ctx, args)
+
+
+def whole(text: str | int) -> int:
+    """Return a whole number as TOML writes it; whoever asked for it refuses anything else, with what is allowed."""
+    found = _literal(text)
+    return found if isinstance(found, int) and not isinstance(found, bool) else cast(int, text)
+
+
+def number(text: str | float) -> float:
+    """Return a number as TOML writes it."""
+    found = _literal(text)
+    if isinstance(found, int | float) and not isinstance(found, bool):
+        with suppress(OverflowError):
+            return float(found)
+    raise typer.BadParameter(f"must be a number, got {shown(text)}")
+
+
+def path(text: str | Path) -> Path:
+    """Return a path; none at all would be the current folder, which nobody who means it calls ''."""
+    fault = "" if str(text) and "\0" not in str(text) else shown(text)
+    try:
+        Path(text).exists()
+    except OSError as error:  # too long, or in a folder that may not be looked into
+        fault = f"{shown(text)} ({error.strerror})"
+    if fault:
+        raise typer.BadParameter(f"must be the name of a file or folder, got {fault}")
+    return Path(text)
+
+
+def _literal(text: object) -> object:
+    from ehfl.registry import literal
+
+    return literal(text) if isinstance(text, str) else text  # defaults come as they are
+
+
+def refusal(error: Any) -> str:
+    """Return a usage error of click's in the form that all refusals have."""
+    kind, message = type(error).__name__, str(getattr(error, "message", error))
+    if kind == "MissingParameter":
+        return f"{_name(error.param)} must be given, got nothing"
+    if kind == "BadParameter" and error.param is not None:
+        return f"{_name(error.param)} {message}"
+    if kind == "NoSuchOption":
+        return _no_such("option", error.option_name, _options(error.ctx))
+    if kind == "BadOptionUsage":
+        needs_one = "requires" in message
+        return f"{error.option_name} must be given {'a value, got none' if needs_one else 'without a value, got one'}"
+    return _too_much(message, getattr(error, "ctx", None))
+
+
+def _too_much(message: str, context: Any) -> str:
+    """Return what click says of words that belong to no option, which has no kind of error for each case."""
+    words = re.search(r"No such command ['\"](.*?)['\"]\.|extra argument\S* \((.*)\)", message, re.DOTALL)
+    if words is None:
+        return printable(message)
+    if words[1] is not None:
+        return _no_such("command", words[1], list(context.command.commands))
+    takes = [param.metavar for param in context.command.params if param.param_type_name == "argument"]
+    allowed = f"one {takes[0]} at most" if takes else "options alone"
+    return f"{context.command_path} must be given {allowed}, got {shown(words[2])} as well"
+
+
+def _no_such(what: str, given: str, known: list[str]) -> str:
+    return f"{what} must be one of {', '.join(known)}, got {shown(given)}{closest(given, known)}"
+
+
+def _options(context: Any) -> list[str]:
+    return [_name(param) for param in context.command.get_params(context) if param.param_type_name == "option"]
+
+
+def _name(param: Any) -> str:
+    """Return an option by its long name, an argument as the help writes it."""
+    if param.param_type_name == "argument":
+        return str(param.metavar)
+    return str(max(param.opts, key=len))

@@ -1,0 +1,601 @@
+"""Bad input, command by command: one line that says what was wrong, what is allowed and what was given; exit code 2.
+
+To add a case, add a row: the command line, and what its line must say, where " ... " stands for anything. Rows are run
+in a folder with the files that stand in FILES. LONG, DEEP and NESTED stand for texts of thousands of letters.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from ehfl.cli import app as application
+from ehfl.cli import main
+from ehfl.learning.tasks.cifar10_files import TEST, TRAINING
+
+Row = tuple[str, str]
+
+THE_LINE: list[Row] = [
+    ("nosuch", "command must be one of compare, report, simulate, bound, train, got nosuch"),
+    ("simulat", "command must be one of compare, report, simulate, bound, train, got simulat (did you mean simulate?)"),
+    ("--nosuch", "option must be one of --version, --help, got --nosuch"),
+    ("simulate --nosuch", "option must be one of --clients, ... --help, got --nosuch"),
+    ("simulate --round 5", "option must be one of --clients, ... --help, got --round (did you mean --rounds?)"),
+    ("simulate -z", "option must be one of --clients, ... --help, got -z"),
+    ("simulate extra", "ehfl simulate must be given options alone, got extra as well"),
+    ("simulate --json=yes", "--json must be given without a value, got one"),
+    ("simulate --rate", "--rate must be given a value, got none"),
+    ("compare -o", "-o must be given a value, got none"),
+    ("compare one.toml two.toml", "ehfl compare must be given one SPEC at most, got two.toml as well"),
+    ("report", "RUN must be given, got nothing"),
+    ("train extra", "ehfl train must be given options alone, got extra as well"),
+    ("simulate --rounds 5 --rounds 6", "--rounds must be given once, got 2 of it"),
+    ("train -s myopic -s greedy", "--scheduler must be given once, got 2 of it"),
+    ("train --task quadratic --task digits", "--task must be given once, got 2 of it"),
+    ("bound --gap 1 --gap 2", "--gap must be given once, got 2 of it"),
+    ("compare --runs a --runs b", "--runs must be given once, got 2 of it"),
+    ("simulate --rounds 5 -o rounds=6", "--rounds must be left out where -o rounds is given, got 5"),
+    ("simulate --seed 5 -o seeds=[6]", "--seed must be left out where -o seeds is given, got 5"),
+    (
+        "simulate -s greedy -o \"schedulers=['myopic']\"",
+        "--scheduler must be left out where -o schedulers is given, got ['greedy']",
+    ),
+    ('simulate --capacity 5 -o "fleet={capacity=6}"', "--capacity must be left out where -o fleet is given, got 5"),
+    ("train --clip 1 -o learning.clip=2", "--clip must be left out where -o learning.clip is given, got 1.0"),
+    ("compare --data torn -o learning.data=torn", '--data must be given once, got learning.data="torn"'),
+    ("bound mine.toml --rate 0.5", "--rate must be left out with a spec, which has it: use -o KEY=VALUE, got 0.5"),
+    ("bound mine.toml --rounds 5", "--rounds must be left out with a spec, which has it: use -o KEY=VALUE, got 5"),
+    (
+        "bound mine.toml --local-steps 5",
+        "--local-steps must be left out with a spec, which has it: use -o KEY=VALUE, got 5",
+    ),
+    (
+        "bound mine.toml -s greedy",
+        "--scheduler must be left out with a spec, which has it: use -o KEY=VALUE, got ['greedy']",
+    ),
+    ("bound --task quadratic --gap 2", "--gap must be left out with --task, which estimates it, got 2.0"),
+    ("bound --task digits --gap 3", "--gap must be left out with --task, which estimates it, got 3.0"),
+    ("bound --seeds 9", "--seeds must be left out without --verify, got 9"),
+    ("bound --verify --eta 5", "--eta must be left out with --verify, which has problems of its own, got 5.0"),
+    (
+        "bound --verify --task digits",
+        "--task must be left out with --verify, which has problems of its own, got digits",
+    ),
+]
+
+NUMBERS: list[Row] = [
+    ("simulate --rounds 0", "--rounds must be a whole number in [1, 10000000], got 0"),
+    ("simulate --rounds -5", "--rounds must be a whole number in [1, 10000000], got -5"),
+    ("simulate --rounds many", "--rounds must be a whole number in [1, 10000000], got 'many'"),
+    ("simulate --rounds ''", "--rounds must be a whole number in [1, 10000000], got ''"),
+    ("simulate --rounds 2.5", "--rounds must be a whole number in [1, 10000000], got '2.5'"),
+    ("simulate --rounds 1e3", "--rounds must be a whole number in [1, 10000000], got '1e3'"),
+    ("simulate --rounds nan", "--rounds must be a whole number in [1, 10000000], got 'nan'"),
+    ("simulate --rounds true", "--rounds must be a whole number in [1, 10000000], got 'true'"),
+    ("simulate --rounds ١٢", "--rounds must be a whole number in [1, 10000000], got '١٢'"),
+    ("simulate --rounds 1__0", "--rounds must be a whole number in [1, 10000000], got '1__0'"),
+    (
+        "simulate --rounds 99999999999999999999999",
+        "--rounds must be a whole number in [1, 10000000], got 99999999999999999999999",
+    ),
+    ("simulate --clients 0", "--clients must be a whole number >= 1, got 0"),
+    ("simulate --clients ''", "--clients must be a whole number >= 1, got ''"),
+    ("simulate --clients inf", "--clients must be a whole number >= 1, got 'inf'"),
+    ("simulate --clients 2147483648", "--clients must be a whole number in [1, 2147483647], got 2147483648"),
+    ("simulate --seed -1", "--seed must be a whole number in [0, 18446744073709551615], got -1"),
+    (
+        "simulate --seed 18446744073709551616",
+        "--seed must be a whole number in [0, 18446744073709551615], got 18446744073709551616",
+    ),
+    ("simulate --seed x", "--seed must be a whole number in [0, 18446744073709551615], got 'x'"),
+    ("simulate --target 0", "--target must be auto or a whole number >= 1, got 0"),
+    ("simulate --target 11", "--target must be auto or in [1, 10] (the clients), got 11"),
+    ("simulate --target some", "--target must be auto or a whole number >= 1, got 'some'"),
+    ("simulate --target ''", "--target must be auto or a whole number >= 1, got ''"),
+    ("simulate --target 2.5", "--target must be auto or a whole number >= 1, got 2.5"),
+    ("simulate --rate 1.5", "--rate must be in [0, 1], got 1.5"),
+    ("simulate --rate -0.1", "--rate must be in [0, 1], got -0.1"),
+    ("simulate --rate nan", "--rate must be in [0, 1], got nan"),
+    ("simulate --rate inf", "--rate must be in [0, 1], got inf"),
+    ("simulate --rate true", "--rate must be a number, a list or a file with one per client, ... got True"),
+    ("simulate --rate ''", "--rate must be a number, a list or a file with one per client, ... got ''"),
+    (
+        "simulate --rate ,",
+        "--rate must be a number, a list or a file with one per client, ... got , (there is no such file)",
+    ),
+    ("simulate --rate 0.1,nan", "--rate must be in [0, 1], got nan for client 1"),
+    (
+        "simulate --rate 0.1,x",
+        "--rate must be a number, a list or a file with one per client, ... got 0.1,x (there is no such file)",
+    ),
+    (
+        "simulate --rate \u0660",
+        "--rate must be a number, a list or a file with one per client, ... got \u0660 (there is no such file)",
+    ),
+    (
+        "simulate --rate 1e400",
+        "--rate must be a number, a list or a file with one per client, ... got 1e400 (there is no such file)",
+    ),
+    ("simulate --rate 0.1,0.2 --clients 3", "--rate must be one number or one per client (3), got a list of 2"),
+    (
+        "simulate --rate missing.txt",
+        "--rate must be a number, a list or a file with one per client, ... got missing.txt (there is no such file)",
+    ),
+    (
+        "simulate --rate words.txt",
+        "--rate must be a readable file of numbers ... got words.txt (could not convert string to float: 'half')",
+    ),
+    ("simulate --rate torn", "--rate must be a readable file of numbers, .npy or text, got torn (Is a directory)"),
+    (
+        "simulate --rate '{low=0.1}'",
+        "--rate must be a number, a list or a file with one per client, ... got {'low': 0.1}",
+    ),
+    ("simulate --rate '{low=0.1,high=2}'", "--rate must be in [0, 1], got 1.15556 for client 5"),
+    ("simulate --rate 0.5 --harvest bernoulli:0.2", "--rate must be left out where fleet.harvest is given, got 0.5"),
+    ("simulate --capacity -1", "--capacity must be inf or a whole number in [0, 1073741823], got -1"),
+    (
+        "simulate --capacity 0",
+        "--capacity must be at least fleet.cost, or nobody could ever pay, got 0 with a cost of 1",
+    ),
+    ("simulate --capacity 1.5", "--capacity must be inf or a whole number in [0, 1073741823], got 1.5"),
+    ("simulate --capacity nan", "--capacity must be inf or a whole number in [0, 1073741823], got nan"),
+    (
+        "simulate --capacity 1e400",
+        "--capacity must be a number, a list or a file with one per client, ... got 1e400 (there is no such file)",
+    ),
+    (
+        "simulate --capacity lots",
+        "--capacity must be a number, a list or a file with one per client, ... got lots (there is no such file)",
+    ),
+    ("simulate --capacity 2 --initial 3", "--initial must be at most the capacity 2, got 3"),
+    ("simulate --capacity 1,2 --initial 2 --clients 2", "--initial must be at most the capacity 1, got 2 for client 0"),
+    ("simulate --initial -1", "--initial must be a whole number in [0, 1073741823], got -1"),
+    ("simulate --initial inf", "--initial must be a whole number in [0, 1073741823], got inf"),
+    ("simulate --cost 0", "--cost must be a whole number in [1, 1073741823], got 0"),
+    ("simulate --cost inf", "--cost must be a whole number in [1, 1073741823], got inf"),
+    ("simulate --cost 1,2 --clients 3", "--cost must be one number or one per client (3), got an array of (2,)"),
+    (
+        "simulate --cost 5 --capacity 4",
+        "--capacity must be at least fleet.cost, or nobody could ever pay, got 4 with a cost of 5",
+    ),
+    (
+        "simulate --cost 99999999999999999999999",
+        "--cost must be a whole number in [1, 1073741823], got 99999999999999999999999",
+    ),
+    ("simulate --clients 5000 --rounds 1 --threads 100000", "--threads must be a whole number in [1, ... got 100000"),
+    ("simulate --threads 0", "--threads must be a whole number >= 1, got 0"),
+    ("bound --smoothness 0", "--smoothness must be in [1e-50, 1e50], got 0.0"),
+    ("bound --smoothness abc", "--smoothness must be a number, got abc"),
+    ("bound --smoothness 1e60", "--smoothness must be in [1e-50, 1e50], got 1e+60"),
+    ("bound --variance -1", "--variance must be 0 or in [1e-50, 1e50], got -1.0"),
+    ("bound --variance inf", "--variance must be 0 or in [1e-50, 1e50], got inf"),
+    ("bound --gap 0", "--gap must be in [1e-50, 1e50], got 0.0"),
+    ("bound --gap nan", "--gap must be in [1e-50, 1e50], got nan"),
+    ("bound --gap ''", "--gap must be a number, got ''"),
+    ("bound --eta 0", "--eta must be in (0, 8.94427], got 0"),
+    ("bound --eta 1000", "--eta must be in (0, 8.94427], got 1000"),
+    ("bound --local-steps 0", "--local-steps must be a whole number >= 1, got 0"),
+    ("bound --verify --seeds 1", "--seeds must be a whole number >= 2, got 1"),
+    ("bound --verify --rate 0 --rounds 5", "myopic has no participants in any round: there is nothing to verify"),
+    ("bound arms.toml", "arms[2].learning.local_steps must be left out here: bounds have one of it for all arms"),
+    ("bound always-on.toml", "always-on must not be the label of another arm: it is what mains power is called here"),
+    ("bound rounds.toml", "arms[1].rounds must be left out here: bounds have one of it for all arms"),
+    ("train --local-steps 0", "--local-steps must be a whole number >= 1, got 0"),
+    ("train --batch-size 0", "--batch-size must be a whole number >= 1, got 0"),
+    ("train --eval-every 0", "--eval-every must be a whole number >= 1, got 0"),
+    ("train --clip 0", "--clip must be a finite number > 0, got 0.0"),
+    ("train --clip nan", "--clip must be a finite number > 0, got nan"),
+    ("train --clip x", "--clip must be a number, got x"),
+    ("train --weight-decay -1", "--weight-decay must be a finite number >= 0, got -1.0"),
+    ("train --weight-decay 1e400", "--weight-decay must be a number, got 1e400"),
+    ("train --task quadratic --threads 0", "--threads must be a whole number in [1, 1024], got 0"),
+    (
+        "train --task quadratic --threads 99999999999999999999",
+        "--threads must be a whole number in [1, 1024], got 99999999999999999999",
+    ),
+    ("train --step-size 0", "--step-size must be a number in [1e-30, 1e30], got 0"),
+    ("train --step-size -1", "--step-size must be a number in [1e-30, 1e30], got -1"),
+    ("train --step-size 1e300", "--step-size must be a number in [1e-30, 1e30], got 1e+300"),
+    ("train --step-size 5e-324", "--step-size must be a number in [1e-30, 1e30], got 5e-324"),
+    ("train --step-size ''", "--step-size must be one of theorem, ... or package.module:Class, got ''"),
+    ("train --step-size nominal:initial=0", "--step-size initial must be a number in [1e-30, 1e30], got 0"),
+    ("compare -o rounds=0", "rounds must be a whole number in [1, 10000000], got 0"),
+    ("compare -o rounds=", "rounds must be a whole number in [1, 10000000], got ''"),
+    ("compare -o rounds=many", "rounds must be a whole number in [1, 10000000], got 'many'"),
+    ("compare -o rounds=true", "rounds must be a whole number in [1, 10000000], got True"),
+    ("compare -o seeds=0", "seeds must be how many (1 to 10,000) or a list of ... got 0"),
+    ("compare -o seeds=[1,1]", "seeds must be how many (1 to 10,000) or a list of ... got [1, 1]"),
+    ("compare -o fleet.clients=0", "fleet.clients must be a whole number >= 1, got 0"),
+    ("compare -o learning.step_size=1e300", "learning.step_size must be a number in [1e-30, 1e30], got 1e+300"),
+    ("compare -o learning.step_size=5e-324", "learning.step_size must be a number in [1e-30, 1e30], got 5e-324"),
+    ("compare --jobs 0", "--jobs must be a whole number >= 1, got 0"),
+    ("compare --jobs x", "--jobs must be a whole number >= 1, got 'x'"),
+    ("report . --goal inf", "--goal must be a finite number, got inf"),
+    ("report . --goal x", "--goal must be a number, got x"),
+]
+
+NAMES: list[Row] = [
+    ("simulate -s ''", "--scheduler must be one of myopic, ... or package.module:Class, got ''"),
+    (
+        "simulate -s myopik",
+        "--scheduler must be one of myopic, ... or package.module:Class, got myopik (did you mean myopic?)",
+    ),
+    ("simulate -s myopic:-1", "--scheduler target must be a whole number >= 1, got -1"),
+    ("simulate -s myopic:x", "--scheduler target must be a whole number or auto, got 'x'"),
+    ("simulate -s greedy:2", "--scheduler must be greedy without parameters: it takes none, got greedy:2"),
+    (
+        "simulate -s myopic:",
+        "--scheduler must be NAME, NAME:VALUE or NAME:parameter=value,parameter=value, got myopic:",
+    ),
+    ("simulate -s round-robin:11", "--scheduler per_round must be in [1, 10] (the clients), got 11"),
+    (
+        "simulate -s round-robin:per_rond=1",
+        "--scheduler per_rond must be a parameter of round-robin ... got per_rond (did you mean per_round?)",
+    ),
+    (
+        "simulate -s round-robin:per_round=1,per_round=2",
+        "--scheduler must be NAME, NAME:VALUE or NAME:parameter=value,parameter=value, got per_round=1,per_round=2",
+    ),
+    (
+        "simulate -s nowhere:Scheduler",
+        "--scheduler must be importable as package.module:Class, got nowhere:Scheduler (No module named 'nowhere')",
+    ),
+    (
+        "simulate -s bad_input_mine.py",
+        "--scheduler must be one of ... got bad_input_mine.py (which class in it? bad_input_mine:Class)",
+    ),
+    (
+        "simulate -s bad_input_mine.py:Nobody",
+        "--scheduler must be importable ... (module 'bad_input_mine' has no attribute 'Nobody')",
+    ),
+    (
+        "simulate -s folder/bad_input_mine.py:Mine",
+        "--scheduler must be importable as package.module:Class, got ... (No module named 'folder/bad_input_mine')",
+    ),
+    (
+        "simulate -s bad_input_leaving:Mine",
+        "--scheduler must be importable as package.module:Class, got bad_input_leaving:Mine (SystemExit: 0)",
+    ),
+    ("simulate -s '{name=3}'", "--scheduler must be one of myopic, ... or package.module:Class, got {name=3}"),
+    (
+        "simulate -s greedy -s greedy",
+        "--scheduler must have labels that differ in letters or digits, got greedy and greedy",
+    ),
+    (
+        "simulate -s greedy -s GREEDY",
+        "--scheduler must have labels that differ in letters or digits, got greedy and GREEDY",
+    ),
+    ("simulate --harvest ''", "--harvest must be one of bernoulli, replay or package.module:Class, got ''"),
+    (
+        "simulate --harvest bernouli",
+        "--harvest must be one of bernoulli, replay or package.module:Class, got bernouli (did you mean bernoulli?)",
+    ),
+    ("simulate --harvest bernoulli:2", "--harvest rate must be in [0, 1], got 2"),
+    ("simulate --harvest bernoulli", "--harvest rate must be given: bernoulli needs it, got nothing"),
+    ("simulate --harvest replay", "--harvest arrivals must be given: replay needs it, got nothing"),
+    (
+        "simulate --harvest replay:absent.csv",
+        "--harvest arrivals must be a readable file of numbers ... got absent.csv (No such file or directory)",
+    ),
+    (
+        "simulate --harvest replay:words.txt",
+        "--harvest arrivals must be a readable file ... words.txt (could not convert string to float: 'half')",
+    ),
+    (
+        "simulate --harvest words.txt:Sun",
+        "--harvest must be importable as package.module:Class, got words.txt:Sun (No module named 'words')",
+    ),
+    ("bound --task nosuch", "--task must be one of digits, ... or package.module:Class, got nosuch"),
+    (
+        "bound --task quadratics",
+        "--task must be one of digits, ... or package.module:Class, got quadratics (did you mean quadratic?)",
+    ),
+    ("bound --task ''", "--task must be one of digits, ... or package.module:Class, got ''"),
+    (
+        "train --task digit",
+        "--task must be one of digits, ... or package.module:Class, got digit (did you mean digits?)",
+    ),
+    ("train --task sys:exit", "--task must be one that can be made, got sys:exit (SystemExit: )"),
+    ("train --device tpu", "--device must be 'auto', 'cpu', 'cuda' or 'mps', got 'tpu'"),
+    (
+        "train --aggregation meen",
+        "--aggregation must be one of mean, weighted or package.module:Class, got meen (did you mean mean?)",
+    ),
+    ("train --aggregation ''", "--aggregation must be one of mean, weighted or package.module:Class, got ''"),
+    ("train --partition ''", "--partition must be one of iid, dirichlet, shards or package.module:Class, got ''"),
+    ("train --partition dirichlet", "--partition alpha must be given: dirichlet needs it, got nothing"),
+    ("train --partition dirichlet:0", "--partition alpha must be a finite number > 0, got 0"),
+    (
+        "train --task quadratic --partition dirichlet:1e-9",
+        "--partition alpha must be so large that at least 10 ... is reachable, got 1e-09 (1000 draws failed)",
+    ),
+    (
+        "train --task quadratic --partition dirichlet:0.001",
+        "--partition alpha must be so large that at least 10 ... is reachable, got 0.001 (1000 draws failed)",
+    ),
+    ("train --partition shards:0", "--partition num_shards_per_partition must be a whole number >= 1, got 0"),
+    (
+        "train --task quadratic --partition shards:2000",
+        "--partition num_shards_per_partition must be at most 1000 (the examples), got 2000",
+    ),
+    ("train --task quadratic --clients 2000", "--clients must be at most 1000 (the examples), got 2000"),
+    (
+        "train --step-size nominel",
+        "--step-size must be one of theorem, ... or package.module:Class, got nominel (did you mean nominal?)",
+    ),
+    (
+        "train --task quadratic --step-size nominal -s power-of-choice",
+        "--step-size must be one that looks at past rounds alone ... got nominal",
+    ),
+    ("compare --on x", "--on must be local or ray, got x"),
+    ("compare --on ''", "--on must be local or ray, got ''"),
+    ("compare -o name=a/b", "name must be at most 80 letters, digits, ... got 'a/b'"),
+    ("compare -o name=''", "name must be at most 80 letters, digits, ... got ''"),
+    (
+        "compare -o fleet.clients=2000 -o learning.task=quadratic",
+        "fleet.clients must be at most 1000 (the examples), got 2000",
+    ),
+    (
+        "compare -o \"schedulers=['power-of-choice']\" -o learning.task=quadratic",
+        "learning.step_size must be one that looks at past rounds alone ... got nominal",
+    ),
+    (
+        "compare -o \"schedulers=['greedy','nowhere:Mine']\"",
+        "schedulers[2] must be importable as package.module:Class, got nowhere:Mine (No module named 'nowhere')",
+    ),
+    (
+        "compare -o \"schedulers=['bad_input_leaving:Mine']\"",
+        "schedulers[1] must be importable as package.module:Class, got bad_input_leaving:Mine (SystemExit: 0)",
+    ),
+    ("compare -o schedulers=greedy", "schedulers must be a list of schedulers, at least one, got 'greedy'"),
+    ('compare -o "arms=[{fleet={cost=0}}]"', "arms[1].fleet.cost must be a whole number in [1, 1073741823], got 0"),
+    ("compare -o \"arms=[{label='../..'}]\"", "arms[1].label must have a letter or a digit in it, got '../..'"),
+    (
+        "compare -o \"arms=[{label='a'},{label='A'}]\"",
+        "arms must have labels that differ in letters or digits, got a and A",
+    ),
+    (
+        "compare -o evaluation.goal=3 -o learning.task=digits",
+        "evaluation.goal must be a finite number in [0, 1], the bounds of accuracy, got 3",
+    ),
+    (
+        "compare -o learning.partition=dirichlet:0.001 -o learning.task=quadratic",
+        "learning.partition.alpha must be so large that at least 10 ... is reachable, got 0.001 (1000 draws failed)",
+    ),
+]
+
+SPECS: list[Row] = [
+    ("compare -o x", "override must be KEY=VALUE such as learning.local_steps=1, got x"),
+    ("compare -o =3", "override must be KEY=VALUE such as learning.local_steps=1, got =3"),
+    ("compare -o a..b=3", "override must be KEY=VALUE such as learning.local_steps=1, got a..b=3"),
+    ("compare -o nosuch=3", "nosuch is not a key (name, seeds, ... )"),
+    (
+        "compare -o learning.local_step=1",
+        "learning.local_step is not a key of learning (task, ... device) (did you mean local_steps?)",
+    ),
+    ("compare -o rounds=3 -o rounds=4", "rounds must be given once, got rounds=4"),
+    (
+        'compare -o fleet.cost=2 -o "fleet={clients=3}"',
+        "fleet must not be given after fleet.cost, which it undoes, got fleet={clients=3}",
+    ),
+    ("compare -o fleet=3", "fleet must be a table of keys, got 3"),
+    ("compare -o fleet.clients.x=3", "fleet.clients must be a whole number >= 1, got {'x': 3}"),
+    (
+        "compare -o learning.task.a.b.c=3",
+        "learning.task.a must be a parameter of digits, left out: it takes no parameters, got a",
+    ),
+    ("compare -o DEEP", "override must be KEY=VALUE such as learning.local_steps=1, got a.a.a."),
+    ('compare -o "rounds=NESTED"', "rounds must be a whole number in [1, 10000000], got '[[[ ... [[[..."),
+    (
+        "simulate -o fleet.untis=mJ",
+        "fleet.untis is not a key of fleet (clients, ... unit) (did you mean unit?)",
+    ),
+    ("simulate -o fleet.unit=", "fleet.unit must be 1 to 20 printable characters, got ''"),
+    ("train -o learning.clop=1", "learning.clop is not a key of learning (task, ... device) (did you mean clip?)"),
+    ("train -o seeds=2", "ehfl train is for a single run, and these are 2: use ehfl compare"),
+    (
+        "train -o \"schedulers=['greedy','myopic']\"",
+        "ehfl train is for a single run, and these are 2: use ehfl compare",
+    ),
+    (
+        "compare absent.toml",
+        "spec cannot be read: absent.toml must be a readable TOML file (No such file or directory)",
+    ),
+    ("compare ''", "SPEC must be the name of a file or folder, got ''"),
+    ("compare torn", "spec cannot be read: torn must be a readable TOML file (Is a directory)"),
+    ("compare binary.toml", "spec cannot be read: binary.toml is not TOML: 'utf-8' codec"),
+    ("compare torn.toml", "spec cannot be read: torn.toml is not TOML: Invalid value (at end of document)"),
+    ("compare deep.toml", "spec cannot be read: deep.toml is not TOML: maximum recursion depth exceeded"),
+    (
+        "compare twice.toml",
+        "spec cannot be read: twice.toml is not TOML: Cannot overwrite a value (at line 2, column 11)",
+    ),
+    ("compare bom.toml", "bom.toml: rounds must be a whole number in [1, 10000000], got 0"),
+    ("compare empty.toml -o seeds=0", "empty.toml: seeds must be how many (1 to 10,000) or a list of ... got 0"),
+    (
+        "compare mine.toml -o learning.batch_siz=5",
+        "mine.toml: learning.batch_siz is not a key of learning (task, ... device) (did you mean batch_size?)",
+    ),
+    ("compare fifo", "spec cannot be read: fifo must be a readable TOML file (It is a pipe or a device)"),
+    (
+        "simulate --rate fifo",
+        "--rate must be a readable file of numbers, .npy or text, got fifo (It is a pipe or a device)",
+    ),
+    ("bound absent.toml", "spec cannot be read: absent.toml must be a readable TOML file (No such file or directory)"),
+    (
+        "bound mine.toml -o learning.batch_siz=5",
+        "mine.toml: learning.batch_siz is not a key of learning (task, ... device) (did you mean batch_size?)",
+    ),
+]
+
+PLACES: list[Row] = [
+    ("simulate --figure ''", "--figure must be the name of a file or folder, got ''"),
+    ("simulate --figure n.txt", "--figure must be a file name that ends in .png, .svg, .pdf, got n.txt"),
+    ("simulate --figure nowhere/n.png", "--figure must be in a folder that exists, got nowhere/n.png"),
+    ("simulate --figure torn.png", "--figure must be a file name, got torn.png, a folder"),
+    ("simulate --save ''", "--save must be the name of a file or folder, got ''"),
+    ("simulate --save words.txt", "--save must be a folder, got words.txt, a file"),
+    ("simulate --save words.txt/deeper", "--save must be a folder, got words.txt/deeper, and words.txt is a file"),
+    ("bound --figure n.gif", "--figure must be a file name that ends in .png, .svg, .pdf, got n.gif"),
+    ("train --run ''", "--run must be the name of a file or folder, got ''"),
+    ("train --run words.txt", "--run must be a folder, got words.txt, a file"),
+    ("train --run words.txt/x", "--run must be a folder, got words.txt/x, and words.txt is a file"),
+    ("train --run _x", "--run must be at most 80 letters, digits, ... got '_x'"),
+    ("train --data ''", "--data must be the name of a file or folder, got ''"),
+    ("train --task digits --data nowhere", "--data must be left out: digits takes none, got nowhere"),
+    (
+        "train --task cifar10 --data nowhere",
+        "--data must be a folder with cifar-10-batches-bin ... or the archive itself, got nowhere",
+    ),
+    (
+        "train --task cifar10 --data torn",
+        "--data must be whole: a data_batch_1.bin of 30730000 bytes ... got one of 10 bytes, it is truncated",
+    ),
+    ("compare --runs ''", "--runs must be the name of a file or folder, got ''"),
+    ("compare --runs words.txt", "--runs must be a folder, got words.txt, a file"),
+    ("compare --data ''", "--data must be the name of a file or folder, got ''"),
+    ("compare --data nowhere", "--data must be left out: digits takes none, got nowhere"),
+    ("compare -o learning.data=nowhere", "learning.data must be left out: digits takes none, got nowhere"),
+    (
+        "compare -o learning.task=cifar10 --data nowhere",
+        "--data must be a folder with cifar-10-batches-bin ... or the archive itself, got nowhere",
+    ),
+    (
+        "compare -o learning.task=cifar10 -o learning.data=torn",
+        "learning.data must be whole: a data_batch_1.bin of 30730000 bytes ... got one of 10 bytes, it is truncated",
+    ),
+    (
+        "compare -o learning.task=cifar10 -o learning.data=''",
+        "learning.data must be the name of a folder or an archive, got ''",
+    ),
+    (
+        "compare -o \"learning.task={name='cifar10', data='torn'}\"",
+        "learning.task.data must be whole: a data_batch_1.bin ... got one of 10 bytes, it is truncated",
+    ),
+    ("report ''", "RUN must be the name of a file or folder, got ''"),
+    ("report absent", "RUN must be a folder that ehfl compare or ehfl train wrote, got absent"),
+    ("report words.txt", "RUN must be a folder that ehfl compare or ehfl train wrote, got words.txt"),
+    ("report .", ". is not a run folder: it has no spec.toml"),
+    ("report . --out ''", "--out must be the name of a file or folder, got ''"),
+    ("report . --out words.txt", "--out must be a folder, got words.txt, a file"),
+]
+
+SIGNS: list[Row] = [
+    (
+        'simulate --rate "\x1b[31mred"',
+        "--rate must be a number, a list or a file with one per client, ... got \\x1b[31mred (there is no such file)",
+    ),
+    ('simulate -s "\x1b[31mred"', "--scheduler must be one of myopic, ... or package.module:Class, got \\x1b[31mred"),
+    ('simulate "\x1b[31mred"', "ehfl simulate must be given options alone, got \\x1b[31mred as well"),
+    ('simulate "--\x1b[31mred"', "option must be one of --clients, ... --help, got --\\x1b[31mred"),
+    ('"\x1b[31mred"', "command must be one of compare, report, simulate, bound, train, got \\x1b[31mred"),
+    ('compare -o "\x1b[31mred=3"', "\\x1b[31mred is not a key (name, seeds, ... )"),
+    ('compare -o "rounds=\x1b[31mred"', "rounds must be a whole number in [1, 10000000], got '\\x1b[31mred'"),
+    (
+        'compare "\x1b[31mred"',
+        "spec cannot be read: \\x1b[31mred must be a readable TOML file (No such file or directory)",
+    ),
+    ('compare --on "\x1b[31mred"', "--on must be local or ray, got \\x1b[31mred"),
+    ('report "\x1b[31mred"', "RUN must be a folder that ehfl compare or ehfl train wrote, got \\x1b[31mred"),
+    ('simulate --figure "a\0b.png"', "--figure must be the name of a file or folder, got a\\x00b.png"),
+    ('compare "a\0b"', "SPEC must be the name of a file or folder, got a\\x00b"),
+    (
+        'simulate --rate "a\0b"',
+        "--rate must be a number, a list or a file with one per client, ... got a\\x00b (there is no such file)",
+    ),
+    ('simulate -s "a\u202eb"', "--scheduler must be one of myopic, ... or package.module:Class, got a\\u202eb"),
+    ("simulate --rounds LONG", "--rounds must be a whole number in [1, 10000000], got 'xxx ... xxx..."),
+    ("simulate -s LONG", "--scheduler must be one of myopic, ... or package.module:Class, got xxx ... xxx..."),
+    ("simulate LONG", "ehfl simulate must be given options alone, got xxx ... xxx... as well"),
+    ("simulate --LONG", "option must be one of --clients, ... --help, got --xxx ... xxx..."),
+    ("compare LONG", "SPEC must be the name of a file or folder, got xxx ... xxx... (File name too long)"),
+    ("report LONG", "RUN must be the name of a file or folder, got xxx ... xxx... (File name too long)"),
+    ("compare -o LONG", "override must be KEY=VALUE such as learning.local_steps=1, got xxx ... xxx..."),
+    ("compare -o LONG=3", "xxx ... xxx... is not a key (name, seeds, ... )"),
+    ("compare -o name=LONG", "name must be at most 80 letters, digits, ... got 'xxx ... xxx..."),
+    ("compare -o rounds=LONG", "rounds must be a whole number in [1, 10000000], got 'xxx ... xxx..."),
+    (
+        "simulate --figure LONG.png",
+        "--figure must be the name of a file or folder, got xxx ... xxx... (File name too long)",
+    ),
+    ("simulate --save LONG", "--save must be the name of a file or folder, got xxx ... xxx... (File name too long)"),
+    ("simulate --rate LONG", "--rate must be a number, a list or a file with one per client, ... got xxx ... xxx..."),
+    ("train --run LONG", "--run must be the name of a file or folder, got xxx ... xxx... (File name too long)"),
+    (
+        "compare -o \"arms=[{label='LONG'}]\"",
+        "arms[1].label must be at most 80 printable characters without $, [, ] and \\, got 'xxx ... xxx...",
+    ),
+]
+MANY = {"LONG": "x" * 5000, "DEEP": "a." * 5000 + "a=3", "NESTED": "[" * 5000 + "]" * 5000}
+FILES: dict[str, str | bytes] = {
+    "words.txt": "half\n",
+    "empty.toml": "",
+    "binary.toml": bytes(range(256)),
+    "bom.toml": b"\xef\xbb\xbfrounds = 0\n",
+    "torn.toml": "rounds = [1,\n",
+    "twice.toml": "rounds = 1\nrounds = 2\n",
+    "deep.toml": f"rounds = {MANY['NESTED']}",
+    "mine.toml": "rounds = 5\nseeds = 1\nlearning.task = 'quadratic'\n",
+    "arms.toml": "[[arms]]\nlabel='a'\n[[arms]]\nlabel='b'\nlearning.local_steps=9\n",
+    "rounds.toml": "[[arms]]\nscheduler='greedy'\nrounds=9",
+    "always-on.toml": "[[arms]]\nlabel='always-on'\nscheduler='greedy'",
+    "bad_input_mine.py": "class Mine:\n    def select(self, view):\n        return []\n",
+    "bad_input_leaving.py": "raise SystemExit(0)\n",
+    **{f"torn/{name}": b"\0" * 10 for name in (*TRAINING, *TEST)},
+}
+COMMAND = typer.main.get_command(application.app)  # made once: Typer would make it anew for every row
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("bad")
+    for name in ("torn", "torn.png"):
+        (place / name).mkdir()
+    os.mkfifo(place / "fifo")
+    for name, content in FILES.items():
+        (place / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    return place
+
+
+@pytest.fixture
+def inside(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(application, "app", COMMAND)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    return folder
+
+
+def check_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(Path().rglob("*"))
+
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+
+    shown = capsys.readouterr()
+    assert (stop.value.code, shown.out) == (2, "")
+    assert shown.err.startswith("ehfl: error: ") and shown.err.endswith("\n") and shown.err.count("\n") == 1
+    assert shown.err[:-1].isprintable() and len(shown.err) < 700
+    at = 0
+    for part in message.split(" ... "):
+        at = shown.err.find(part, at)
+        assert at >= 0, f"{part!r} is not in {shown.err!r}"
+    assert sorted(Path().rglob("*")) == before
+
+
+ROWS = [*THE_LINE, *NUMBERS, *NAMES, *SPECS, *PLACES, *SIGNS]
+
+
+@pytest.mark.parametrize(("line", "message"), ROWS, ids=[line for line, _ in ROWS])
+def test_bad_input_is_one_line_exit_code_2_and_nothing_written(
+    line: str, message: str, inside: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = shlex.split(line)
+    for short, long in MANY.items():
+        words = [word.replace(short, long) for word in words]
+    check_refused(words, message, capsys)
