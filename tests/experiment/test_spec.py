@@ -312,7 +312,7 @@ def test_overrides_change_a_file_each_key_once(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"^rounds must be given once, got rounds=9$"):
         read_spec(path, ["rounds=8", "rounds=9"])
     with pytest.raises(
-        SpecError, match=r"^fleet must not come after fleet\.cost, which it undoes, got fleet=\{clients=3"
+        SpecError, match=r"^fleet must not be given after fleet\.cost, which it undoes, got fleet=\{clients=3"
     ):
         read_spec(path, ["fleet.cost=2", "fleet={clients=3}"])
 
