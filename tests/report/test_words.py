@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from typing import Any
@@ -189,6 +190,25 @@ def test_theory_stands_beside_the_measurement() -> None:
         said(measured, "Theory")
         == "Theory says 4 times if gradient noise alone held learning back and clients' data did not differ."
     )
+
+
+def test_theory_says_nothing_where_nobody_trained() -> None:
+    finals = {"myopic": [0.5, 0.5], "greedy": [0.5, 0.5]}
+    nobody, one = ({arm: [n] * 8 for arm, n in counts.items()} for counts in (dict.fromkeys(finals, 0), {"greedy": 0}))
+
+    dark = arms_ending_at(finals, counts=nobody)
+    assert [row.noise_limit for row in dark.rows] == [math.inf, math.inf]
+    assert said(dark, "Theory") == "Theory calls no arm best, since each has a run in which nobody trained."
+    assert not any("theory calls best" in sentence for sentence in summary(dark))
+    half = arms_ending_at(finals, counts=one)
+    assert said(half, "Beside").startswith("Beside myopic, the arm that theory calls best, greedy")
+    assert said(half, "Theory") == "Theory says nothing of greedy, since it has a run in which nobody trained."
+
+
+def test_arms_that_theory_does_not_tell_apart_are_not_called_the_best() -> None:
+    alike = arms_ending_at({"myopic": [0.9, 0.92], "greedy": [0.8, 0.81]})
+
+    assert said(alike, "Beside").startswith("Beside myopic, one of the arms that theory calls best, greedy took")
 
 
 def test_a_single_arm_is_described_alone() -> None:

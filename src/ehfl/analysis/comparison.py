@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -30,7 +31,7 @@ class Comparison:
     arms: tuple[Arm, ...]
     goal: float  # the metric's value that `rounds_to_goal` counts the rounds to
     target: int  # clients wanted a round
-    best: str  # the arm that theory calls best; slowdowns are relative to it
+    best: str  # the arm that theory calls best, the first of several; slowdowns are relative to it
     rows: tuple[Row, ...]
     missing: tuple[str, ...] = ()  # runs that should be here and are not, and why
     wanted_first: str = ""  # the arm that differences should have been to, where it is not here
@@ -93,7 +94,9 @@ def compare(
     best = min(arms, key=lambda arm: limits[arm.name])
     by = Yardstick(metric, common_goal(arms, metric) if goal == "auto" else goal, target, arms[0], best)
     # Bounds fall as 1 / sqrt(rounds), so rounds to the same bound go as the square of what the bounds are now.
-    slower = {name: (limit / limits[best.name]) ** 2 for name, limit in limits.items()}
+    slower = {
+        name: (limit / limits[best.name]) ** 2 if limit < math.inf else math.inf for name, limit in limits.items()
+    }
     rows = (row_of(arm, by, noise_limit=slower[arm.name]) for arm in arms)
     absent = "" if wanted_first in limits else wanted_first
     return Comparison(name, metric, arms, by.goal, target, best.name, tuple(rows), tuple(missing), absent)

@@ -35,7 +35,7 @@ class Row:
     waste: float  # share of the harvest
     fairness: float  # Jain's index of turns per client
     measured_slowdown: Estimate | None  # rounds to the goal, relative to the best arm's; None unless all were timed
-    noise_limit: float  # rounds to the same bound, relative to the best arm's, if gradient noise were all that counts
+    noise_limit: float  # rounds to the same bound, relative to the best arm's, if gradient noise were all; inf where nobody trained
 
 
 @dataclass(frozen=True, eq=False, slots=True)

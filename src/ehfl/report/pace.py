@@ -55,10 +55,15 @@ def theory_sentences(comparison: Comparison) -> Iterator[str]:
     others = [row for row in comparison.rows if row.arm != comparison.best]
     if not others:
         return
+    if not any(math.isfinite(row.noise_limit) for row in comparison.rows):
+        yield "Theory calls no arm best, since each has a run in which nobody trained."
+        return
     slowest = max(others, key=_slowness)
     longest = "longest: " if len(others) > 1 else ""
-    beside = f"Beside {spoken(comparison.best)}, the arm that theory calls best,"
-    yield f"{beside} {spoken(slowest.arm)} {_took(slowest, comparison, longest)}."
+    # Equal but for rounding: the limits are ratios of sums over the same rounds.
+    several = sum(row.noise_limit < 1 + 1e-9 for row in comparison.rows) > 1
+    praised = "one of the arms that theory calls best" if several else "the arm that theory calls best"
+    yield f"Beside {spoken(comparison.best)}, {praised}, {spoken(slowest.arm)} {_took(slowest, comparison, longest)}."
     yield f"{_predicted(slowest)}."
 
 
@@ -87,5 +92,7 @@ def _untimed(row: Row, comparison: Comparison) -> str:
 
 
 def _predicted(row: Row) -> str:
-    limit = f"{amount(row.noise_limit)} times" if math.isfinite(row.noise_limit) else "no finite number"
-    return f"Theory says {limit} if gradient noise alone held learning back and clients' data did not differ"
+    if not math.isfinite(row.noise_limit):
+        return f"Theory says nothing of {spoken(row.arm)}, since it has a run in which nobody trained"
+    times = f"{amount(row.noise_limit)} times"
+    return f"Theory says {times} if gradient noise alone held learning back and clients' data did not differ"
