@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ehfl.arrays import IntArray
-from ehfl.partition import PARTITIONS, Dirichlet, Iid, InLabelOrder, Partition, Shards
-from ehfl.validation import InvalidValue
+from ehfl.partition import PARTITIONS, Dirichlet, Iid, InLabelOrder, Partition, Shards, check_partition, deal
+from ehfl.validation import BrokenRules, InvalidValue
 
 DEALERS: list[Partition] = [
     Iid(),
@@ -43,9 +45,117 @@ class TestEveryPartition:
         with pytest.raises(InvalidValue, match="clients must be a whole number >= 1, got 0"):
             dealer.partition(LABELS, 0, seed=0)
 
-    def test_refuses_labels_that_are_not_labels(self, dealer: Partition) -> None:
-        with pytest.raises(ValueError, match="labels must be whole numbers"):
-            dealer.partition(np.linspace(0, 1, 50), 2, seed=0)  # type: ignore[arg-type]
+    def test_keeps_the_rules(self, dealer: Partition) -> None:
+        check_partition(dealer)
+
+
+@pytest.mark.parametrize("shape", [(50,), (50, 1), (50, 3)])
+class TestRealValuedTargets:
+    def test_are_dealt_by_iid_as_labels_are(self, shape: tuple[int, ...]) -> None:
+        targets = np.random.default_rng(0).normal(size=shape)
+
+        of_targets, of_labels = (Iid().partition(given, 4, seed=3) for given in (targets, np.arange(50) % 3))
+
+        assert [share.tolist() for share in of_targets] == [share.tolist() for share in of_labels]
+        means = [float(targets[share].mean()) for share in InLabelOrder(Iid()).partition(targets, 4, seed=3)]
+        assert means == sorted(means)
+
+    @pytest.mark.parametrize("dealer", [Dirichlet(0.5), Shards(), InLabelOrder(Shards())])
+    def test_are_refused_by_those_that_need_classes(self, dealer: Partition, shape: tuple[int, ...]) -> None:
+        with pytest.raises(InvalidValue) as refused:
+            deal(dealer, np.zeros(shape, np.float32), 2, seed=0)
+
+        assert str(refused.value).startswith(
+            "partition must be iid, or one of your own, where targets are no class labels: "
+            "dirichlet and shards need a whole number for each example, got "
+        )
+        assert str(refused.value).endswith(f" for float32 of shape {shape}")
+
+
+# deals that break the rules
+
+
+class Mine:
+    """A user's own partition that deals what it was told to."""
+
+    def __init__(self, dealt: object) -> None:
+        self.dealt = dealt
+
+    def partition(self, targets: IntArray, n_clients: int, seed: int) -> Any:
+        return self.dealt
+
+
+ONCE = "one that deals every example to one client"
+BROKEN: list[tuple[object, str, str]] = [
+    ([[0, 1, 2], [2, 3]], ONCE, "example 2 dealt to clients 0 and 1"),
+    ([[0, 1, 1], [2, 3]], ONCE, "example 1 dealt twice to client 0"),
+    ([[0, 1], [3]], ONCE, "1 of 4 examples not dealt, such as 2"),
+    ([[0, 1, 2, 3], []], "one that gives every client an example", "none for client 1"),
+    ([[0, 1], [2, 4]], "one that returns example numbers in [0, 3]", "4 for client 1"),
+    ([[0, -1], [2, 3]], "one that returns example numbers in [0, 3]", "-1 for client 0"),
+    ([[0.0, 1.0], [2, 3]], "one that returns lists of whole numbers", "float64 of shape (2,) for client 0"),
+    ([[[0, 1]], [2, 3]], "one that returns lists of whole numbers", "int64 of shape (1, 2) for client 0"),
+    ([[True, False], [2, 3]], "one that returns lists of whole numbers", "bool of shape (2,) for client 0"),
+    ([["a"], [2, 3]], "one that returns lists of whole numbers", "<U1 of shape (1,) for client 0"),
+    ([[0, 1, 2, 3]], "one that returns a list of example numbers for each of 2 clients", "1 lists"),
+    ([[0], [1], [2, 3]], "one that returns a list of example numbers for each of 2 clients", "3 lists"),
+    (None, "one that returns a list of example numbers for each of 2 clients", "None"),
+    ([[[0], [1, 2]], [3]], "one that returns lists of whole numbers", "lists of different lengths for client 0"),
+]
+
+
+@pytest.mark.parametrize(("dealt", "allowed", "given"), BROKEN)
+def test_a_deal_that_breaks_the_rules_is_refused_in_one_line(dealt: object, allowed: str, given: str) -> None:
+    with pytest.raises(InvalidValue) as refused:
+        deal(Mine(dealt), np.zeros(4, np.int64), 2, seed=7)
+    with pytest.raises(BrokenRules) as told:
+        check_partition(Mine(dealt), targets=np.zeros(4, np.int64), clients=2, seed=7)
+
+    assert str(refused.value) == f"partition must be {allowed}, got {given} (Mine, seed 7)"
+    assert told.value.faults == (f"must be {allowed}: seed 7, got {given}",)
+
+
+def test_shares_in_any_order_and_of_any_whole_type_are_taken() -> None:
+    dealt = deal(Mine((np.array([3, 0], np.uint8), [2, 1])), np.zeros(4), 2, seed=0)
+
+    assert [share.tolist() for share in dealt] == [[3, 0], [2, 1]]
+    assert {share.dtype for share in dealt} == {np.dtype(np.int64)}
+
+
+@pytest.mark.parametrize(
+    ("partition", "fault"),
+    [
+        (lambda targets, n, seed: np.array_split(np.random.default_rng().permutation(len(targets)), n),
+         "is not reproducible: seed 0, asked twice, client 0 got other examples the second time"),
+        (lambda targets, n, seed: targets.sort() or Iid().partition(targets, n, seed),
+         "changes the targets that it is shown: seed 0"),
+        (lambda targets, n, seed: 1 // seed, "fails: seed 0, ZeroDivisionError: integer division or modulo by zero "),
+        (lambda targets, n, seed: Iid().partition(targets, n, seed) if seed == 0 else None,
+         "must be one that returns a list of example numbers for each of 10 clients: seed 1, got None"),
+        (lambda targets, n, seed: Dirichlet(1.0, 41).partition(targets, n, seed), "fails: seed 0, clients must be "),
+    ],
+)  # fmt: skip
+def test_what_a_single_deal_does_not_show_is_told_by_the_check(partition: Any, fault: str) -> None:
+    class Own:
+        def partition(self, targets: IntArray, n_clients: int, seed: int) -> Any:
+            return partition(targets, n_clients, seed)
+
+    with pytest.raises(BrokenRules, match=r"^Own breaks the rules:") as told:
+        check_partition(Own())
+    (found,) = told.value.faults
+    assert found.startswith(fault)
+    assert ("Zero" in fault) == ("(test_partition.py:" in found)
+
+
+def test_the_targets_of_a_task_cannot_be_changed_by_who_deals_them() -> None:
+    class Sorts:
+        def partition(self, targets: IntArray, n_clients: int, seed: int) -> Any:
+            targets.sort()
+
+    targets = np.array([2, 1, 0])
+    with pytest.raises(ValueError, match="read-only"):
+        deal(Sorts(), targets, 1, seed=0)
+    assert targets.tolist() == [2, 1, 0]
 
 
 def test_iid_shares_are_equal() -> None:
@@ -96,7 +206,7 @@ def test_dirichlet_says_when_enough_is_out_of_reach() -> None:
 
     assert str(caught.value) == (
         "alpha must be so large that at least 10 of the 100 examples for each of 5 clients is reachable, "
-        "got 0.001 (1000 draws failed)"
+        "got 0.001: 1000 draws of seed 0 failed (take a larger alpha, a smaller min_partition_size or fewer clients)"
     )
 
 

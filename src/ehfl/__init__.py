@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ehfl.experiment import compare
     from ehfl.history import History, Metric
     from ehfl.learning import AGGREGATIONS, TASKS, load_task, train
-    from ehfl.partition import PARTITIONS
+    from ehfl.partition import PARTITIONS, check_partition
     from ehfl.scheduling import (
         SCHEDULERS,
         AlwaysOn,
@@ -77,6 +77,7 @@ __all__ = [
     "UniformRandom",
     "View",
     "analysis",
+    "check_partition",
     "check_scheduler",
     "compare",
     "energy",
@@ -100,7 +101,7 @@ __getattr__, __dir__ = lazy_names(
         "experiment": ["compare"],
         "history": ["History", "Metric"],
         "learning": ["AGGREGATIONS", "TASKS", "load_task", "train"],
-        "partition": ["PARTITIONS"],
+        "partition": ["PARTITIONS", "check_partition"],
         "scheduling": [
             "SCHEDULERS", "AlwaysOn", "Decider", "Greedy", "Lockstep", "Myopic", "OldestFirst", "Participation",
             "PowerOfChoice", "Round", "RoundRobin", "Scheduler", "SchedulerError", "Summary", "UniformRandom", "View",

@@ -5,8 +5,11 @@ from __future__ import annotations
 import difflib
 import numbers
 import operator
+import sys
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import SupportsIndex, TypeGuard, TypeVar
 
 Thing = TypeVar("Thing")
@@ -95,6 +98,17 @@ def printable(text: str) -> str:
     """
     line = " ".join(text.split())
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in line)
+
+
+def blame(thing: object, error: BaseException) -> str:
+    """Return what went wrong in something of the user's own, in one line, and where.
+
+    The place is the last line of the thing's own file that the error passed through, else where it was raised.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    home = getattr(sys.modules.get(type(thing).__module__), "__file__", None)
+    last = ([frame for frame in frames if frame.filename == home] or frames)[-1]
+    return f"{one_line(error)} ({Path(last.filename).name}:{last.lineno})"
 
 
 def short(text: str, limit: int = 60) -> str:

@@ -5,8 +5,11 @@ that makes one of these tests fail changes somebody's results: say so in CHANGEL
 
 Float32 kernels (products, convolutions, exponentials) round otherwise on another processor or with another torch. So
 the file holds the digest of a canary, a small computation that uses the same kernels and nothing of ehfl. Where the
-canary gives the same digest, every number and every bit of the model must be equal. Elsewhere numbers must agree to
-1e-4, as must the length of the model, and at most one of the 360 test images may be judged otherwise.
+canary gives the same digest, every number and every bit of the model must be equal but for test losses and metrics:
+these were means over chunks of 200 examples then and are computed on the whole test set now. Its float32 sum is rounded
+otherwise, about log2(360) = 9 times by at most 2^-24 each, so 1e-6 is wide enough; accuracy differs by one rounding of
+a float64. Elsewhere numbers must agree to 1e-4, as must the length of the model, and at most one of the 360 test images
+may be judged otherwise.
 """
 
 from __future__ import annotations
@@ -95,6 +98,17 @@ def answer(history: History) -> dict[str, Any]:
     }
 
 
+def same(found: dict[str, Any], known: dict[str, Any]) -> bool:
+    """Return whether two answers are equal, test losses and metrics up to their rounding over chunks."""
+    rounded = [
+        (a is None) == (b is None) and (a is None or math.isclose(a, b, rel_tol=tolerance))
+        for ours, theirs in zip(found["records"], known["records"], strict=True)
+        for a, b, tolerance in zip(ours[4:], theirs[4:], (1e-6, 1e-15), strict=True)
+    ]
+    exact = [one | {"records": [record[:4] for record in one["records"]]} for one in (found, known)]
+    return exact[0] == exact[1] and all(rounded)
+
+
 def agree(found: dict[str, Any], known: dict[str, Any], metric_tolerance: float) -> bool:
     """Return whether two answers are the same but for rounding."""
     tolerances = [
@@ -118,7 +132,7 @@ def test_steps_losses_metrics_and_model_are_those_of_before(name: str, same_kern
 
     assert agree(found, ANSWERS[name], metric_tolerance=1.01 / 360 if name.startswith("digits") else 1e-6)
     if same_kernels:
-        assert found == ANSWERS[name]
+        assert same(found, ANSWERS[name])
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "causal" in name or "theorem" in name])
@@ -127,7 +141,7 @@ def test_decided_in_lockstep_they_are_the_same(name: str, same_kernels: bool) ->
 
     assert agree(found, ANSWERS[name], metric_tolerance=1e-6)
     if same_kernels:
-        assert found == ANSWERS[name]
+        assert same(found, ANSWERS[name])
 
 
 def this_machine() -> dict[str, str]:
@@ -153,9 +167,10 @@ def test_the_answers_are_to_every_question_and_tell_differences() -> None:
     assert ANSWERS.keys() == CASES.keys()
     for name, known in ANSWERS.items():
         assert len(known["records"]) == CASES[name]["rounds"]
-        assert agree(known, known, 0.0)
+        assert agree(known, known, 0.0) and same(known, known)
         for column in (2, 3, 4):  # step size, training loss, test loss
             other = json.loads(json.dumps(known))
             other["records"][7][column] *= 1.001
-            assert not agree(other, known, 0.01)
+            assert not agree(other, known, 0.01) and not same(other, known)
+        assert not same(known | {"weights": "0"}, known)
         assert not agree(known | {"length": known["length"] * 1.001}, known, 0.01)

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from ehfl import Participation
 from ehfl.learning import TASKS, Examples, Metric, Task, initialise, load_task, train
-from ehfl.learning.evaluation import CHUNK, evaluate
 from ehfl.learning.initialisation import blank, check_model
 from ehfl.randomness import Purpose, generator
 
@@ -112,19 +111,6 @@ def test_a_task_that_is_not_there_is_named_in_one_line(name: str, message: str) 
 def test_data_for_a_task_that_brings_its_own_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^task.data must be a parameter of digits, left out: it takes no parameters"):
         load_task("digits", "somewhere")
-
-
-def test_evaluation_weighs_the_last_smaller_chunk_rightly() -> None:
-    task = load_task("digits")
-    model = task.model(generator(0, Purpose.INIT))
-    assert len(task.test) % CHUNK != 0
-
-    loss, metric = evaluate(task, model, task.test)
-
-    with torch.no_grad():
-        outputs = model(task.test.inputs)
-        assert loss == pytest.approx(task.loss(outputs, task.test.targets).item(), rel=1e-5)
-    assert metric == pytest.approx(task.score(outputs, task.test.targets))
 
 
 def test_initialise_fills_within_the_fan_in_bound_and_spreads_evenly() -> None:

@@ -15,6 +15,7 @@ from ehfl.partition import Iid, Shards
 from ehfl.theory import Constant
 
 QUICK: dict[str, Any] = {"local_steps": 2, "batch_size": 8, "eval_every": 3, "checkpoint_every": 2, "device": "cpu"}
+STEPS = "a finite number >= 0 for each round (8)"
 
 
 @pytest.mark.parametrize(
@@ -61,8 +62,10 @@ def test_other_choices_are_another_run(blobs: Task, gaps: Participation) -> None
     [
         ({"step_size": "nominl"}, "step_size must be one of theorem, .* got nominl (did you mean nominal?)"),
         ({"step_size": -1.0}, "step_size must be a finite number > 0, got -1.0"),
-        ({"step_size": lambda counts: np.ones(3)}, "step_size must be finite, one a round (8), got shape (3,)"),
-        ({"step_size": lambda counts: np.full(8, np.nan)}, "step_size must be finite, one a round (8), got shape (8,)"),
+        ({"step_size": lambda counts: np.ones(3)}, f"step_size must be {STEPS}, got shape (3,)"),
+        ({"step_size": lambda counts: np.full(8, np.nan)}, f"step_size must be {STEPS}, got nan in round 0"),
+        ({"step_size": lambda counts: [0.1] * 7 + [-0.1]}, f"step_size must be {STEPS}, got -0.1 in round 7"),
+        ({"step_size": lambda counts: ["small"] * 8}, f"step_size must be {STEPS}, got ['small', .*"),
         ({"aggregation": "men"}, "aggregation must be one of mean, .* got men (did you mean mean?)"),
         ({"aggregation": {"name": "mean", "mu": 1}}, "aggregation.mu must be a parameter of mean, .* got mu"),
         ({"partition": "idd"}, "partition must be one of iid, .* got idd (did you mean iid?)"),

@@ -140,12 +140,12 @@ def check_learnable(setting: Setting, seed: int) -> str:
 def _check_dealt_out(task: Task, setting: Setting, seed: int) -> None:
     from ehfl.learning import deal
 
-    partition, key = building.partition_of(setting), "learning.partition"
+    partition = building.partition_of(setting)
     try:
-        with building.users_own("", "one that can deal out the data"):
+        with building.users_own("partition", "one that can deal out the data"):
             deal(task, setting.fleet.clients, partition, seed)
     except InvalidValue as error:
-        name = "fleet.clients" if error.name == "clients" else f"{key}.{error.name}".rstrip(".")
+        name = "fleet.clients" if error.name == "clients" else f"learning.{error.name}"
         raise InvalidValue(name, error.allowed, error.given) from error
 
 

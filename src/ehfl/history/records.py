@@ -58,12 +58,26 @@ class Metric:
         low = value if least is None else max(value, least)
         return low if most is None else min(low, most)
 
+    def allows(self, value: float) -> bool:
+        """Return whether there can be such a value; rounding may have carried it a little beyond the bounds.
+
+        >>> accuracy = Metric("accuracy", bounds=(0, 1))
+        >>> accuracy.allows(1.0000001), accuracy.allows(87.5), accuracy.allows(float("nan"))
+        (True, False, False)
+        """
+        return math.isfinite(value) and math.isclose(self.within(value), value, rel_tol=1e-6, abs_tol=1e-6)
+
+    @property
+    def range(self) -> str:
+        """What values can be, in words."""
+        least, most = self.bounds
+        ends = f"[{-math.inf if least is None else least:g}, {math.inf if most is None else most:g}]"
+        return f"a finite number in {ends}, the bounds of {self.name}"
+
     def check_goal(self, goal: float) -> None:
         """Refuse a goal that no run could come to."""
         if not math.isfinite(goal) or self.within(goal) != goal:
-            least, most = self.bounds
-            ends = f"[{-math.inf if least is None else least:g}, {math.inf if most is None else most:g}]"
-            raise InvalidValue("goal", f"a finite number in {ends}, the bounds of {self.name}", f"{goal:g}")
+            raise InvalidValue("goal", self.range, f"{goal:g}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,15 +76,17 @@ class Engine:
         if after.shape != x.shape:  # torch would spread a single number over all weights
             raise UserError(f"{name} must return a model of shape {tuple(x.shape)}, got {tuple(after.shape)}")
         self.model.weights.copy_(after)
-        if not losses:
-            return None, losses
-        return self._checked(total / weight if weight else sum(losses) / len(losses), t), losses
+        loss = None if not losses else total / weight if weight else sum(losses) / len(losses)
+        self._check_finite(loss, t)
+        return loss, losses
 
     def local_update(self, x: Tensor, client: int, t: int, eta: float, correction: Correction | None = None) -> Update:
         """Return what client's K steps in round t make of x: a pure function of these, the data and the seed.
 
         A correction, such as FedProx's pull back to x or SCAFFOLD's control variates, is added to every gradient.
         """
+        if eta > torch.finfo(torch.float32).max:  # torch would refuse it in words of its own
+            raise Diverged(f"step size {eta:g} in round {t} is beyond float32: try a smaller one")
         if x.data_ptr() == self.model.weights.data_ptr():  # the steps are taken in that very place
             x = x.clone()
         self.model.weights.copy_(x)
@@ -110,11 +112,10 @@ class Engine:
         self.model.weights.add_(gradient, alpha=-eta)
         return loss.detach()
 
-    def _checked(self, loss: float, t: int) -> float:
-        """Return the loss, or say that training has diverged."""
-        if not math.isfinite(loss):
+    def _check_finite(self, loss: float | None, t: int) -> None:
+        """Say that training has diverged where it has; an aggregation with a memory can do so in an empty round."""
+        if loss is not None and not math.isfinite(loss):
             raise Diverged(f"training loss is {loss} in round {t}: try a smaller step size or gradient clipping")
         # A sum is one number to fetch from the device, and it is not finite if any weight is not.
         if not math.isfinite(float(self.model.weights.sum())):
             raise Diverged(f"the model is not finite after round {t}: try a smaller step size or gradient clipping")
-        return loss

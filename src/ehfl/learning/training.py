@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,28 +20,22 @@ from ehfl.history import NAME, History, HistoryFile, Record, rewind, rounds_dige
 from ehfl.learning.aggregation import AGGREGATIONS, Aggregation
 from ehfl.learning.checkpoint import Checkpoint, latest_checkpoint
 from ehfl.learning.device import pick_device, pick_threads, thread_limit
-from ehfl.learning.engine import Engine
-from ehfl.learning.evaluation import evaluate
+from ehfl.learning.engine import Diverged, Engine
+from ehfl.learning.evaluation import Scores, evaluate
 from ehfl.learning.flat import FlatModel
 from ehfl.learning.initialisation import check_model
 from ehfl.learning.local_sgd import LocalSgd
 from ehfl.learning.tasks import TASKS, Examples, Task
 from ehfl.partition import PARTITIONS, Partition
+from ehfl.partition import deal as deal_targets
 from ehfl.randomness import Purpose, check_seed, generator
 from ehfl.run_folder import OtherRun
 from ehfl.scheduling import Course, Lockstep, Participation, check_target, course_of, wants_losses
 from ehfl.theory import StepSize, step_size_of
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.validation import InvalidValue, short, whole_number
 
 OnRound = Callable[[Record], None]
-
-
-class _Scores(NamedTuple):
-    """What an evaluation found, and how long it took [s]."""
-
-    loss: float | None = None
-    metric: float | None = None
-    seconds: float = 0.0
+_Timed = tuple[Scores, float]  # what an evaluation found, and how long it took [s]
 
 
 def train(
@@ -196,10 +190,10 @@ class Training:
         for t in range(len(past), self._played.rounds):
             clients = self._course.clients(t)
             counts.append(len(clients))
-            before = self._evaluated(test) if t == 0 else None  # x_0, which curves begin with
+            before = self._evaluated(test, t) if t == 0 else None  # x_0, which curves begin with
             record, losses = self._round(t, clients, self._eta(counts))
             due = (t + 1) % self._eval_every == 0 or t + 1 == self._played.rounds
-            record = _with_evaluations(record, before, self._evaluated(test) if due else None)
+            record = _with_evaluations(record, before, self._evaluated(test, t + 1) if due else None)
             self._course.report(
                 t, losses
             )  # before the yield, so that whoever reads the record sees a round that is over
@@ -218,10 +212,15 @@ class Training:
         kept = tuple(losses) if self._keeps_losses else None
         return Record(t, len(clients), eta, loss, losses=kept, seconds=took), losses
 
-    def _evaluated(self, test: Examples) -> _Scores:
+    def _evaluated(self, test: Examples, rounds: int) -> _Timed:
+        """Return what the test set says of the model after so many rounds, and how long it took [s]."""
         began = time.perf_counter()
-        loss, metric = evaluate(self._task, self._engine.model.module, test)
-        return _Scores(loss, metric, time.perf_counter() - began)
+        try:
+            scores = evaluate(self._task, self._engine.model.module, test)
+        except Diverged as error:
+            remedy = "try a smaller step size or gradient clipping" if rounds else "look at the task's model and data"
+            raise Diverged(f"{error} after {rounds} rounds: {remedy}") from error
+        return scores, time.perf_counter() - began
 
     def _checkpoint(self, rounds: int, history: str) -> Checkpoint:
         state = {name: value.cpu().numpy().copy() for name, value in self._engine.state.items()}
@@ -260,8 +259,8 @@ class Training:
 
 
 def deal(task: Task, n_clients: int, partition: Partition, seed: int) -> list[IntArray]:
-    """Return each client's example numbers."""
-    return partition.partition(task.training.targets.cpu().numpy(), n_clients, seed)
+    """Return each client's example numbers; a deal that breaks the rules is refused."""
+    return deal_targets(partition, task.training.targets.cpu().numpy(), n_clients, seed)
 
 
 def step_sizes(rule: StepSize, participation: Participation) -> FloatArray:
@@ -270,9 +269,16 @@ def step_sizes(rule: StepSize, participation: Participation) -> FloatArray:
 
 
 def _checked_etas(found: object, rounds: int) -> FloatArray:
-    etas = np.asarray(found, dtype=np.float64)
-    if etas.shape != (rounds,) or not np.isfinite(etas).all():
-        raise InvalidValue("step_size", f"finite, one a round ({rounds})", f"shape {etas.shape}")
+    allowed = f"a finite number >= 0 for each round ({rounds})"
+    try:
+        etas = np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidValue("step_size", allowed, short(repr(found))) from None
+    if etas.shape != (rounds,):
+        raise InvalidValue("step_size", allowed, f"shape {etas.shape}")
+    wrong = np.flatnonzero(~np.isfinite(etas) | (etas < 0))  # a negative step would climb
+    if wrong.size:
+        raise InvalidValue("step_size", allowed, f"{etas[wrong[0]]:g} in round {wrong[0]}")
     return etas
 
 
@@ -298,11 +304,16 @@ def _digest(arrays: Sequence[NDArray[np.generic]]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _with_evaluations(record: Record, before: _Scores | None, after: _Scores | None) -> Record:
+def _with_evaluations(record: Record, before: _Timed | None, after: _Timed | None) -> Record:
     """Return the record with what was found of the model before its round and after it."""
-    first, last = before or _Scores(), after or _Scores()
-    return replace(record, first_loss=first.loss, first_metric=first.metric, test_loss=last.loss,
-                   test_metric=last.metric, eval_seconds=first.seconds + last.seconds)  # fmt: skip
+    if before is not None:
+        scores, took = before
+        record = replace(record, first_loss=scores.loss, first_metric=scores.metric, eval_seconds=took)
+    if after is not None:
+        scores, took = after
+        took += record.eval_seconds
+        record = replace(record, test_loss=scores.loss, test_metric=scores.metric, eval_seconds=took)
+    return record
 
 
 def _announced(record: Record, on_round: OnRound | None) -> Record:

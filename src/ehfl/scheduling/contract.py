@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +11,7 @@ import numpy as np
 from ehfl.arrays import Clients, IntArray
 from ehfl.randomness import TILE, frozen
 from ehfl.scheduling.view import View
-from ehfl.validation import UserError, one_line
+from ehfl.validation import UserError, blame
 
 
 class Scheduler(Protocol):
@@ -59,16 +56,7 @@ def blamed_on(scheduler: Scheduler, t: int) -> Iterator[None]:
     except Exception as error:  # whatever a user's code raises
         if isinstance(error, UserError) and type(scheduler).__module__.startswith("ehfl."):
             raise  # one of ours was given a wrong value
-        place = _place(scheduler, error)
-        raise SchedulerError("fails", f"fails: round {t}, {one_line(error)} ({place})", name) from error
-
-
-def _place(scheduler: Scheduler, error: Exception) -> str:
-    """Return the last line of the scheduler's own file that the error passed through, or where it was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    home = getattr(sys.modules.get(type(scheduler).__module__), "__file__", None)
-    last = ([frame for frame in frames if frame.filename == home] or frames)[-1]
-    return f"{Path(last.filename).name}:{last.lineno}"
+        raise SchedulerError("fails", f"fails: round {t}, {blame(scheduler, error)}", name) from error
 
 
 def admitted(picked: IntArray, n_clients: int, t: int) -> Clients:

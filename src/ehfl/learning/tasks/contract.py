@@ -19,7 +19,7 @@ class Examples:
     """Inputs and targets, whole, in memory: a minibatch is an index into them."""
 
     inputs: Tensor  # (n_examples, ...), any dtype; the model takes a batch of it as it is
-    targets: Tensor  # (n_examples, ...); whole numbers of shape (n_examples,) where labels are dealt out
+    targets: Tensor  # (n_examples, ...); class labels are whole numbers of shape (n_examples,)
 
     def __post_init__(self) -> None:
         if not len(self.inputs) or len(self.inputs) != len(self.targets):
@@ -62,11 +62,11 @@ class Task(Protocol):
         ...
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Return the mean loss of a batch, a scalar to differentiate."""
+        """Return the loss of a minibatch, or of a whole test set: one number, to differentiate; mostly a mean."""
         ...
 
     def score(self, outputs: Tensor, targets: Tensor) -> float:
-        """Return the mean of the metric over a batch."""
+        """Return the metric of these outputs, a finite number within its bounds. All test examples come in one call."""
         ...
 
 
