@@ -94,9 +94,8 @@ def compare(
     best = min(arms, key=lambda arm: limits[arm.name])
     by = Yardstick(metric, common_goal(arms, metric) if goal == "auto" else goal, target, arms[0], best)
     # Bounds fall as 1 / sqrt(rounds), so rounds to the same bound go as the square of what the bounds are now.
-    slower = {
-        name: (limit / limits[best.name]) ** 2 if limit < math.inf else math.inf for name, limit in limits.items()
-    }
+    least = limits[best.name]
+    slower = {name: (limit / least) ** 2 if limit < math.inf else math.inf for name, limit in limits.items()}
     rows = (row_of(arm, by, noise_limit=slower[arm.name]) for arm in arms)
     absent = "" if wanted_first in limits else wanted_first
     return Comparison(name, metric, arms, by.goal, target, best.name, tuple(rows), tuple(missing), absent)

@@ -35,7 +35,8 @@ class Row:
     waste: float  # share of the harvest
     fairness: float  # Jain's index of turns per client
     measured_slowdown: Estimate | None  # rounds to the goal, relative to the best arm's; None unless all were timed
-    noise_limit: float  # rounds to the same bound, relative to the best arm's, if gradient noise were all; inf where nobody trained
+    # Rounds to the same bound, relative to the best arm's, if gradient noise were all; infinite where nobody trained.
+    noise_limit: float
 
 
 @dataclass(frozen=True, eq=False, slots=True)
