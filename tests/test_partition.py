@@ -291,7 +291,7 @@ def test_spelled_out_names_every_parameter() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("", "partition must be one of iid, dirichlet, shards or package.module:Class, got "),
+        ("", "partition must be one of iid, dirichlet, shards or package.module:Class, got ''"),
         ("idd", "partition must be one of iid, dirichlet, shards or package.module:Class, got idd (did you mean iid?)"),
         ("iid:2", "partition must be iid without parameters: it takes none, got iid:2"),
         ("dirichlet", "partition.alpha must be given: dirichlet needs it, got nothing"),
