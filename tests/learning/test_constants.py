@@ -6,8 +6,11 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 from ehfl.learning import constants, estimate_constants, estimate_spread, load_task
+from ehfl.learning.device import pick_device, thread_limit
+from ehfl.learning.training import initial_model
 from ehfl.randomness import Purpose, generator
 
 
@@ -108,3 +111,17 @@ def test_the_spread_between_clients_is_that_of_their_means() -> None:
 def test_a_client_without_examples_has_no_gradient(parts: list[list[int]]) -> None:
     with pytest.raises(ValueError, match="parts must be the example numbers of each client, at least one of each"):
         estimate_spread(load_task("quadratic"), [np.array(part, dtype=int) for part in parts])
+
+
+def test_the_variance_of_digits_grows_tenfold_while_it_is_trained() -> None:
+    """As docs/theory.md says of what is estimated at the first model."""
+    task = load_task("digits")
+    model = initial_model(task, 0, pick_device("cpu"))
+    probe = constants._Probe(task, model, torch.arange(len(task.training)), 50, seed=0)
+
+    with thread_limit(1):
+        before = probe.variance(probe.full(model.weights)[1], batches=8)
+        probe.descend(steps=150, step_size=0.1)
+        after = probe.variance(probe.full(model.weights)[1], batches=8)
+
+    assert after > 10 * before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ehfl import Bernoulli, Fleet, Greedy, Myopic, RoundRobin, simulate
+from ehfl import AlwaysOn, Bernoulli, Fleet, Greedy, Myopic, RoundRobin, simulate
 from ehfl.randomness import Purpose, generator
 from ehfl.theory import Quadratic
 from ehfl.theory.verification import Verified, gradient_squares, verify
@@ -39,6 +39,29 @@ def test_energy_alone_predicts_the_order_and_the_size_of_the_differences(results
     errors = [picked[name].margin / 1.96 / picked[name].measured for name in ("round-robin", "myopic")]
     spread = float(np.hypot(errors[0], errors[1]))
     assert predicted == pytest.approx(measured, rel=0.01 + 4 * spread)
+
+
+@pytest.mark.slow
+def test_what_docs_theory_says_of_ehfl_bound_verify() -> None:
+    """`ehfl bound --verify` as it is run for the page, and the shares of the bound that the page quotes."""
+    fleet = Fleet(clients=10, harvest=Bernoulli(0.5))
+    schedulers = {"myopic": Myopic(), "round-robin": RoundRobin(), "greedy": Greedy(), "always-on": AlwaysOn()}
+    counts = {name: simulate(fleet, one, rounds=400).counts for name, one in schedulers.items()}
+    found = list(verify(counts, seeds=200))
+
+    shares = {
+        (problem, K): [r.measured / r.bound for r in found if (r.problem, r.local_steps) == (problem, K)]
+        for problem in ("quadratic", "wells")
+        for K in (1, 5)
+    }
+    assert {key: (round(min(mine), 2), round(max(mine), 2)) for key, mine in shares.items()} == {
+        ("quadratic", 1): (0.69, 0.70),
+        ("wells", 1): (0.64, 0.65),
+        ("quadratic", 5): (0.44, 0.49),
+        ("wells", 5): (0.37, 0.45),
+    }
+    assert max(r.margin / r.measured for r in found) < 0.006
+    assert all(r.holds for r in found)
 
 
 def test_without_noise_the_experiment_is_gradient_descent_by_hand() -> None:
