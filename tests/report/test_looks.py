@@ -37,19 +37,31 @@ def test_a_users_own_scheduler_never_gets_the_colour_of_ours_even_where_that_is_
     assert not ours & set(colours({f"mine {n}": "" for n in range(20)}))
 
 
-def test_further_arms_of_a_scheduler_get_spare_colours_and_then_its_own_again() -> None:
-    found = looks({f"myopic, {n}": "myopic" for n in range(5)})
-    first, *others = found.values()
+def test_further_arms_of_a_scheduler_get_spare_colours_and_dashes_of_their_own() -> None:
+    found = list(looks({f"myopic, {n}": "myopic" for n in range(5)}).values())
 
-    assert len({look.colour for look in (first, *others[:3])}) == 4
-    assert others[3].colour == first.colour
-    assert (first.line, others[3].line) == ("-", (0, (4, 1.5)))
+    assert len({look.colour for look in found[:4]}) == 4
+    assert found[4].colour == found[0].colour
+    assert found[0].line == "-"
+    assert len({look.dash for look in found[:4]}) == 4
 
 
-def test_arms_differ_in_colour_or_line() -> None:
-    found = looks({f"arm {n}": "" for n in range(12)} | {name: name for name in SCHEDULERS.members})
+def test_the_papers_pair_differs_in_colour_and_in_dashes() -> None:
+    one, other = looks({"round-robin": "round-robin", "round-robin:1": "round-robin"}).values()
 
-    assert len({(look.colour, look.dash) for look in found.values()}) == 12 + len(SCHEDULERS.members)
+    assert one.colour != other.colour
+    assert one.dash != other.dash
+    assert one.marker != other.marker
+
+
+@pytest.mark.parametrize(
+    "schedulers", [["myopic"] * 12, [""] * 12, ["greedy", "round-robin"] * 5, [*SCHEDULERS.members, *[""] * 12]]
+)
+def test_arms_differ_in_colour_or_dashes_and_in_markers(schedulers: list[str]) -> None:
+    found = looks({f"arm {n}": scheduler for n, scheduler in enumerate(schedulers)}).values()
+
+    assert len({(look.colour, look.dash) for look in found}) == len(schedulers)
+    assert len({look.marker for look in list(found)[:12]}) == 12 or len(schedulers) < 12
 
 
 def test_arms_of_a_comparison_look_as_their_trials_schedulers_say() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,7 +17,7 @@ from ehfl.analysis.numbers import value
 from ehfl.arrays import FloatArray
 from ehfl.history import Metric
 from ehfl.report import style
-from ehfl.report.looks import looks_of
+from ehfl.report.looks import Look, looks_of
 from ehfl.report.scales import LOSS, STRETCH, finite, is_logarithmic
 
 _NEAR = 4  # how far a goal may lie from a logarithmic axis and still widen it, as a factor
@@ -48,8 +49,6 @@ def energy_figure(comparison: Comparison) -> Figure:
     axes = figure.subplots()
     curves = [(arm.mean_energy, arm.metric) for arm in comparison.arms]
     _draw_metric(axes, comparison, curves)
-    for handle, (spent, values) in zip(handles(comparison), curves, strict=True):  # arms end at different energies
-        axes.plot(spent[-1], values[:, -1].mean(), color=handle.get_color(), marker="o", markersize=4, clip_on=False)
     axes.set_xlabel(f"energy spent on training [{style.as_text(comparison.unit)}]", fontsize=10)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x == round(x) else f"{x:g}"))
     style.legend(figure, handles(comparison))
@@ -72,10 +71,12 @@ def band(values: FloatArray) -> tuple[FloatArray, FloatArray | None, FloatArray 
 
 def handles(comparison: Comparison) -> list[Line2D]:
     """Return a line for each arm, as the legend shows it."""
-    return [
-        Line2D([], [], color=look.colour, linestyle=look.line, linewidth=2, label=style.shorten(name, 36))
-        for name, look in looks_of(comparison).items()
-    ]
+    return [Line2D([], [], **_line(look), label=style.shorten(name, 36)) for name, look in looks_of(comparison).items()]
+
+
+def _line(look: Look) -> dict[str, Any]:
+    """Return how an arm's curve is drawn, in panels and legends alike."""
+    return {"color": look.colour, "linestyle": look.line, "linewidth": 1.6, "marker": look.marker, "markersize": 5}
 
 
 def _draw_metric(axes: Axes, comparison: Comparison, curves: Sequence[Curve]) -> None:
@@ -103,8 +104,7 @@ def _draw_curves(axes: Axes, comparison: Comparison, curves: Sequence[Curve]) ->
     means = []
     for look, (xs, values) in zip(looks_of(comparison).values(), curves, strict=True):
         mean, low, high = band(values)
-        marker = "o" if xs.size == 1 else ""
-        axes.plot(xs, mean, color=look.colour, linestyle=look.line, linewidth=1.6, marker=marker, markersize=4)
+        axes.plot(xs, mean, **_line(look), markevery=[-1])  # the marker at its end, where the table is
         if low is not None and high is not None:
             draw_band(axes, xs, low, high, look.colour)
         means.append(mean)

@@ -57,7 +57,7 @@ def _draw(name: str, comparison: Comparison, folder: Path) -> Drawing | None:
 
 
 def _participation(comparison: Comparison) -> Figure:
-    counts = {arm.name: arm.trials[0].participation.counts for arm in comparison.arms}
+    counts = {arm.name: arm.counts for arm in comparison.arms}
     return participation_figure(counts, looks_of(comparison), target=comparison.target)
 
 
@@ -104,9 +104,11 @@ def _say_energy(comparison: Comparison) -> str:
 
 
 def _say_participation(comparison: Comparison) -> str:
+    many = _most_seeds(comparison) > 1
+    seeds = f" Dots are of {_first_seed(comparison)}, all else is over all seeds." if many else ""
     return (
-        "Participants of each round (left) and how often each number of them occurred (right), "
-        f"with {_first_seed(comparison)}. Dashed: the {comparison.target:,} clients wanted a round."
+        "Participants of each round (left) and how often each number of them occurred (right), with their mean and "
+        f"standard deviation. Grey: the {comparison.target:,} clients wanted a round.{seeds}"
     )
 
 
@@ -131,14 +133,14 @@ def _say_slowdown(comparison: Comparison) -> str:
     absent = [row.arm for row in comparison.rows if row.arm not in drawn]
     unpaired = [arm for arm in absent if why_unpaired(comparison, arm, comparison.best)]
     untimed = [arm for arm in absent if arm not in unpaired]
-    without = f" Without a point, for want of a time to the goal in every run: {listed(untimed)}." if untimed else ""
+    without = f" Not shown, for want of a time to the goal in every run: {listed(untimed)}." if untimed else ""
     if unpaired:
-        without += f" Without a point, since no run met the same as one of {comparison.best}: {listed(unpaired)}."
-    bars = "; bars are 95 % t-intervals, cut off at the axes" if _most_seeds(comparison) > 1 else ""
+        without += f" Not shown, since no run met the same as one of {comparison.best}: {listed(unpaired)}."
+    bars = "; bars are 95 % t-intervals, cut off at the axis" if _most_seeds(comparison) > 1 else ""
     return (
         f"Rounds to the goal of {value(comparison.metric, comparison.goal)}, relative to {comparison.best}, "
-        f"against the noise limit: what theory says if gradient noise alone held learning back and clients' data did "
-        f"not differ{bars}. Arms below the line lost fewer rounds than that."
+        f"beside the noise limit: what theory says if gradient noise alone held learning back and clients' data did "
+        f"not differ{bars}. Where the diamond lies to the right, an arm lost fewer rounds than that."
         f"{without}"
     )
 

@@ -6,7 +6,7 @@ that the arm carries, never by the label, which is the user's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING, Literal
@@ -28,7 +28,7 @@ _OWN = {
 }
 _SPARE = ("#E69F00", "#999933", "#332288")  # for a scheduler's further arms, and for schedulers of the user's own
 _DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.5), (1, 1.2), (5, 1.5, 1, 1.5))
-_MARKERS = "os^DvP<X>"
+_MARKERS = "os^DvP<X>p*h"
 
 _NIGHT = "#15181c"  # the page's background in dark mode, see page.css
 _CONTRAST = 6.0  # of a line on it; WCAG asks for 3, and 4.5 for text
@@ -41,7 +41,7 @@ class Look:
 
     colour: str  # on white
     dash: tuple[float, ...]  # lengths of strokes and gaps [line widths]; empty for a solid line
-    marker: str  # as matplotlib names them
+    marker: str  # at the end of its curve, as matplotlib names them
 
     @property
     def line(self) -> Line:
@@ -66,26 +66,26 @@ def looks(schedulers: Mapping[str, str]) -> dict[str, Look]:
     >>> [chosen[label].colour for label in ("lazy", "eager", "not-greedy")]
     ['#0072B2', '#E69F00', '#999933']
     """
-    colours = _colours(schedulers)
-    markers = cycle(_MARKERS)
-    drawn: list[str] = []  # the colours so far: lines that share one differ in their dashes
     found: dict[str, Look] = {}
-    for label, colour in colours.items():
-        found[label] = Look(colour, _DASHES[drawn.count(colour) % len(_DASHES)], next(markers))
-        drawn.append(colour)
+    markers = cycle(_MARKERS)
+    for place, (label, scheduler) in enumerate(schedulers.items()):
+        earlier = list(schedulers.values())[:place]
+        colour = _colour(scheduler, [look.colour for look in found.values()])
+        drawn = [(look.colour, look.dash) for look in found.values()]
+        # A scheduler's further arms are dashed, in whatever colour: lines that differ in colour alone fail in grey.
+        first = earlier.count(scheduler) if scheduler else 0
+        choices = [_DASHES[(first + n) % len(_DASHES)] for n in range(len(_DASHES))]
+        dash = next((dash for dash in choices if (colour, dash) not in drawn), choices[0])
+        found[label] = Look(colour, dash, next(markers))
     return found
 
 
-def _colours(schedulers: Mapping[str, str]) -> dict[str, str]:
-    chosen: dict[str, str] = {}
-    spare, repeated = iter(_SPARE), cycle(_SPARE)
-    for label, scheduler in schedulers.items():
-        own = _OWN.get(scheduler)
-        if own is not None and own not in chosen.values():
-            chosen[label] = own
-        else:  # when none is left, colours repeat: the scheduler's own if it has one
-            chosen[label] = next(spare, None) or own or next(repeated)
-    return chosen
+def _colour(scheduler: str, taken: Sequence[str]) -> str:
+    """Return the scheduler's own colour for its first arm, else a spare one; the rarest of both when all are taken."""
+    own = _OWN.get(scheduler)
+    if own is not None and own not in taken:
+        return own
+    return min(_SPARE if own is None else (own, *_SPARE), key=taken.count)
 
 
 def by_night(colour: str) -> str:

@@ -29,7 +29,7 @@ def draw_participation(
 
     `schedulers` gives the registered name of each arm's scheduler by label, empty for the user's own: see `looks`.
     """
-    counts = {name: participation.counts for name, participation in played.items()}
+    counts = {name: participation.counts[None, :] for name, participation in played.items()}
     look = looks({name: schedulers[name] for name in played})
     style.save(participation_figure(counts, look, target=target), path)
 
@@ -39,7 +39,7 @@ def participation_figure(
 ) -> Figure:
     """Draw n_t over the rounds (left) and its histogram (right), one row an arm, on one scale.
 
-    `played` gives n_t by arm, (n_rounds,) each.
+    `played` gives n_t by arm, (n_seeds, n_rounds) each. Dots are the first seed's; all else is of all seeds.
     """
     names = list(played)
     figure = style.new_figure(7.2, 0.7 + 1.2 * len(names))
@@ -50,8 +50,8 @@ def participation_figure(
         _draw_bars(bars, counts, _edges(top), look[name].colour)
         for axes in (time, bars):
             style.tidy(axes)
-            if target is not None:
-                axes.axhline(target, color="black", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+            if target is not None:  # broad and pale, so that dots on target are seen
+                axes.axhline(target, color="#CCCCCC", linewidth=4, zorder=0.5)
     grid[0, 0].set_ylim(-0.03 * top - 0.5, top * 1.05 + 0.5)
     grid[0, 0].yaxis.set_major_locator(MaxNLocator(5, integer=True))
     grid[0, 0].yaxis.set_major_formatter("{x:,.0f}")
@@ -59,12 +59,12 @@ def participation_figure(
     grid[-1, 0].set_xlabel("round" + (f" (line: mean of {_WINDOW})" if _has_line(played) else ""))
     grid[-1, 1].set_xlabel("share of rounds")
     grid[-1, 1].set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
-    figure.supylabel("participants $n_t$" + (f" (dashed: target {target:,})" if target else ""), fontsize=10)
+    figure.supylabel("participants $n_t$" + (f" (grey: {target:,} wanted)" if target else ""), fontsize=10)
     return figure
 
 
 def _has_line(played: Mapping[str, IntArray]) -> bool:
-    return any(counts.size >= 2 * _WINDOW for counts in played.values())
+    return any(counts.shape[1] >= 2 * _WINDOW for counts in played.values())
 
 
 def _draw_bars(axes: Axes, counts: IntArray, edges: NDArray[np.float64], colour: str) -> None:
@@ -72,13 +72,15 @@ def _draw_bars(axes: Axes, counts: IntArray, edges: NDArray[np.float64], colour:
     axes.barh((edges[:-1] + edges[1:]) / 2, share, np.diff(edges) * 0.85, color=colour)
 
 
-def _draw_time(axes: Axes, counts: NDArray[np.integer], colour: str, name: str) -> None:
-    size, alpha = (4.5, 0.6) if counts.size <= _FEW else (2.5, 0.35)
-    axes.plot(counts, ".", markersize=size, color=colour, alpha=alpha, rasterized=counts.size > 10_000)
-    if counts.size >= 2 * _WINDOW:
-        mean = np.convolve(counts, np.full(_WINDOW, 1 / _WINDOW), mode="valid")
+def _draw_time(axes: Axes, counts: IntArray, colour: str, name: str) -> None:
+    rounds = counts.shape[1]
+    size, alpha = (5, 0.8) if rounds <= _FEW else (2.5, 0.35)
+    axes.plot(counts[0], ".", markersize=size, color=colour, alpha=alpha, rasterized=rounds > 10_000)
+    if rounds >= 2 * _WINDOW:
+        mean = np.convolve(counts.mean(axis=0), np.full(_WINDOW, 1 / _WINDOW), mode="valid")
         axes.plot(np.arange(mean.size) + _WINDOW // 2, mean, color=colour, linewidth=1.4)
-    label = f"{name}   mean {amount(counts.mean())}, std {amount(counts.std())}"
+    # As the table has them: over all seeds, the standard deviation over the rounds of each.
+    label = f"{name}   mean {amount(counts.mean())}, std {amount(counts.std(axis=1).mean())}"
     axes.set_title(label, fontsize=10, loc="left", color=style.ink(colour))
     axes.margins(x=0.01)
 

@@ -1,9 +1,9 @@
-"""How many times the best arm's rounds each arm takes: as measured, against theory's noise limit."""
+"""How many times the best arm's rounds each arm takes: as measured, beside theory's noise limit."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,11 +12,12 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from ehfl.analysis import Comparison, Row
 from ehfl.report import style
-from ehfl.report.looks import Look, looks_of
+from ehfl.report.looks import looks_of
 
-_MARGIN = 1.12  # room around the points, as a factor
-_REACH = 1.6  # how far intervals may widen the axes, as a factor
-_LOG_FROM = 3.0  # the range, as a ratio, from which the axes are logarithmic
+_MARGIN = 1.06  # room around the points, as a factor
+_REACH = 1.6  # how far intervals may widen the axis, as a factor
+_LOG_FROM = 3.0  # the range, as a ratio, from which the axis is logarithmic
+_GREY = "#666666"
 
 Range = tuple[float, float]
 
@@ -27,36 +28,32 @@ def measured(comparison: Comparison) -> tuple[Row, ...]:
 
 
 def slowdown_figure(comparison: Comparison) -> Figure | None:
-    """Draw measured slowdown against the noise limit, a point an arm; None where fewer than two were measured."""
+    """Draw slowdowns with intervals beside noise limits, a line an arm; None where fewer than two were measured."""
     rows = measured(comparison)
     if len(rows) < 2:
         return None
-    figure = style.new_figure(7.2, 4.0)
+    figure = style.new_figure(7.2, 1.1 + 0.34 * len(rows))
     axes = figure.subplots()
-    across, up = _span([row.noise_limit for row in rows]), heights(rows)
-    _scale(axes, across, up)
-    ends = min(across[0], up[0]), max(across[1], up[1])
-    axes.plot(ends, ends, color="#999999", linewidth=0.9, zorder=0)
+    ends = span(rows)
+    _scale(axes, ends)
+    axes.axvline(1, color="black", linewidth=0.8, zorder=1)
     look = looks_of(comparison)
-    for row in rows:
-        _draw_row(axes, row, look[row.arm], up)
-    axes.set_xlabel(f"noise limit (rounds, relative to {style.shorten(comparison.best, 36)})", fontsize=10)
-    axes.set_ylabel("measured slowdown", fontsize=10)
+    for place, row in enumerate(rows):
+        _draw_row(axes, place, row, look[row.arm].colour, ends)
+    axes.set_yticks(range(len(rows)), [style.shorten(row.arm, 36) for row in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.5)  # in the table's order
+    axes.set_xlabel(f"rounds to the goal, relative to {style.shorten(comparison.best, 36)}", fontsize=10)
     style.tidy(axes)
-    axes.grid(visible=True, axis="x", color="#DDDDDD", linewidth=0.6)
-    _legends(figure, rows, look)
+    axes.grid(visible=True, axis="both", color="#DDDDDD", linewidth=0.6)
+    _legend(figure)
     return figure
 
 
-def heights(rows: Sequence[Row]) -> Range:
-    """Return the range of the measured axis: all means, and intervals as far as they are not absurdly wide."""
-    means = [_mean(row) for row in rows]
-    ends = [end for row in rows for end in _interval(row)]
-    low, high = min(means) / _REACH, max(means) * _REACH
-    return _span([*means, *(min(max(end, low), high) for end in ends)])
-
-
-def _span(points: Sequence[float]) -> Range:
+def span(rows: Sequence[Row]) -> Range:
+    """Return the axis' ends: all means and noise limits, and intervals as far as they are not absurdly wide."""
+    points = [1.0, *(row.noise_limit for row in rows), *(_mean(row) for row in rows)]
+    low, high = min(points) / _REACH, max(points) * _REACH
+    points += [min(max(end, low), high) for row in rows for end in _interval(row)]
     return min(points) / _MARGIN, max(points) * _MARGIN
 
 
@@ -70,35 +67,29 @@ def _interval(row: Row) -> list[float]:
     return [] if found is None or found.low is None or found.high is None else [found.low, found.high]
 
 
-def _draw_row(axes: Axes, row: Row, look: Look, bounds: Range) -> None:
-    """Draw one arm: its point and the interval."""
-    _draw_interval(axes, row.noise_limit, _interval(row), look.colour, bounds)
-    axes.plot(row.noise_limit, _mean(row), marker=look.marker, markersize=6.5, color=look.colour,
-              markeredgecolor="white", zorder=4)  # fmt: skip
-
-
-def _draw_interval(axes: Axes, at: float, ends: list[float], colour: str, bounds: Range) -> None:
-    """Draw the interval as far as the axes go; a cap only where it really ends."""
-    if not ends:
-        return
-    axes.vlines(at, max(ends[0], bounds[0]), min(ends[1], bounds[1]), color=colour, linewidth=1.3, zorder=2)
-    for end in ends:
+def _draw_row(axes: Axes, place: int, row: Row, colour: str, bounds: Range) -> None:
+    """Draw the interval as far as the axis goes, a cap only where it really ends, the mean and the noise limit."""
+    interval = _interval(row)
+    if interval:
+        inside = max(interval[0], bounds[0]), min(interval[1], bounds[1])
+        axes.hlines(place, *inside, color=colour, linewidth=1.6, zorder=2)
+    for end in interval:
         if bounds[0] < end < bounds[1]:
-            axes.plot(at, end, marker="_", markersize=7, color=colour, zorder=2)
+            axes.plot(end, place, marker="|", markersize=8, color=colour, zorder=2)
+    axes.plot(_mean(row), place, marker="o", markersize=7, color=colour, markeredgecolor="white", zorder=4)
+    axes.plot(row.noise_limit, place, marker="d", markersize=7, color=_GREY, markerfacecolor="none", zorder=3)
 
 
-def _scale(axes: Axes, across: Range, up: Range) -> None:
-    """Set both axes: logarithmic, with plain numbers, where one of them is long."""
-    logarithmic = max(across[1] / across[0], up[1] / up[0]) > _LOG_FROM
+def _scale(axes: Axes, ends: Range) -> None:
+    """Set the axis: logarithmic, with plain numbers, where it is long."""
+    logarithmic = ends[1] / ends[0] > _LOG_FROM
     if logarithmic:
         axes.set_xscale("log")
-        axes.set_yscale("log")
-    for axis, (low, high) in ((axes.xaxis, across), (axes.yaxis, up)):
-        axis.set_major_locator(FixedLocator(ticks(low, high)) if logarithmic else MaxNLocator(6, steps=[1, 2, 5, 10]))
-        axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
-    axes.set_xlim(*across)
-    axes.set_ylim(*up)
+    axis = axes.xaxis
+    axis.set_major_locator(FixedLocator(ticks(*ends)) if logarithmic else MaxNLocator(8, steps=[1, 2, 5, 10]))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
+    axes.set_xlim(*ends)
 
 
 def ticks(low: float, high: float) -> list[float]:
@@ -123,12 +114,10 @@ def ticks(low: float, high: float) -> list[float]:
     return [int(x) if x == int(x) else x for x in found if low <= x <= high]
 
 
-def _legends(figure: Figure, rows: Sequence[Row], look: Mapping[str, Look]) -> None:
-    """Name the arms above the panel, and below it what the line is."""
-    arms = [(style.shorten(row.arm, 36), look[row.arm]) for row in rows]
-    style.legend(
-        figure,
-        [Line2D([], [], color=mine.colour, marker=mine.marker, linestyle="", label=name) for name, mine in arms],
-    )
-    equal = Line2D([], [], color="#999999", linewidth=0.9, label="measured = noise limit")
-    figure.legend(handles=[equal], loc="outside lower center", frameon=False, fontsize=style.SMALL)
+def _legend(figure: Figure) -> None:
+    """Say above the panel what the marks are."""
+    kinds = [
+        Line2D([], [], color=_GREY, marker="o", markeredgecolor="white", linewidth=1.6, label="measured"),
+        Line2D([], [], color=_GREY, marker="d", markerfacecolor="none", linestyle="", label="noise limit, by theory"),
+    ]
+    style.legend(figure, kinds)

@@ -59,12 +59,14 @@ def ink(colour: str) -> str:
 def legend(figure: Figure, handles: Sequence[Artist]) -> None:
     """Put a legend above the panels, in as many columns as its longest label leaves room for."""
     longest = max(len(str(handle.get_label())) for handle in handles)
-    room = int(figure.get_figwidth() * 13 / (longest + 5))
+    room = int(figure.get_figwidth() * 13 / (longest + 7))
     columns = max(1, min(len(handles), room))
     rows = -(-len(handles) // columns)
     columns = -(-len(handles) // rows)  # rows of about the same length
     figure.set_figheight(figure.get_figheight() + 0.2 * (rows - 1))  # the panels keep their height
-    figure.legend(handles=handles, loc="outside upper center", ncols=columns, frameon=False, fontsize=9)
+    figure.legend(  # samples long enough to show a whole period of any dash
+        handles=handles, loc="outside upper center", ncols=columns, frameon=False, fontsize=9, handlelength=3.2
+    )
 
 
 def tidy(axes: Axes) -> None:
