@@ -81,13 +81,6 @@ def test_wide_bands_do_not_leave_the_range_of_an_accuracy() -> None:
     assert high <= 1.01
 
 
-def test_a_diverged_loss_is_a_gap() -> None:
-    trials = [made_trial("a", 0, [0.1, float("-inf")], [1, 1])]  # a loss of infinity
-    axes = rounds_figure(compare("broken", trials, ACCURACY, 2, goal=0.1)).axes[1]
-
-    assert np.asarray(axes.get_lines()[0].get_ydata()).tolist() == pytest.approx([0.9, np.nan], nan_ok=True)
-
-
 @pytest.mark.parametrize(
     ("bounds", "low", "high"),
     [((0, 1), 0, 1.01), ((0, None), 0, None), ((None, None), None, None), ((0.1, 0.8), 0.1, 0.81)],

@@ -18,7 +18,7 @@ from ehfl.arrays import FloatArray
 from ehfl.history import Metric
 from ehfl.report import style
 from ehfl.report.looks import Look, looks_of
-from ehfl.report.scales import LOSS, STRETCH, finite, is_logarithmic
+from ehfl.report.scales import LOSS, STRETCH, is_logarithmic
 
 _NEAR = 4  # how far a goal may lie from a logarithmic axis and still widen it, as a factor
 Curve = tuple[FloatArray, FloatArray]  # x, (n_points,), and a value for each seed, (n_seeds, n_points)
@@ -30,7 +30,7 @@ def rounds_figure(comparison: Comparison) -> Figure:
     left, right = figure.subplots(1, 2)
     metrics = [(arm.evaluated.astype(np.float64), arm.metric) for arm in comparison.arms]
     _draw_metric(left, comparison, metrics)
-    losses = [finite(arm.loss) for arm in comparison.arms]
+    losses = [arm.loss for arm in comparison.arms]
     _draw_curves(right, comparison, [(curve[0], loss) for curve, loss in zip(metrics, losses, strict=True)])
     low, high = right.get_ylim()
     right.set_ylim(max(low, 0.0), high)
@@ -125,9 +125,7 @@ def draw_band(
 
 def fit(axes: Axes, means: FloatArray) -> None:
     """Set the y axis by the means: bands of few seeds, which can be very wide, may stretch it only so far."""
-    if not np.isfinite(means).any():
-        return
-    low, high = float(np.nanmin(means)), float(np.nanmax(means))
+    low, high = float(means.min()), float(means.max())
     room = (high - low) or abs(high) or 1.0
     bottom, top = axes.get_ylim()
     axes.set_ylim(max(bottom, low - STRETCH * room), min(top, high + STRETCH * room))
@@ -175,9 +173,9 @@ def _scale(axes: Axes, values: Sequence[FloatArray], metric: Metric) -> None:
     """Make the y axis logarithmic where it must be; of a band that goes down to zero it shows what it can."""
     if not is_logarithmic(values, metric):
         return
-    means = np.concatenate([finite(mine).mean(axis=0) for mine in values])
+    means = np.concatenate([mine.mean(axis=0) for mine in values])
     axes.set_yscale("log", nonpositive="clip")
-    axes.set_ylim(float(np.nanmin(means)) / 2, float(np.nanmax(means)) * 1.5)
+    axes.set_ylim(float(means.min()) / 2, float(means.max()) * 1.5)
     axes.yaxis.set_major_locator(LogLocator(numticks=8))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))

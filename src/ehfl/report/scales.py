@@ -17,12 +17,6 @@ _SHRINKS = 30  # how many times the last difference a former one may be on a lin
 LOSS = Metric("loss", lower_is_better=True)
 
 
-def finite(values: FloatArray) -> FloatArray:
-    """Return the values, NaN where a run diverged or was not measured."""
-    plain = values.astype(np.float64)
-    return np.where(np.isfinite(plain), plain, np.nan)
-
-
 def is_logarithmic(curves: Sequence[FloatArray], metric: Metric) -> bool:
     """Return whether an axis must be logarithmic to show the curves' last rounds; curves are (n_seeds, n_points).
 
@@ -32,10 +26,8 @@ def is_logarithmic(curves: Sequence[FloatArray], metric: Metric) -> bool:
     >>> is_logarithmic([falling], LOSS), is_logarithmic([falling], Metric("error rate", bounds=(0, 1)))
     (True, False)
     """
-    means = np.concatenate([finite(curve).mean(axis=0) for curve in curves])
-    if metric.is_share or not np.isfinite(means).any():
-        return False
-    return bool(0 < np.nanmin(means) < np.nanmax(means) / 10)
+    means = np.concatenate([curve.mean(axis=0) for curve in curves])
+    return not metric.is_share and bool(0 < means.min() < means.max() / 10)
 
 
 def linear_within(gaps: Sequence[FloatArray]) -> float | None:
@@ -47,9 +39,9 @@ def linear_within(gaps: Sequence[FloatArray]) -> float | None:
     >>> linear_within([np.array([[3.0, -0.5, 0.02]])]), linear_within([np.array([[0.03, -0.05, 0.02]])])
     (0.01, None)
     """
-    means = [np.abs(finite(curve).mean(axis=0)) for curve in gaps]
+    means = [np.abs(curve.mean(axis=0)) for curve in gaps]
     last = max((float(mean[-1]) for mean in means), default=0.0)
     highest = max((float(mean.max()) for mean in means), default=0.0)
-    if last == 0 or not np.isfinite(highest) or highest < _SHRINKS * last:
+    if last == 0 or highest < _SHRINKS * last:
         return None
     return float(f"1e{math.floor(math.log10(last))}")
