@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import tomllib
 from collections.abc import Callable
@@ -13,11 +14,12 @@ import numpy as np
 import pytest
 
 from ehfl.analysis import Results, read_results, rounds_to, unlisted_runs
-from ehfl.experiment import Outcome, Run, make_spec, run_all, write_spec
+from ehfl.experiment import Outcome, Run, make_spec, read_spec, run_all, write_spec
 from ehfl.experiment.building import fleet_of, scheduler_of
+from ehfl.files import digest_of_file
 from ehfl.history import read_history
 from ehfl.learning import load_task, train
-from ehfl.run_folder import RunFolder
+from ehfl.run_folder import RunFolder, write_sealed
 from ehfl.scheduling import simulate
 from ehfl.validation import UserError
 
@@ -30,6 +32,7 @@ FACTS: dict[str, Any] = {
     "learning": {"task": "quadratic", "local_steps": 2, "batch_size": 10, "step_size": 0.2, "device": "cpu"},
     "evaluation": {"every": 2},
 }
+METRIC: dict[str, Any] = {"name": "gap", "lower_is_better": True, "bounds": [None, None]}
 RUNS = ["myopic-s4", "greedy-slow-s4", "myopic-s1", "greedy-slow-s1"]
 
 
@@ -54,7 +57,7 @@ def other(folder: Path) -> Path:
 
 
 def rewrite(folder: Path, **facts: Any) -> None:
-    (folder / "spec.toml").write_text(write_spec(make_spec(FACTS | facts).facts()), encoding="utf-8")
+    write_sealed(folder, write_spec(make_spec(FACTS | facts).facts()))
 
 
 def add_meta(run: Path, **facts: Any) -> None:
@@ -82,7 +85,7 @@ def test_every_run_ends_and_has_its_folder(ran: tuple[Path, list[Outcome]]) -> N
     for name in RUNS:
         meta = RunFolder(folder / name).meta()
         assert meta["status"] == "finished"
-        assert meta["metric"] == {"name": "gap", "lower_is_better": True, "bounds": [None, None]}
+        assert meta["metric"] == METRIC
         assert meta["error"] is None
 
 
@@ -141,7 +144,7 @@ def test_a_folder_of_another_spec_is_not_written_to(folder: Path) -> None:
 
     message = refusal(lambda: run_all(changed, folder, jobs=1))
     assert "myopic-s4 belongs to another run (rounds is 6 there and 7 here)" in message
-    assert (folder / "spec.toml").read_text(encoding="utf-8") == write_spec(make_spec(FACTS).facts())
+    assert (folder / "spec.toml").read_text(encoding="utf-8").startswith(write_spec(make_spec(FACTS).facts()))
 
 
 # several folders
@@ -256,6 +259,17 @@ def cut(path: Path, left: int) -> None:
     path.write_bytes(path.read_bytes()[:left])
 
 
+def make_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def change(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
 def drop_last_round(run: Path) -> None:
     lines = (run / "rounds.jsonl").read_bytes().splitlines(keepends=True)
     (run / "rounds.jsonl").write_bytes(b"".join(lines[:-1]))
@@ -267,60 +281,80 @@ def change_first(run: Path, **facts: Any) -> None:
     path.write_text("\n".join([json.dumps(json.loads(first) | facts), *rest, ""]), "utf-8")
 
 
-DAMAGE: dict[str, tuple[str, Callable[[Path], object], str]] = {
-    "no participation": ("participation.npz", lambda run: (run / "participation.npz").unlink(), "No such file"),
+DAMAGE: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "no participation": ("participation.npz", lambda run: (run / "participation.npz").unlink()),
+    "participation cut": ("participation.npz", lambda run: cut(run / "participation.npz", 100)),
+    "participation empty": ("participation.npz", lambda run: cut(run / "participation.npz", 0)),
+    "participation, another run's": (
+        "participation.npz",
+        lambda run: shutil.copy(run.with_name("myopic-s4") / "participation.npz", run),
+    ),
+    "participation, a folder": (
+        "participation.npz",
+        lambda run: make_folder(run / "participation.npz"),
+    ),
+    "a line torn": ("rounds.jsonl", lambda run: cut(run / "rounds.jsonl", -9)),
+    "a line lost": ("rounds.jsonl", drop_last_round),
+    "rounds lost": ("rounds.jsonl", lambda run: (run / "rounds.jsonl").unlink()),
+    "a metric changed": ("rounds.jsonl", lambda run: change_first(run, first_metric=0.92)),
+    "a time changed": ("rounds.jsonl", lambda run: change_first(run, seconds=3.0)),
+    "meta, no JSON": ("meta.json", lambda run: cut(run / "meta.json", 20)),
+    "meta, a list": ("meta.json", lambda run: (run / "meta.json").write_text("[1]")),
+    "meta, not text": ("meta.json", lambda run: (run / "meta.json").write_bytes(b"\xff\xfe")),
+    "meta, nested": ("meta.json", lambda run: (run / "meta.json").write_text('{"a": ' * 100_000)),
+    "meta, of an older version": ("meta.json", lambda run: (run / "meta.json").write_text('{"status": "finished"}')),
+    "meta, a folder": ("meta.json", lambda run: make_folder(run / "meta.json")),
+    "meta, another status": ("meta.json", lambda run: change(run / "meta.json", '"finished"', '"running"')),
+    "meta, another metric": ("meta.json", lambda run: change(run / "meta.json", '"gap"', '"gas"')),
+    "meta, no metric's name": ("meta.json", lambda run: change(run / "meta.json", '"gap"', "null")),
+    "spec cut": ("spec.toml", lambda run: cut(run / "spec.toml", 80)),
+    "spec empty": ("spec.toml", lambda run: cut(run / "spec.toml", 0)),
+    "spec changed": ("spec.toml", lambda run: change(run / "spec.toml", "local_steps = 2", "local_steps = 3")),
+    "spec, a folder": ("spec.toml", lambda run: make_folder(run / "spec.toml")),
+}
+
+# What no digest shows, since whoever wrote it gave it one.
+FORGED: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "participation cut": (
         "participation.npz",
         lambda run: cut(run / "participation.npz", 100),
-        "is not a participation file",
-    ),
-    "participation empty": (
-        "participation.npz",
-        lambda run: cut(run / "participation.npz", 0),
-        "is not a participation file",
+        "is not a participation",
     ),
     "participation of another run": (
         "participation.npz",
         lambda run: shutil.copy(run.with_name("myopic-s4") / "participation.npz", run),
         "does not fit",
     ),
-    "a line torn": (
-        "rounds.jsonl",
-        lambda run: cut(run / "rounds.jsonl", (run / "rounds.jsonl").stat().st_size - 9),
-        "has 5 rounds, its spec 6",
-    ),
-    "a line lost": ("rounds.jsonl", drop_last_round, "has 5 rounds, its spec 6"),
-    "rounds lost": ("rounds.jsonl", lambda run: (run / "rounds.jsonl").unlink(), "has 0 rounds, its spec 6"),
+    "a line torn": ("rounds.jsonl", lambda run: cut(run / "rounds.jsonl", -9), "has 5 rounds, its spec 6"),
+    "rounds lost": ("rounds.jsonl", lambda run: (run / "rounds.jsonl").write_bytes(b""), "has 0 rounds, its spec 6"),
     "no JSON lines": (
         "rounds.jsonl",
         lambda run: (run / "rounds.jsonl").write_bytes(b"\xff\n" * 6),
-        "is damaged at byte 0",
-    ),
-    "lines of another kind": (
-        "rounds.jsonl",
-        lambda run: (run / "rounds.jsonl").write_bytes(b'{"loss": 3}\n' * 6),
-        "is damaged at byte 0",
+        "damaged at byte 0",
     ),
     "a word for a number": (
         "rounds.jsonl",
         lambda run: change_first(run, test_metric="abc"),
         "is damaged at byte 0: test_metric cannot be 'abc'",
     ),
-    "a step that is not there": (
-        "rounds.jsonl",
-        lambda run: change_first(run, step_size=None),
-        "is damaged at byte 0: step_size cannot be None",
-    ),
-    "half a participant": ("rounds.jsonl", lambda run: change_first(run, participants=0.5), "is damaged at byte 0"),
+    "no number": ("rounds.jsonl", lambda run: change_first(run, first_metric=math.nan), "NaN is not a finite number"),
+    "infinity": ("rounds.jsonl", lambda run: change_first(run, first_metric=-math.inf), "-Infinity is not a finite"),
     "other participants": ("rounds.jsonl", lambda run: change_first(run, participants=3), "does not fit"),
-    "meta, no JSON": ("meta.json", lambda run: cut(run / "meta.json", 20), "is damaged"),
-    "meta, a list": (
-        "meta.json",
-        lambda run: (run / "meta.json").write_text("[1]"),
-        "is damaged (it holds no facts by name)",
+    "below the bounds": (
+        "rounds.jsonl",
+        lambda run: change_first(run, first_metric=-1.0),
+        "gap after 0 rounds is -1, outside its bounds (0, None)",
     ),
-    "meta, not text": ("meta.json", lambda run: (run / "meta.json").write_bytes(b"\xff\xfe"), "is damaged"),
-    "spec, no TOML": ("spec.toml", lambda run: cut(run / "spec.toml", 8), "is not TOML"),
+    "a metric without a name": ("meta.json", lambda run: add_meta(run, metric=METRIC | {"name": None}), "got None"),
+    "a metric without bounds": ("meta.json", lambda run: add_meta(run, metric={"name": "gap"}), "what its metric is"),
+    "no metric": ("meta.json", lambda run: add_meta(run, metric=None), "does not say what its metric is"),
+    "a name with escape codes": (
+        "meta.json",
+        lambda run: add_meta(run, metric=METRIC | {"name": "\x1b[31mgap"}),
+        "metric.name must be at most 40 printable characters",
+    ),
+    "no inputs": ("meta.json", lambda run: add_meta(run, inputs=3), "does not say what the run was made from"),
+    "no digests": ("spec.toml", lambda run: add_meta(run, digests=None), "was changed since the run ended"),
 }
 
 
@@ -331,7 +365,7 @@ def drop_key(path: Path, key: str) -> None:
     for section in sections:
         inner = inner[section]
     del inner[last]
-    path.write_text(write_spec(facts), encoding="utf-8")
+    write_sealed(path.parent, write_spec(facts))
 
 
 @pytest.mark.parametrize("place", ["", "greedy-slow-s1"], ids=["experiment", "run"])
@@ -368,15 +402,69 @@ def test_a_run_is_looked_for_under_its_own_name(folder: Path) -> None:
     assert read_results([folder / "moved"]).comparison.arms[0].seeds == (4,)
 
 
-@pytest.mark.parametrize(("name", "harm", "reason"), DAMAGE.values(), ids=DAMAGE)
-def test_a_damaged_file_is_named(folder: Path, name: str, harm: Callable[[Path], object], reason: str) -> None:
+@pytest.mark.parametrize(("name", "harm"), DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_file_is_named(folder: Path, name: str, harm: Callable[[Path], object]) -> None:
     run = folder / "greedy-slow-s1"
     harm(run)
 
+    for place in (folder, run):
+        message = refusal(lambda place=place: read_results([place]))  # type: ignore[misc]
+        assert message.startswith(str(run / name))
+        assert message.endswith(f": delete {run} to run it again")
+
+
+@pytest.mark.parametrize(("name", "harm", "reason"), FORGED.values(), ids=FORGED)
+def test_a_forged_file_is_named(folder: Path, name: str, harm: Callable[[Path], object], reason: str) -> None:
+    for other in RUNS:
+        add_meta(folder / other, metric=METRIC | {"bounds": [0, None]})
+    run = RunFolder(folder / "greedy-slow-s1")
+    harm(run.path)
+    if name != "spec.toml":
+        add_meta(run.path, digests=run._digests(digest_of_file(run.rounds)))
+
     message = refusal(lambda: read_results([folder]))
-    assert str(run / name) in message
+    assert str(run.path / name) in message
     assert reason in message
-    assert message.endswith(f": delete {run} to run it again")
+    assert message.endswith(f": delete {run.path} to run it again")
+
+
+@pytest.mark.parametrize("harm", ["empty", "cut", "changed", "no longer sealed"])
+def test_a_damaged_spec_of_a_comparison_costs_no_run(folder: Path, harm: str) -> None:
+    path = folder / "spec.toml"
+    whole = path.read_text(encoding="utf-8")
+    text = {"empty": "", "cut": whole[:120], "changed": whole.replace("goal", "gaol")}
+    path.write_text(text.get(harm, whole[: whole.rindex("#")]), encoding="utf-8")
+    before = {run: run.stat().st_mtime_ns for run in folder.glob("*/*")}
+    remedy = "its runs may be whole: ehfl compare with the spec that they were made from writes it anew"
+
+    message = refusal(lambda: read_results([folder]))
+    assert message.startswith(f"{path} is damaged (it ")
+    assert message.endswith(remedy)
+    assert refusal(lambda: run_all(make_spec(FACTS | {"seeds": [77]}), folder, jobs=1)).endswith(remedy)  # no run fits
+    assert "cannot be read" in refusal(lambda: read_spec(path))
+    assert {run: run.stat().st_mtime_ns for run in folder.glob("*/*")} == before
+
+    assert [outcome.error for outcome in run_all(make_spec(FACTS), folder, jobs=1)] == [None] * 4
+    assert path.read_text(encoding="utf-8") == whole
+    assert {run: run.stat().st_mtime_ns for run in folder.glob("*/*")} == before
+
+
+def test_a_copy_of_a_spec_may_be_changed(folder: Path, tmp_path: Path) -> None:
+    text = (folder / "spec.toml").read_text(encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(text.replace("rounds = 6", "rounds = 7"), encoding="utf-8")
+
+    assert read_spec(folder / "spec.toml").base.rounds == 6
+    assert read_spec(tmp_path / "mine.toml").base.rounds == 7
+
+
+def test_runs_under_each_others_names_are_refused(folder: Path) -> None:
+    (folder / "myopic-s4").rename(folder / "aside")
+    (folder / "myopic-s1").rename(folder / "myopic-s4")
+    (folder / "aside").rename(folder / "myopic-s1")
+
+    assert "myopic-s4 belongs to another run (seeds is [1] there and [4] here)" in refusal(
+        lambda: read_results([folder])
+    )
 
 
 def test_a_run_of_another_spec_in_the_folder_is_refused(folder: Path) -> None:
@@ -400,6 +488,9 @@ def test_different_metrics_are_refused(folder: Path, other: Path) -> None:
 
     expected = "runs with different metrics cannot be put together: accuracy, gap"
     assert refusal(lambda: read_results([folder, other])) == expected
+
+    add_meta(folder / RUNS[0], metric=METRIC | {"lower_is_better": False})
+    assert "gap (higher is better, bounds (None, None)), gap (lower is" in refusal(lambda: read_results([folder]))
 
 
 def test_rounds_to_the_goal_come_from_the_files(ran: tuple[Path, list[Outcome]]) -> None:

@@ -14,7 +14,7 @@ from typer import Argument, Option
 from ehfl.cli.options import RUNS, AsJson, named_by_option
 from ehfl.cli.output import check_folder, print_results
 from ehfl.cli.usage import number, path
-from ehfl.validation import InvalidValue
+from ehfl.validation import InvalidValue, UserError
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Build the table, the figures and the page again from run folders, several together if you like.
@@ -68,7 +68,13 @@ def again(runs: Sequence[Path], place: Path, goal: float | None) -> list[str]:
 
 def _experiment(run: Path) -> Path:
     """Return the folder of the experiment that a run belongs to; a run of ehfl train is one of its own."""
-    return run / ".." if (run / "meta.json").exists() and (run / ".." / "spec.toml").exists() else run
+    from ehfl.run_folder import read_comparison
+
+    try:
+        read_comparison(run / "..")
+    except UserError:  # there is none, or it is damaged
+        return run
+    return run / ".." if (run / "meta.json").exists() else run
 
 
 def _tidy(folder: Path) -> Path:
@@ -78,10 +84,10 @@ def _tidy(folder: Path) -> Path:
 
 
 def _compare(experiment: Path) -> str:
-    from ehfl.run_folder import read_facts
+    from ehfl.run_folder import read_comparison
 
     place = [] if experiment.parent == RUNS else ["--runs", str(experiment.parent)]
     # the folder of a run of ehfl train is its own, and a comparison needs one beside it
     wanted = f"{experiment.name}-again" if (experiment / "meta.json").exists() else experiment.name
-    name = ["-o", f"name={wanted}"] if read_facts(experiment / "spec.toml").get("name") != wanted else []
+    name = ["-o", f"name={wanted}"] if read_comparison(experiment)[0].get("name") != wanted else []
     return shlex.join(["ehfl", "compare", str(experiment / "spec.toml"), *place, *name])

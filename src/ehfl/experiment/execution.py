@@ -13,7 +13,7 @@ import threading
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -25,7 +25,7 @@ from ehfl.experiment import building
 from ehfl.experiment.inputs import Inputs, check_inputs, check_still
 from ehfl.experiment.reading import write_spec
 from ehfl.experiment.spec import Run, Setting
-from ehfl.files import sole_use, write_text
+from ehfl.files import sole_use
 from ehfl.run_folder import RunFolder
 from ehfl.scheduling import Lockstep, Participation, simulate, wants_losses
 from ehfl.validation import UserError, one_line
@@ -71,7 +71,7 @@ def execute(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_ro
             # Looked at once more under the lock: another process may have been here since the runner looked.
             folder.check_free_for(facts)
             check_inputs(folder, inputs)
-            write_text(folder.spec, write_spec(facts))
+            folder.write_spec(write_spec(facts))
             if not folder.finished:
                 check_still(run, inputs)
                 _work(run, folder, threads, inputs, on_round)
@@ -97,7 +97,7 @@ def _work(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_roun
         with suppress(OSError, UserError):  # a full disk may have no room for the reason either
             folder.add_meta(status="failed", error=one_line(error), traceback=traceback.format_exception(error))
         raise
-    folder.add_meta(status="finished", metric=asdict(history.metric))
+    folder.finish(history)
 
 
 def run_training(

@@ -17,7 +17,7 @@ from ehfl.experiment.changing import OPTIONAL, change, parsed_overrides, put
 from ehfl.experiment.spec import Section, Setting, Spec
 from ehfl.experiment.validating import check_known, validated
 from ehfl.experiment.values import folder_name, listed_seeds
-from ehfl.run_folder import Facts, inside, read_facts
+from ehfl.run_folder import SPEC, Facts, holds_runs, inside, read_facts, read_own
 from ehfl.validation import SpecError, UserError
 
 
@@ -84,7 +84,10 @@ def write_spec(facts: Facts) -> str:
 
 
 def _read_file(path: Path) -> Facts:
+    """Return what a spec's file says; one that ehfl wrote beside runs must be as it was written."""
     try:
+        if path.name == SPEC and holds_runs(path.parent):
+            return read_own(path.parent, "a spec that you change, or your own, needs a file of another name")[0]
         return read_facts(path)
     except UserError as error:
         raise SpecError("spec", f"cannot be read: {error}") from None

@@ -22,9 +22,18 @@ from ehfl.experiment.inputs import Inputs, check_inputs, data_of, inputs_of
 from ehfl.experiment.progress import Follower, State
 from ehfl.experiment.reading import write_spec
 from ehfl.experiment.spec import Arm, Run, Setting, Spec
-from ehfl.files import sole_use, write_text
-from ehfl.run_folder import Facts, OtherRun, RunFolder, check_same, identity_of, read_facts
-from ehfl.validation import InvalidValue, at, whole_number
+from ehfl.files import sole_use
+from ehfl.run_folder import (
+    SPEC,
+    Facts,
+    OtherRun,
+    RunFolder,
+    check_same,
+    identity_of,
+    read_comparison,
+    write_sealed,
+)  # fmt: skip
+from ehfl.validation import InvalidValue, UserError, at, whole_number
 
 if TYPE_CHECKING:
     from ehfl.history import Metric
@@ -66,8 +75,8 @@ def _run_in(place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLoo
     workers, threads = share_cores(len(work), jobs, joblib.cpu_count() if on == "local" else cluster.cores())
     place.mkdir(parents=True, exist_ok=True)
     with sole_use(place):  # two comparisons in one folder would each start the other's runs
-        _check_same_comparison(spec, place)
-        write_text(place / "spec.toml", write_spec(spec.facts()))
+        _check_same_comparison(spec, place, [folder for _, folder, _ in work])
+        write_sealed(place, write_spec(spec.facts()))
         with _watched(Follower(spec.runs(), place), on_look):
             return _run(work, workers, Threads(threads), on)
 
@@ -149,13 +158,21 @@ def _check_dealt_out(task: Task, setting: Setting, seed: int) -> None:
         raise InvalidValue(name, error.allowed, error.given) from error
 
 
-def _check_same_comparison(spec: Spec, experiment: Path) -> None:
+def _check_same_comparison(spec: Spec, experiment: Path, folders: Sequence[RunFolder]) -> None:
     """Refuse the folder of another comparison, even if none of its runs would be overwritten."""
-    path, remedy = experiment / "spec.toml", "give this one another name, or delete the folder"
+    remedy = "give this one another name"
     if (experiment / "meta.json").exists():
         raise OtherRun(f"{experiment} is the folder of a single run, not of a comparison: {remedy}")
-    if path.is_file():
-        check_same(_shared(read_facts(path)), _shared(spec.facts()), experiment, remedy)
+    if not (experiment / SPEC).exists():
+        return
+    try:
+        there, _ = read_comparison(experiment)
+    except UserError:
+        # Runs of this comparison, which have been looked at, show that it is the same; its spec is then written anew.
+        if any(folder.spec.exists() for folder in folders):
+            return
+        raise
+    check_same(_shared(there), _shared(spec.facts()), experiment, remedy)
 
 
 def _shared(facts: Facts) -> Facts:

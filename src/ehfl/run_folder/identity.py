@@ -1,31 +1,19 @@
-"""What a run leaves in its folder, and whose the folder is. Plain files: reading them needs neither torch nor pydantic.
-
-spec.toml               the run's spec, every value spelled out; `ehfl compare` runs it again from there
-meta.json               version, commit, host, status, fingerprints of data and code, what the metric is
-rounds.jsonl            one line a round (history.py)
-participation.npz       who took part when (scheduling)
-checkpoint.safetensors  the model (learning)
-"""
+"""Which run it is: what decides its numbers, and how two of them are told apart."""
 
 from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ehfl import history
-from ehfl.files import check_ends, write_text
-from ehfl.validation import UserError, short, shown
+from ehfl.validation import UserError, short
 
 Facts = dict[str, Any]  # as TOML and JSON have them: numbers, texts, lists and tables
 
 # Keys of a spec that do not decide its numbers: what it is called, where things lie, what is counted afterwards.
 _NOT_DECIDING = ("name", "arms", "code", "learning.data", "evaluation.goal")
-
 
 # Keys under which a spec names a thing with parameters.
 NAMED_THINGS = ("scheduler", "fleet.harvest", "learning.task", "learning.partition", "learning.step_size",
@@ -114,76 +102,3 @@ def folder_name(label: str, seed: int) -> str:
 def slug(label: str) -> str:
     """Return a label as part of a folder's name."""
     return re.sub(r"(?:[^\w.]|_)+", "-", label.lower()).strip("-.")
-
-
-@dataclass(frozen=True, slots=True)
-class RunFolder:
-    """The folder of one run: an arm under one seed."""
-
-    path: Path
-
-    @property
-    def rounds(self) -> Path:
-        """The rounds so far, one a line."""
-        return self.path / history.NAME
-
-    @property
-    def participation(self) -> Path:
-        """Who took part when."""
-        return self.path / "participation.npz"
-
-    @property
-    def spec(self) -> Path:
-        """What the run is."""
-        return self.path / "spec.toml"
-
-    def facts(self) -> Facts | None:
-        """Return the spec that this folder belongs to, None if it belongs to none yet."""
-        return read_facts(self.spec, f"delete {self.path} to run it again") if self.spec.exists() else None
-
-    def check_free_for(self, facts: Facts) -> None:
-        """Refuse a folder that belongs to another run."""
-        there = self.facts() if self.path.is_dir() else None
-        if there is not None:
-            remedy = "give this one another name, or delete the folder"
-            check_same(identity_of(there), identity_of(facts), self.path, remedy)
-
-    def meta(self) -> Facts:
-        """Return the facts about the run, none before it started."""
-        path = self.path / "meta.json"
-        try:
-            facts = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-            if not isinstance(facts, dict):
-                raise ValueError("it holds no facts by name")
-            return facts
-        except ValueError as error:
-            raise UserError(f"{path} is damaged ({error}): delete {self.path} to run it again") from error
-
-    @property
-    def written(self) -> int | None:
-        """When meta.json was last written [ns], None before the first time."""
-        try:
-            return (self.path / "meta.json").stat().st_mtime_ns
-        except OSError:
-            return None
-
-    def add_meta(self, **facts: Any) -> None:
-        """Add facts about the run."""
-        write_text(self.path / "meta.json", json.dumps(self.meta() | facts, indent=2, sort_keys=True) + "\n")
-
-    @property
-    def finished(self) -> bool:
-        """Whether the run came to its end."""
-        return bool(self.meta().get("status") == "finished")
-
-
-def read_facts(path: Path, remedy: str = "") -> Facts:
-    """Return what a TOML file says, or raise UserError with one line that names it."""
-    advice = f": {remedy}" if remedy else ""
-    try:
-        check_ends(path)
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise UserError(f"{shown(path)} must be a readable TOML file ({error.strerror or error}){advice}") from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is not TOML: {error}{advice}") from None
