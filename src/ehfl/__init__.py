@@ -6,10 +6,9 @@ and never touch torch or numba. docs/architecture.md lists the rooms, from the g
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ehfl.lazy import lazy_names
 
+TYPE_CHECKING = False  # for type checkers it is true; `typing` itself could be a file in the current folder here
 if TYPE_CHECKING:
     from ehfl import analysis, energy, experiment, learning, report, scheduling, theory
     from ehfl.analysis import Comparison, read

@@ -28,7 +28,7 @@ from typing import Any, Generic, Literal, TypeVar, Union, cast
 import numpy as np
 
 from ehfl import own_code
-from ehfl.validation import InvalidValue, at, closest, one_line
+from ehfl.validation import FAILURES, InvalidValue, at, closest, one_line
 
 Thing = TypeVar("Thing")
 Table = dict[str, Any]  # {"name": ..., parameter: value, ...}
@@ -78,7 +78,7 @@ class Registry(Generic[Thing]):
                 made = factory(**table)
             except InvalidValue:
                 raise
-            except (Exception, SystemExit) as error:  # whatever the user's own code raises
+            except FAILURES as error:  # whatever the user's own code raises
                 raise InvalidValue("", "one that can be made", f"{name} ({one_line(error)})") from error
         return self._checked(made, key, name)
 
@@ -138,7 +138,7 @@ class Registry(Generic[Thing]):
         bring = importlib.import_module if name in self.members else own_code.imported
         try:
             return cast(Factory, getattr(bring(module), attribute))
-        except (Exception, SystemExit) as error:  # whatever the user's own module raises, an exit included
+        except FAILURES as error:  # whatever the user's own module raises, an exit included
             why = error if isinstance(error, ImportError | AttributeError) else one_line(error)
             hint = closest(module, self.members)  # a name with a value, misspelt, looks like a module
             raise InvalidValue(key, "importable as package.module:Class", f"{name} ({why}){hint}") from error

@@ -14,6 +14,9 @@ from typing import SupportsIndex, TypeGuard, TypeVar
 
 Thing = TypeVar("Thing")
 
+# What code of the user's own may raise and must not end a comparison; Ctrl-C is none of it.
+FAILURES: tuple[type[BaseException], ...] = (Exception, SystemExit)
+
 
 class UserError(ValueError):
     """Something that the user can put right; the command line shows its message alone, without a traceback."""
@@ -75,7 +78,7 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{shown(error.filename)}: {error.strerror}" if error.filename else error.strerror
     text = printable(str(error))
-    return text if isinstance(error, UserError) else f"{type(error).__name__}: {text}"
+    return text if isinstance(error, UserError) else f"{type(error).__name__}: {text}".removesuffix(": ")
 
 
 def shown(given: object, limit: int = 200) -> str:

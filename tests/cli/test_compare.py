@@ -197,7 +197,7 @@ def test_runs_that_fail_are_named_and_the_exit_code_is_1(capsys: Capture) -> Non
     shown = capsys.readouterr()
     assert f"ehfl: error: cli_fails:Fails seed 0 failed: {fault}\n" in shown.err
     assert shown.err.endswith(
-        "1 of 2 runs failed: tracebacks are in their meta.json; the same command runs them again\n"
+        "1 of 2 runs failed, 1 finished: tracebacks are in their meta.json; the same command runs them again\n"
     )
     assert shown.out.splitlines()[1].split() == ["greedy"]
     assert "Traceback" not in shown.err

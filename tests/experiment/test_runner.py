@@ -6,11 +6,11 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from ehfl import Bernoulli, Fleet, Myopic, load_task, simulate, train
 from ehfl.analysis import read_results
@@ -25,7 +25,9 @@ SMALL = ["learning.task=quadratic", "rounds=6", "seeds=2", "schedulers=['myopic'
 
 
 def small(*more: str) -> Spec:
-    return read_spec(overrides=[*SMALL, *more])
+    given = [change.partition("=")[0] for change in more]
+    kept = [one for one in SMALL if not any(f"{one.partition('=')[0]}.".startswith(f"{key}.") for key in given)]
+    return read_spec(overrides=[*kept, *more])
 
 
 def started(experiment: Path) -> dict[str, str]:
@@ -294,8 +296,54 @@ def test_a_run_that_kills_its_worker_every_time_fails_alone_and_one_that_does_so
     assert (tmp_path / "died").exists()
     assert always.error is not None and always.error.startswith("its worker process was killed")
     assert [once.error, greedy.error] == [None, None]
+    meta = RunFolder(tmp_path / "runs" / "mortal-scheduler-mortal-always-true-s0").meta()
+    assert (meta["status"], meta["error"]) == ("failed", always.error)
     finished = [path.parent.name for path in (tmp_path / "runs").glob("*/meta.json") if RunFolder(path.parent).finished]
     assert sorted(finished) == ["greedy-s0", "mortal-scheduler-mortal-s0"]
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "jobs", "apart"), [("mortal_scheduler:Mortal", None, True), ("mortal_scheduler:Mortal", 1, False),
+                                     ("greedy", None, False)]
+)  # fmt: skip
+def test_code_of_ones_own_cannot_end_this_process_unless_it_was_asked_to_run_it(
+    scheduler: str, jobs: int | None, apart: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(Path(__file__).parents[1] / "mortal_scheduler.py", tmp_path)
+    (tmp_path / "died").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    asked: list[int] = []
+
+    def call_all(calls: list[Callable[[], Outcome]], workers: int, crew: object) -> list[Outcome]:
+        asked.append(workers)
+        return [call() for call in calls]
+
+    monkeypatch.setattr(runner, "call_all", call_all)
+
+    run_all(small(f"schedulers=['{scheduler}']", "seeds=1"), tmp_path / "runs", jobs=jobs)
+
+    assert asked == ([1] if apart else [])
+
+
+QUITS = """
+import sys
+class Quits:
+    def select(self, view):
+        sys.exit(0) if view.round == 3 else None
+        return []
+"""
+
+
+def test_a_run_that_quits_fails_and_the_others_finish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "quitting_scheduler.py").write_text(QUITS)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    quits, greedy = run_all(
+        small("schedulers=['quitting_scheduler:Quits', 'greedy']", "seeds=1"), tmp_path / "runs", jobs=1
+    )
+
+    assert quits.error == "Quits fails: round 3, SystemExit: 0 (quitting_scheduler.py:5)"
+    assert greedy.error is None
 
 
 def test_a_refused_process_changes_nothing_in_the_folder(tmp_path: Path) -> None:
@@ -311,28 +359,3 @@ def test_a_refused_process_changes_nothing_in_the_folder(tmp_path: Path) -> None
     assert outcome.error is not None and "belongs to another run (rounds is 6 there and 7 here)" in outcome.error
     assert changed.error is not None and "was run with other data" in changed.error
     assert content(tmp_path) == before
-
-
-@pytest.mark.parametrize(("jobs", "crews"), [(2, [2]), (3, [3]), (4, [4, 2]), (8, [8, 4])])
-def test_after_a_death_half_the_workers_go_on_and_then_each_run_alone(
-    jobs: int, crews: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Never the same number again: what killed a worker for want of memory would do so again."""
-    asked: list[int] = []
-    alone: list[str] = []
-
-    def die(todo: list[runner.Work], workers: int, threads: int, on: str) -> list[Outcome]:
-        asked.append(workers)
-        raise TerminatedWorkerError
-
-    def run_alone(one: runner.Work, threads: int, on: str) -> Outcome:
-        alone.append(one[1].path.name)
-        return Outcome(one[0].arm.label, one[0].seed)
-
-    monkeypatch.setattr(runner, "_run_together", die)
-    monkeypatch.setattr(runner, "_run_alone", run_alone)
-
-    run_all(small("seeds=4"), tmp_path, jobs=jobs)
-
-    assert asked == crews
-    assert sorted(alone) == sorted(run.folder_name for run in small("seeds=4").runs())

@@ -10,8 +10,9 @@ import typer
 
 import ehfl
 from ehfl.cli import bound, compare, report, simulate, train
+from ehfl.cli.streams import leave_closed_pipe, show_what_can_be_shown
 from ehfl.cli.usage import OneOfEach, UsageError, refusal
-from ehfl.validation import UserError, one_line
+from ehfl.validation import InvalidValue, UserError, blame, one_line
 
 app = typer.Typer(
     name="ehfl",
@@ -54,16 +55,30 @@ def main(arguments: list[str] | None = None) -> None:
         here = str(Path.cwd())
         if here not in sys.path:
             sys.path.append(here)  # classes of the user's own; last, so that no file there stands for one of Python's
+        show_what_can_be_shown()
+        _check_text(sys.argv[1:] if arguments is None else arguments)
         code = app(arguments, prog_name="ehfl", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        leave_closed_pipe()
     except UsageError as error:
         _stop(refusal(error))
     except (UserError, OSError) as error:
         _stop(one_line(error))
     except SystemExit as leaving:  # ehfl itself leaves below, so code of the user's own did
-        _stop(f"something of your own ended Python with sys.exit({leaving.code!r})")
+        if isinstance(leaving.__context__, BrokenPipeError):  # which click has seen first
+            leave_closed_pipe()
+        _stop(f"code of your own ended Python: {blame(None, leaving)}")
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _check_text(arguments: list[str]) -> None:
+    """Refuse bytes that are no characters: a name of a folder with them could not be written into any file."""
+    for argument in arguments:
+        if any("\ud800" <= character <= "\udfff" for character in argument):
+            raise InvalidValue("what is given", "text in UTF-8", argument)
 
 
 def _stop(message: str) -> None:

@@ -32,6 +32,7 @@ from ehfl.cli.options import (
     spec_of,
 )
 from ehfl.cli.output import FIGURES, check_writable, print_table, progress, say_if_blind, say_if_compiling
+from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path, whole
 from ehfl.files import json_text
 from ehfl.validation import InvalidValue, UserError, short, whole_number
@@ -115,7 +116,8 @@ def bound(
     with named_by_option(_CONSTANTS):
         constants = Constants(smoothness, variance, gap)
     if spec is not None:
-        read = read_spec(spec, override or ())
+        with own_prints_aside():
+            read = read_spec(spec, override or ())
         _check_alike(read)
         _say_left_out(read)
     else:
@@ -177,6 +179,7 @@ def _say_left_out(spec: Spec) -> None:
         typer.echo(f"not looked at: {found}: {theirs}", err=True)
 
 
+@own_prints_aside()
 def _estimated(task: str, batch_size: int) -> Constants:
     from ehfl.learning import estimate_constants, load_task
     from ehfl.learning.constants import ITERATIONS, POINTS
@@ -189,6 +192,7 @@ def _estimated(task: str, batch_size: int) -> Constants:
         return estimate_constants(loaded, batch_size=batch_size, examples=examples, on_iteration=advance)
 
 
+@own_prints_aside()
 def _play(spec: Spec) -> Counts:
     """Return n_t of each arm, mains power last."""
     from ehfl import SCHEDULERS, AlwaysOn, simulate

@@ -14,6 +14,7 @@ from typer import Argument, Option
 from ehfl.cli.live import live
 from ehfl.cli.options import RUNS, AsJson, Override, named_by_option
 from ehfl.cli.output import check_folder, print_results
+from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import path, whole
 from ehfl.validation import shown
 
@@ -70,13 +71,13 @@ def compare(
     overrides = [*(override or ()), *([f"learning.data={json.dumps(str(data))}"] if data else ())]
     names = {"jobs": "--jobs"} | ({"learning.data": "--data"} if data else {})
     check_folder("--runs", runs)
-    with named_by_option(names):
+    with named_by_option(names), own_prints_aside():
         read = read_spec(spec, overrides)
     folder = runs / read.name
     totals = {arm.label: len(read.seeds) * arm.setting.rounds for arm in read.arms}
     try:
         begin_process()  # with a single job runs are run in this process
-        with named_by_option(names), live(totals) as show:
+        with named_by_option(names), own_prints_aside(), live(totals) as show:
             outcomes = run_all(read, folder, jobs=jobs, on=place(on), on_look=show)
     except KeyboardInterrupt:
         typer.echo("stopped; the same command goes on from here", err=True)
@@ -92,8 +93,9 @@ def compare(
         some = f"{', '.join(others[:3])}{', ...' if len(others) > 3 else ''}"
         typer.echo(f"not in this report, of other arms or seeds: {len(others)} in {folder} ({some})", err=True)
     if failed:
+        ended = f"{len(failed)} of {len(outcomes)} runs failed, {len(outcomes) - len(failed)} finished"
         advice = "tracebacks are in their meta.json; the same command runs them again"
-        typer.echo(f"{len(failed)} of {len(outcomes)} runs failed: {advice}", err=True)
+        typer.echo(f"{ended}: {advice}", err=True)
         raise typer.Exit(1)
 
 

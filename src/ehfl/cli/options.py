@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
+from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import whole
 from ehfl.validation import InvalidValue, SpecError
 
@@ -87,6 +88,7 @@ NAMES = {key: f"--{option.replace('_', '-')}" for option, key in KEYS.items()}  
 _PER_CLIENT = {"fleet.rate", "fleet.capacity", "fleet.initial", "fleet.cost"}
 
 
+@own_prints_aside()
 def spec_of(context: typer.Context, **more: Any) -> Spec:
     """Return the spec that a command's options describe; what is None was not given. `more` are further keys."""
     from ehfl.experiment.changing import parsed_overrides

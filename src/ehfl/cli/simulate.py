@@ -36,6 +36,7 @@ from ehfl.cli.output import (
     say_if_blind,
     say_if_compiling,
 )
+from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import path, whole
 from ehfl.validation import UserError
 
@@ -95,13 +96,14 @@ def simulate(
         if len(spec.seeds) > 1:
             raise UserError(f"ehfl simulate plays one seed, and these are {len(spec.seeds)}: use --seed")
         fleet, played = _play(spec, threads)
+    _write(spec, played, figure, save)  # before anything is printed, since nobody may read it to its end
     if as_json:
         typer.echo(json.dumps(_as_json(fleet, spec.seeds[0], played)))
     else:
         _print_table(fleet, spec, played)
-    _write(spec, played, figure, save)
 
 
+@own_prints_aside()
 def _play(spec: Spec, threads: int | None) -> tuple[Fleet, Played]:
     """Return the fleet and who took part, by label."""
     from ehfl import simulate as play_all

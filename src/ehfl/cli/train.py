@@ -27,6 +27,7 @@ from ehfl.cli.options import (
     spec_of,
 )
 from ehfl.cli.output import check_folder, progress
+from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path, whole
 from ehfl.validation import UserError, whole_number
 
@@ -118,6 +119,7 @@ def train(
         _print_history(metric, records)
 
 
+@own_prints_aside()
 def _train(run: Run, threads: int | None, place: Path | None) -> tuple[Metric, Sequence[Record]]:
     """Return what the run is judged by, and its rounds; those of a finished folder are read from it."""
     import torch

@@ -14,7 +14,7 @@ from ehfl.partition import PARTITIONS, InLabelOrder, Partition
 from ehfl.randomness import MAX_CLIENTS, TILE
 from ehfl.scheduling import SCHEDULERS, Decider, Scheduler, wants_losses
 from ehfl.theory import StepSize, step_size_of
-from ehfl.validation import InvalidValue, UserError, at, one_line, whole_number
+from ehfl.validation import FAILURES, InvalidValue, UserError, at, one_line, whole_number
 
 if TYPE_CHECKING:
     from ehfl.experiment.spec import Setting
@@ -44,7 +44,7 @@ def users_own(key: str, allowed: str) -> Iterator[None]:
         yield
     except UserError:
         raise
-    except Exception as error:
+    except FAILURES as error:
         raise InvalidValue(key, allowed, one_line(error)) from error
 
 

@@ -28,7 +28,7 @@ from ehfl.experiment.spec import Run, Setting
 from ehfl.files import sole_use
 from ehfl.run_folder import RunFolder
 from ehfl.scheduling import Lockstep, Participation, simulate, wants_losses
-from ehfl.validation import UserError, one_line
+from ehfl.validation import FAILURES, UserError, one_line
 
 if TYPE_CHECKING:
     from ehfl.history import History
@@ -75,7 +75,7 @@ def execute(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_ro
             if not folder.finished:
                 check_still(run, inputs)
                 _work(run, folder, threads, inputs, on_round)
-    except Exception as error:  # one arm's failure must not stop the others
+    except FAILURES as error:  # one arm's failure must not stop the others
         # OSError from a full disk has no filename, so name the folder
         nameless = isinstance(error, OSError) and not error.filename
         line = f"{folder.path}: {one_line(error)}" if nameless else one_line(error)
@@ -93,7 +93,7 @@ def _work(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_roun
     folder.add_meta(**beginning | {"threads": threads.most, "threads_exactly": threads.exactly} | state)
     try:
         history = run_training(run, threads, folder, on_round)
-    except Exception as error:
+    except FAILURES as error:
         with suppress(OSError, UserError):  # a full disk may have no room for the reason either
             folder.add_meta(status="failed", error=one_line(error), traceback=traceback.format_exception(error))
         raise
@@ -174,6 +174,7 @@ def begin_worker(parent: int, path: list[str], code: str | None, versions: list[
     # A terminal sends Ctrl-C to all processes; the parent alone says what happens, and its end is ours.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    os.dup2(2, 1)  # standard output is for the results of the command, whatever a user's code prints
     # Classes of the user's own are named by module, and a fresh process does not know the folder they lie in.
     sys.path.extend(folder for folder in path if folder not in sys.path)
     own_code.hold(code)  # who edits a file while a comparison runs does not change the runs to come

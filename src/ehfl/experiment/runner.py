@@ -6,22 +6,22 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import joblib
-from joblib.externals.loky import get_reusable_executor
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from ehfl import own_code
-from ehfl.experiment import building, cluster
+from ehfl.experiment import building
+from ehfl.experiment.cluster import Cluster
 from ehfl.experiment.execution import Outcome, Threads, begin_worker, execute, forget_task, loaded_task
 from ehfl.experiment.inputs import Inputs, check_inputs, data_of, inputs_of
 from ehfl.experiment.progress import Follower, State
 from ehfl.experiment.reading import write_spec
 from ehfl.experiment.spec import Arm, Run, Setting, Spec
+from ehfl.experiment.workers import Crew, Processes, call_all
 from ehfl.files import sole_use
 from ehfl.run_folder import (
     SPEC,
@@ -44,7 +44,7 @@ Work = tuple[Run, RunFolder, Inputs]
 OnLook = Callable[[list[State]], None]
 
 POLL_SECONDS = 0.5
-_KILLED = "its worker process was killed, perhaps for want of memory: start again to go on, with fewer jobs at a time"
+_KILLED = "its worker process was killed, even when it ran alone: by too little memory, or by code of its own"
 
 
 def run_all(
@@ -57,9 +57,9 @@ def run_all(
 ) -> list[Outcome]:
     """Run what the experiment's folder lacks, and return how each run ended, finished ones included.
 
-    `jobs` processes at a time (as many as there are cores), each with its share of the cores as threads. `on_look` gets
-    the state of every run at the start, twice a second and at the end. Interrupted or killed, it goes on where it was
-    when called again.
+    `jobs` processes at a time (as many as there are cores), each with its share of the cores as threads; 1 is this
+    process itself, for debuggers. A run that kills its process fails alone. `on_look` gets the state of every run at
+    the start, twice a second and at the end. Interrupted or killed, it goes on where it was when called again.
     """
     if on not in ("local", "ray"):
         raise InvalidValue("on", "local or ray", on)
@@ -72,13 +72,17 @@ def _run_in(place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLoo
     forget_task()  # its data may have changed since the last comparison
     data = _checked_data(spec)
     work = [_prepared(run, place, data[run.arm.label]) for run in spec.runs()]
-    workers, threads = share_cores(len(work), jobs, joblib.cpu_count() if on == "local" else cluster.cores())
+    cluster = Cluster() if on == "ray" else None
+    workers, threads = share_cores(len(work), jobs, cluster.cores if cluster else joblib.cpu_count())
+    # A single worker is this process, unless somebody else's code could end it and nobody asked for that.
+    apart = workers > 1 or (jobs is None and any(run.setting.own_classes() for run in spec.runs()))
+    crew = cluster or (Processes(_beginning(work), threads) if apart else None)
     place.mkdir(parents=True, exist_ok=True)
     with sole_use(place):  # two comparisons in one folder would each start the other's runs
         _check_same_comparison(spec, place, [folder for _, folder, _ in work])
         write_sealed(place, write_spec(spec.facts()))
         with _watched(Follower(spec.runs(), place), on_look):
-            return _run(work, workers, Threads(threads), on)
+            return _run(work, workers, Threads(threads), crew)
 
 
 def share_cores(runs: int, jobs: int | None, cores: int) -> tuple[int, int]:
@@ -180,68 +184,31 @@ def _shared(facts: Facts) -> Facts:
     return {key: value for key, value in identity_of(facts).items() if key not in ("seeds", "scheduler")}
 
 
-def _run(work: Sequence[Work], workers: int, threads: Threads, on: Place) -> list[Outcome]:
-    """Run what is not finished and return how every run ended.
-
-    Where a worker is killed from outside, what is left is begun again with half as many workers, and then each run
-    alone, so that one that kills its worker every time cannot take others with it.
-    """
-    ended: dict[str, Outcome] = {}
-    for crew in (workers, *([workers // 2] if workers > 3 else [])):
-        todo = [one for one in work if not one[1].finished]
-        try:
-            ended = _by_folder(todo, _run_together(todo, crew, threads, on))
-            break
-        except _deaths(on):
-            ended = {}
-    else:
-        todo = [one for one in work if not one[1].finished]
-        ended = _by_folder(todo, [_run_alone(one, threads, on) for one in todo])
-    return [ended.get(folder.path.name, Outcome(run.arm.label, run.seed)) for run, folder, _ in work]
+def _run(work: Sequence[Work], workers: int, threads: Threads, crew: Crew | None) -> list[Outcome]:
+    """Run what is not finished and return how every run ended; without a crew, in this process."""
+    todo = [one for one in work if not one[1].finished]
+    calls = [partial(execute, run, folder, threads, inputs) for run, folder, inputs in todo]
+    outcomes = [call() for call in calls] if crew is None else call_all(calls, workers, crew)
+    ended = {one[1].path: outcome or _killed(*one) for one, outcome in zip(todo, outcomes, strict=True)}
+    return [ended.get(folder.path, Outcome(run.arm.label, run.seed)) for run, folder, _ in work]
 
 
-def _by_folder(todo: Sequence[Work], outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
-    return {folder.path.name: outcome for (_, folder, _), outcome in zip(todo, outcomes, strict=True)}
+def _killed(run: Run, folder: RunFolder, inputs: Inputs) -> Outcome:
+    """Take down, in the place of a worker that could not, that its run was its end."""
+    with suppress(OSError, UserError), sole_use(folder.path):
+        folder.add_meta(inputs=inputs, status="failed", error=_KILLED, traceback=None)
+    return Outcome(run.arm.label, run.seed, _KILLED)
 
 
-def _run_together(todo: Sequence[Work], workers: int, threads: Threads, on: Place) -> list[Outcome]:
-    if on == "ray":
-        return cluster.run([partial(execute, run, folder, threads, inputs) for run, folder, inputs in todo], workers)
-    if workers == 1:  # a process of its own would only cost its start
-        return [execute(run, folder, threads, inputs) for run, folder, inputs in todo]
-    with joblib.parallel_config(backend="loky", **_beginning(todo)):
-        calls = [joblib.delayed(execute)(run, folder, threads, inputs) for run, folder, inputs in todo]
-        return list(joblib.Parallel(n_jobs=workers, batch_size=1)(calls))
-
-
-def _run_alone(one: Work, threads: Threads, on: Place) -> Outcome:
-    """Run in a process of its own, whose death is that of this run alone."""
-    run, folder, inputs = one
-    try:
-        if on == "ray":
-            return cluster.run([partial(execute, run, folder, threads, inputs)], 1)[0]
-        # joblib would run a single job in this process; loky, which joblib runs on, has workers of one.
-        executor = get_reusable_executor(max_workers=1, kill_workers=True, **_beginning([one]))
-        outcome: Outcome = executor.submit(execute, run, folder, threads, inputs).result()
-        return outcome
-    except _deaths(on):
-        return Outcome(run.arm.label, run.seed, _KILLED)
-
-
-def _beginning(todo: Sequence[Work]) -> dict[str, Any]:
+def _beginning(work: Sequence[Work]) -> dict[str, Any]:
     """Return how a worker begins.
 
     Workers outlive a comparison for a while. Those that began with other versions of data or the user's code are not
     given the next one: they would go on with what they have read.
     """
-    versions = sorted({item for *_, inputs in todo for item in inputs.items()})
-    code = next((run.spec.code for run, *_ in todo), None)
+    versions = sorted({item for *_, inputs in work for item in inputs.items()})
+    code = next((run.spec.code for run, *_ in work), None)
     return {"initializer": begin_worker, "initargs": (os.getpid(), list(sys.path), code, versions)}
-
-
-def _deaths(on: Place) -> tuple[type[Exception], ...]:
-    """Return the errors that say that a worker was killed from outside."""
-    return (TerminatedWorkerError,) if on == "local" else cluster.deaths()
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import numpy as np
 from ehfl.arrays import Clients, IntArray
 from ehfl.randomness import TILE, frozen
 from ehfl.scheduling.view import View
-from ehfl.validation import UserError, blame
+from ehfl.validation import FAILURES, UserError, blame
 
 
 class Scheduler(Protocol):
@@ -53,7 +53,7 @@ def blamed_on(scheduler: Scheduler, t: int) -> Iterator[None]:
         yield
     except SchedulerError as error:
         raise SchedulerError(error.rule, error.fault, name) from error
-    except Exception as error:  # whatever a user's code raises
+    except FAILURES as error:  # whatever a user's code raises, an exit included
         if isinstance(error, UserError) and type(scheduler).__module__.startswith("ehfl."):
             raise  # one of ours was given a wrong value
         raise SchedulerError("fails", f"fails: round {t}, {blame(scheduler, error)}", name) from error

@@ -1,0 +1,54 @@
+"""Standard output and error: characters that they do not know, code of the user's own that prints, a closed pipe."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import sys
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
+
+_PLAIN = {"\N{PLUS-MINUS SIGN}": "+/-", "\N{EN DASH}": "-", "\N{EM DASH}": "-", "\N{MULTIPLICATION SIGN}": "x",
+          "\N{BOX DRAWINGS LIGHT HORIZONTAL}": "-", "\N{BOX DRAWINGS HEAVY HORIZONTAL}": "-"}  # fmt: skip
+
+
+def show_what_can_be_shown() -> None:
+    """Let characters that a terminal or pipe does not know be written in those that it does, rather than fail."""
+    codecs.register_error("ehfl", _plainly)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="ehfl")
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    """Return what stands for the characters that could not be encoded, and where to go on."""
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(map(_plain, error.object[error.start : error.end])), error.end
+
+
+def _plain(character: str) -> str:
+    r"""Return a character in ASCII; a byte of a file's name that was no character, as that byte.
+
+    >>> [_plain(one) for one in ("\N{PLUS-MINUS SIGN}", "\udcff", "\N{LATIN SMALL LETTER E WITH ACUTE}", "\u96ea")]
+    ['+/-', '\\xff', 'e', '?']
+    """
+    if "\udc80" <= character <= "\udcff":
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    parts = unicodedata.normalize("NFKD", character)  # a letter and its accent apart
+    return _PLAIN.get(character) or parts.encode("ascii", "ignore").decode() or "?"
+
+
+@contextmanager
+def own_prints_aside() -> Iterator[None]:
+    """While the work goes on, send what the user's code prints to standard error: standard output is for results."""
+    with redirect_stdout(sys.stderr):
+        yield
+
+
+def leave_closed_pipe() -> None:
+    """End quietly where nobody reads on, as in `ehfl simulate | head -1`, with the code that a shell gives for it."""
+    with suppress(OSError, ValueError):  # what is left in the buffer would be one more error at Python's end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(141)

@@ -1,0 +1,107 @@
+"""Calls in worker processes, here or on a cluster: one that kills its worker costs no other its result."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+from joblib.externals.loky import get_reusable_executor
+
+Result = TypeVar("Result")
+
+_IDLE_SECONDS = 300  # how long workers wait for the next comparison
+_SAFE_PATH = "PYTHONSAFEPATH"  # keeps Python from looking for its modules in the current folder first
+_THREADS_OF_LIBRARIES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(slots=True)
+class Calls(Generic[Result]):
+    """Calls, and what has become of them, by their numbers."""
+
+    calls: Sequence[Callable[[], Result]]
+    waiting: deque[int] = field(default_factory=deque)
+    results: dict[int, Result] = field(default_factory=dict)
+
+
+class Crew(Protocol):
+    """Workers that make calls."""
+
+    def work(self, calls: Calls[Result], workers: int) -> list[int]:
+        """Make the calls that wait, so many at a time, till the last, or till a worker dies.
+
+        Returns the calls whose workers may have died of them; they have no result.
+        """
+        ...
+
+
+def call_all(calls: Sequence[Callable[[], Result]], workers: int, crew: Crew) -> list[Result | None]:
+    """Return what each call returns, in their order; None where it kills its worker even if it runs alone.
+
+    After a death all calls that were under way are suspect: they are made once more, after all others and one at a
+    time. The others go on with half the workers, since it may have been too little memory for so many.
+    """
+    kept = Calls(calls, deque(range(len(calls))))
+    suspects: list[int] = []
+    while kept.waiting:
+        suspects += crew.work(kept, workers)
+        workers = max(1, workers // 2)
+    for suspect in suspects:
+        kept.waiting.append(suspect)
+        crew.work(kept, 1)
+    return [kept.results.get(number) for number in range(len(calls))]
+
+
+@contextmanager
+def _away_from_current_folder() -> Iterator[None]:
+    """Let Pythons that are started meanwhile import nothing from the current folder in the place of their own."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[_SAFE_PATH]
+        if before is not None:
+            os.environ[_SAFE_PATH] = before
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """Processes of this machine."""
+
+    beginning: Mapping[str, Any]  # the function that a worker calls first, and its arguments
+    threads: int  # for the libraries in each
+
+    @_away_from_current_folder()
+    def work(self, calls: Calls[Result], workers: int) -> list[int]:
+        """Make the calls that wait; the death of one worker ends them all."""
+        # Submitted only when a worker is free, so that those submitted are those that may have killed it.
+        under_way: dict[Future[Result], int] = {}
+        executor = get_reusable_executor(
+            workers, timeout=_IDLE_SECONDS, kill_workers=True, env=self._environment(), **self.beginning
+        )
+        try:
+            while calls.waiting or under_way:
+                while calls.waiting and len(under_way) < workers:
+                    number = calls.waiting[0]
+                    under_way[executor.submit(calls.calls[number])] = number
+                    calls.waiting.popleft()
+                done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+                for future in done:
+                    calls.results[under_way[future]] = future.result()
+                    del under_way[future]
+        except BrokenProcessPool:
+            return list(under_way.values()) or [calls.waiting.popleft()]  # at least one, so that there is an end
+        except BaseException:  # Ctrl-C for one
+            executor.shutdown(kill_workers=True)
+            raise
+        return []
+
+    def _environment(self) -> dict[str, str]:
+        """Return what workers find in their environment beside what is in ours."""
+        return {name: os.environ.get(name, str(self.threads)) for name in _THREADS_OF_LIBRARIES}

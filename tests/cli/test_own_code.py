@@ -1,0 +1,145 @@
+"""Code of the user's own that exits, prints or is interrupted while a command works, and text that cannot be shown."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from ehfl.cli import main
+from ehfl.cli.streams import show_what_can_be_shown
+
+Capture = pytest.CaptureFixture[str]
+SMALL = ["--rounds", "6"]
+LEARNING = ["--task", "quadratic", "--step-size", "0.1", *SMALL]
+OWN = '''
+"""Things that leave, each in its own way."""
+import sys
+import numpy as np
+
+class Quits:
+    def select(self, view):
+        if view.round == 3:
+            sys.exit(0)
+        return []
+
+class QuitsWhenMade:
+    def __init__(self):
+        sys.exit("enough")
+    def select(self, view):
+        return []
+
+class Night:
+    def units(self, seed, rounds, clients):
+        if rounds[0] > 0:
+            raise SystemExit
+        return np.zeros((len(rounds), len(clients)), int)
+    def mean_rates(self, n_clients):
+        sys.exit(3)
+
+class Interrupted:
+    def select(self, view):
+        print("choosing")
+        if view.round == 3:
+            raise KeyboardInterrupt
+        return []
+
+class Loud:
+    def select(self, view):
+        print("choosing")
+        return []
+
+class Task:
+    def __new__(cls):
+        from ehfl import load_task
+        task = load_task("quadratic")
+        object.__setattr__(task, "loss", lambda outputs, targets: sys.exit(0))
+        return task
+'''
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "leaving.py").write_text("import sys\nsys.exit(0)\n")
+    (tmp_path / "things_that_leave.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "things_that_leave", raising=False)
+
+
+def run(*arguments: str) -> int | str | None:
+    with pytest.raises(SystemExit) as stop:
+        main(list(arguments))
+    return stop.value.code
+
+
+# What leaves -> what is said of it
+EXITS = {
+    ("simulate", "-s", "leaving:Mine"): "must be importable as package.module:Class, got leaving:Mine (SystemExit: 0)",
+    ("simulate", "--harvest", "leaving:Mine"): "got leaving:Mine (SystemExit: 0)",
+    ("compare", "-o", "schedulers=['leaving:Mine']"): "got leaving:Mine (SystemExit: 0)",
+    ("train", "--task", "leaving:Mine"): "got leaving:Mine (SystemExit: 0)",
+    (
+        "simulate",
+        *SMALL,
+        "-s",
+        "things_that_leave:Quits",
+    ): "Quits fails: round 3, SystemExit: 0 (things_that_leave.py:9",
+    ("bound", *SMALL, "-s", "things_that_leave:Quits"): "Quits fails: round 3, SystemExit: 0 (things_that_leave.py:9",
+    ("train", *LEARNING, "-s", "things_that_leave:Quits"): "Quits fails: round 3, SystemExit: 0",
+    ("simulate", *SMALL, "-s", "things_that_leave:QuitsWhenMade"): "SystemExit: enough",
+    ("simulate", *SMALL, "--harvest", "things_that_leave:Night"): "SystemExit: 3",
+    ("train", "--task", "things_that_leave:Task", *SMALL): "SystemExit: 0 (things_that_leave.py:42)",
+    ("train", "--task", "things_that_leave:Task", *SMALL, "--run", "kept"): "SystemExit: 0",
+}
+
+
+@pytest.mark.parametrize("command", EXITS, ids=" ".join)
+def test_an_exit_in_code_of_ones_own_is_one_line_and_exit_code_2(command: tuple[str, ...], capsys: Capture) -> None:
+    assert run(*command) == 2
+
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1 and shown.err.startswith("ehfl: error: ")
+    assert EXITS[command] in shown.err
+    assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize("command", [("simulate", *SMALL), ("bound", *SMALL), ("train", *LEARNING)], ids=lambda c: c[0])
+def test_what_a_scheduler_prints_is_no_result(command: tuple[str, ...], capsys: Capture) -> None:
+    assert run(*command, "-s", "things_that_leave:Loud", "--json") == 0
+
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)
+    assert "choosing" in shown.err
+
+
+def test_ctrl_c_says_how_to_go_on_and_the_code_is_130(capsys: Capture) -> None:
+    assert run("train", *LEARNING, "-s", "things_that_leave:Interrupted", "--run", "kept") == 130
+
+    assert capsys.readouterr().err.splitlines()[-1] == "stopped; the same command goes on from here"
+
+
+def test_characters_that_a_terminal_does_not_know_are_written_in_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii", line_buffering=True))
+    show_what_can_be_shown()
+
+    sys.stdout.write("0.5 \N{PLUS-MINUS SIGN} 0.1 caf\N{LATIN SMALL LETTER E WITH ACUTE} \N{SNOWMAN} bad\udcff\n")
+
+    assert written.getvalue() == b"0.5 +/- 0.1 cafe ? bad\\xff\n"
+
+
+@pytest.mark.parametrize("command", [("report", "bad\udcff"), ("compare", "--runs", "bad\udcff")])
+def test_names_that_are_no_text_are_refused_and_shown(
+    command: tuple[str, ...], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(written, encoding="utf-8", line_buffering=True))
+
+    assert run(*command) == 2
+
+    assert written.getvalue() == rb"ehfl: error: what is given must be text in UTF-8, got bad\udcff" + b"\n"

@@ -1,0 +1,65 @@
+"""Workers that die: whose calls are lost, in which order the others are made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+import pytest
+
+from ehfl.experiment.workers import Calls, Processes, call_all
+
+Result = TypeVar("Result")
+
+
+class Fragile:
+    """A crew of processes that die together when they meet one of some calls; takes down what it was given."""
+
+    def __init__(self, deadly: set[int], mended: set[int] = frozenset()) -> None:  # type: ignore[assignment]
+        self.deadly, self.mended = deadly, mended  # the latter kill once
+        self.batches: list[list[int]] = []  # under way together
+        self.widths: list[int] = []
+
+    def work(self, calls: Calls[Result], workers: int) -> list[int]:
+        self.widths.append(workers)
+        while calls.waiting:
+            together = [calls.waiting.popleft() for _ in range(min(workers, len(calls.waiting)))]
+            self.batches.append(together)
+            if self.deadly & set(together):
+                self.deadly -= self.mended & set(together)
+                return together
+            calls.results |= {number: calls.calls[number]() for number in together}
+        return []
+
+
+def numbered(n: int) -> list[Callable[[], int]]:
+    return [partial(int, str(number)) for number in range(n)]
+
+
+def test_three_of_twelve_that_kill_their_workers_fail_and_nine_finish() -> None:
+    crew = Fragile({1, 5, 9})
+
+    assert call_all(numbered(12), 2, crew) == [number if number not in (1, 5, 9) else None for number in range(12)]
+
+
+def test_suspects_come_last_and_one_at_a_time_and_those_that_kill_once_get_their_result() -> None:
+    crew = Fragile({1, 4}, mended={4})
+
+    assert call_all(numbered(9), 4, crew) == [0, None, *range(2, 9)]
+    assert crew.batches == [[0, 1, 2, 3], [4, 5], [6], [7], [8], [0], [1], [2], [3], [4], [5]]
+    assert crew.widths == [4, 2, 1, *[1] * 6]
+
+
+def test_processes_that_end_cost_the_others_nothing() -> None:
+    ends, returns = partial(os._exit, 0), partial(int, "7")
+
+    found: list[int | None] = call_all([returns, ends, returns, returns], 2, Processes({}, threads=1))
+
+    assert found == [7, None, 7, 7]
+
+
+def test_an_error_of_our_own_reaches_the_caller() -> None:
+    with pytest.raises(ValueError, match="invalid literal"):
+        call_all([partial(int, "seven")] * 2, 2, Processes({}, threads=1))
