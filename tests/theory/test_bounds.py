@@ -138,6 +138,15 @@ def test_erratum_4_under_the_printed_condition_more_clients_hardly_help() -> Non
     assert found == {True: [0.2205, 0.2204], False: [0.0158, 0.0086]}
 
 
+def test_the_printed_theorem_2_is_promised_with_an_eta_that_it_allows() -> None:
+    kept = promise([5] * 400, 5, UNIT)
+
+    assert kept.eta > kept.eta_printed == kept.largest_eta_printed
+    assert kept.best < kept.corrected < kept.printed < math.inf
+    asked = promise([5] * 400, 5, UNIT, eta=kept.eta)
+    assert (asked.eta_printed, asked.printed) == (kept.eta, math.inf)  # nothing is put in the place of what was asked
+
+
 def test_erratum_5_the_papers_own_experiment_has_an_empty_first_round() -> None:
     played = simulate(Fleet(clients=10, harvest=Bernoulli(0.5)), Myopic(), rounds=400, seed=0)
     extremes = Extremes(int(played.counts.min()), int(played.counts.max()), 400)

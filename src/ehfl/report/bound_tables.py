@@ -22,7 +22,7 @@ def promise_table(promises: Mapping[str, Promise], slow: Mapping[str, Mapping[st
         "  corrected": [four_digits(p.corrected) for p in promises.values()],
         "  needs n_min >= 1": ["yes" if p.n_min >= 1 else f"no: {p.n_min}" for p in promises.values()],
         "  eta / largest allowed": [f"{p.eta / p.largest_eta:.2g}" for p in promises.values()],
-        "  eta / largest as printed": [f"{p.eta / p.largest_eta_printed:.2g}" for p in promises.values()],
+        "  eta / largest as printed": [f"{p.eta_printed / p.largest_eta_printed:.2g}" for p in promises.values()],
     }
     for rule in RULES:
         rows[f"realised, steps {_STEPS[rule]}"] = [four_digits(p.realised[rule]) for p in promises.values()]

@@ -23,7 +23,8 @@ class Promise:
     n_max: int
     eta: float  # the theorem's parameter: eta_t = eta sqrt(n_t / T)
     largest_eta: float  # the condition of the corrected theorem
-    largest_eta_printed: float  # the printed one
+    eta_printed: float  # what the printed theorem is given: the same as far as it allows, unless eta was asked for
+    largest_eta_printed: float
     printed: float  # the paper's theorem as printed; inf where its conditions fail
     corrected: float
     realised: dict[str, float]  # by step size rule, each with its best factor
@@ -58,17 +59,19 @@ def promise(counts: ArrayLike, local_steps: int, constants: Constants, eta: floa
     limits = [largest_eta(extremes, local_steps, constants.smoothness, printed=p) for p in (False, True)]
     if eta is not None:
         check_eta(eta, limits[0])
+        eta_printed = eta
     else:
         eta = min(float(etas["sqrt"].max()) * math.sqrt(n_t.size / extremes.n_max), limits[0])
-    printed, corrected = (_theorem(extremes, eta, local_steps, constants, printed=p) for p in (True, False))
+        eta_printed = min(eta, limits[1])
     return Promise(
         n_min=extremes.n_min,
         n_max=int(n_t.max()),
         eta=eta,
         largest_eta=limits[0],
+        eta_printed=eta_printed,
         largest_eta_printed=limits[1],
-        printed=printed,
-        corrected=corrected,
+        printed=_theorem(extremes, eta_printed, local_steps, constants, printed=True),
+        corrected=_theorem(extremes, eta, local_steps, constants, printed=False),
         realised={rule: bound_for(n_t, steps, local_steps, constants) for rule, steps in etas.items()},
         best=bound_for(n_t, best_of_all(n_t, local_steps, constants), local_steps, constants),
     )

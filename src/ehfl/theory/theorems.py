@@ -62,8 +62,8 @@ def theorem1(extremes: Extremes, eta: float, constants: Constants, *, printed: b
 def theorem2(extremes: Extremes, eta: float, local_steps: int, constants: Constants, *, printed: bool = False) -> float:
     """Return Theorem 2 (K > 1), with D = eta sqrt(n_min T) - sqrt(30) K L eta^2 n_min.
 
-    (2 Delta / K + L s2 eta^2) / D + 5 K L^2 s2 eta^3 n_max^1.5 / (sqrt(T) D). The print has a wrong last denominator
-    (E3): within the printed condition it is valid but loose; beyond, it turns negative where the corrected one holds.
+    (2 Delta / K + L s2 eta^2) / D + 5 K L^2 s2 eta^3 n_max^1.5 / (sqrt(T) D). The print has another last denominator
+    (E3): within the printed condition it is true but loose; beyond, where it claims nothing, it turns negative.
     """
     whole_number("local_steps", local_steps, low=2)
     constants = of_kind("constants", constants, Constants)
