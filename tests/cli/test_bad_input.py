@@ -485,6 +485,14 @@ PLACES: list[Row] = [
     ("report . --out words.txt", "--out must be a folder, got words.txt, a file"),
 ]
 
+FOLDERS: list[Row] = [
+    ("compare mine.toml --runs taken", "taken/mine/figures must be a folder, for the report's figures, got a file"),
+    ("report taken/mine", "taken/mine/figures must be a folder, for the report's figures, got a file"),
+    ("report torn", "torn is not a run folder: it has no spec.toml"),
+    ("report made", "made/spec.toml is damaged (it is cut off, or ... ehfl compare with the spec ... writes it anew"),
+    ("compare made/spec.toml", "made/spec.toml is damaged (it is cut off, ... your own, needs a file of another name"),
+    ("report made/greedy-s0", "made/greedy-s0 is not a run folder: it has no spec.toml"),
+]
 SIGNS: list[Row] = [
     (
         'simulate --rate "\x1b[31mred"',
@@ -503,6 +511,9 @@ SIGNS: list[Row] = [
     ('compare --on "\x1b[31mred"', "--on must be local or ray, got \\x1b[31mred"),
     ('report "\x1b[31mred"', "RUN must be a folder that ehfl compare or ehfl train wrote, got \\x1b[31mred"),
     ('simulate --figure "a\0b.png"', "--figure must be the name of a file or folder, got a\\x00b.png"),
+    ("compare --runs 'bad\udcff'", "--runs must be the name of a file or folder, got bad\\udcff (not in UTF-8)"),
+    ("report 'bad\udcff'", "RUN must be the name of a file or folder, got bad\\udcff (not in UTF-8)"),
+    ("train --run 'bad\udcff'", "--run must be the name of a file or folder, got bad\\udcff (not in UTF-8)"),
     ('compare "a\0b"', "SPEC must be the name of a file or folder, got a\\x00b"),
     (
         'simulate --rate "a\0b"',
@@ -546,6 +557,9 @@ FILES: dict[str, str | bytes] = {
     "always-on.toml": "[[arms]]\nlabel='always-on'\nscheduler='greedy'",
     "bad_input_mine.py": "class Mine:\n    def select(self, view):\n        return []\n",
     "bad_input_leaving.py": "raise SystemExit(0)\n",
+    "taken/mine/figures": "",
+    "made/spec.toml": "rounds = 5\n",
+    "made/greedy-s0/meta.json": "{}",
     **{f"torn/{name}": b"\0" * 10 for name in (*TRAINING, *TEST)},
 }
 COMMAND = typer.main.get_command(application.app)  # made once: Typer would make it anew for every row
@@ -558,6 +572,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (place / name).mkdir()
     os.mkfifo(place / "fifo")
     for name, content in FILES.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes(content.encode() if isinstance(content, str) else content)
     return place
 
@@ -588,7 +603,7 @@ def check_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[
     assert sorted(Path().rglob("*")) == before
 
 
-ROWS = [*THE_LINE, *NUMBERS, *NAMES, *SPECS, *PLACES, *SIGNS]
+ROWS = [*THE_LINE, *NUMBERS, *NAMES, *SPECS, *PLACES, *FOLDERS, *SIGNS]
 
 
 @pytest.mark.parametrize(("line", "message"), ROWS, ids=[line for line, _ in ROWS])

@@ -20,9 +20,16 @@ def test_every_round_has_a_line_and_its_energy() -> None:
 
     lines = list(csv.DictReader(io.StringIO(rounds_csv(compare("x", trials, ACCURACY, 1)))))
 
-    assert [line["arm"] for line in lines] == ["=a, b", "=a, b", "c", "c"]
+    assert [line["arm"] for line in lines] == ["'=a, b", "'=a, b", "c", "c"]
     assert [line["energy_spent"] for line in lines] == ["6", "9", "0", "1"]
     assert [line["test_metric"] for line in lines] == ["", "0.5", "", "0.25"]
+
+
+@pytest.mark.parametrize("label", ["=cmd|' /C calc'!A0", "+1", "-50 %", "@SUM(A1)"])
+def test_no_label_is_run_by_a_spreadsheet(label: str) -> None:
+    text = rounds_csv(compare("x", [made_trial(label, 3, {1: 0.5}, [2])], ACCURACY, 1))
+
+    assert next(csv.DictReader(io.StringIO(text)))["arm"] == f"'{label}"
 
 
 def test_facts_are_ready_for_json() -> None:

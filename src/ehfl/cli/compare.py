@@ -66,7 +66,7 @@ def compare(
     """Train a task under several schedulers and seeds, and compare."""
     from ehfl.analysis import read_results, unlisted_runs
     from ehfl.experiment import begin_process, read_spec, run_all
-    from ehfl.report import write_report
+    from ehfl.report import check_place, write_report
 
     overrides = [*(override or ()), *([f"learning.data={json.dumps(str(data))}"] if data else ())]
     names = {"jobs": "--jobs"} | ({"learning.data": "--data"} if data else {})
@@ -74,6 +74,7 @@ def compare(
     with named_by_option(names), own_prints_aside():
         read = read_spec(spec, overrides)
     folder = runs / read.name
+    check_place(folder)
     totals = {arm.label: len(read.seeds) * arm.setting.rounds for arm in read.arms}
     try:
         begin_process()  # with a single job runs are run in this process

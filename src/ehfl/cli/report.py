@@ -44,7 +44,7 @@ def report(
 ) -> None:
     """Build the table, the figures and the page again from run folders."""
     from ehfl.analysis import read_results
-    from ehfl.report import write_report
+    from ehfl.report import check_place, write_report
 
     for folder in run:
         if not folder.is_dir():
@@ -53,6 +53,7 @@ def report(
         raise InvalidValue("--goal", "a finite number", goal)
     place = out or (run[0] if len(run) == 1 else Path("report"))
     check_folder("RUN" if place is run[0] else "--out", place)
+    check_place(place)
     with named_by_option({"goal": "--goal"}):
         results = read_results(run, goal)
     print_results(results.comparison, write_report(results, place, again(run, place, goal)), as_json)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ehfl.report.bound_tables import promise_table, verified_table
     from ehfl.report.figures import Drawing, draw_all
     from ehfl.report.participation import draw_participation
+    from ehfl.report.place import check_place
     from ehfl.report.tables import comparison_table, summary_table
     from ehfl.report.texts import as_facts
     from ehfl.report.words import summary
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Drawing",
     "as_facts",
+    "check_place",
     "comparison_table",
     "draw_all",
     "draw_participation",
@@ -47,6 +49,7 @@ __getattr__, __dir__ = lazy_names(
         "bound_tables": {"promise_table", "verified_table"},
         "figures": {"Drawing", "draw_all"},
         "participation": {"draw_participation"},
+        "place": {"check_place"},
         "tables": {"comparison_table", "summary_table"},
         "texts": {"as_facts"},
         "words": {"summary"},

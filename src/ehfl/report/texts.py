@@ -25,8 +25,13 @@ def rounds_csv(comparison: Comparison) -> str:
         for record, spent in zip(trial.records, trial.spent[1:], strict=True):
             cells = [getattr(record, column) for column in _RECORDED]
             shown = [f"{x:.6g}" if isinstance(x, float) else x for x in cells]
-            rows.writerow([trial.arm, trial.seed, *shown, spent])
+            rows.writerow([_no_formula(trial.arm), trial.seed, *shown, spent])
     return text.getvalue()
+
+
+def _no_formula(label: str) -> str:
+    """Return a label with an apostrophe before what a spreadsheet would run, which tells it that it is a text."""
+    return f"'{label}" if label.startswith(("=", "+", "-", "@")) else label
 
 
 def table_text(comparison: Comparison) -> str:

@@ -10,6 +10,7 @@ from ehfl.analysis import Comparison
 from ehfl.files import json_text, write_text
 from ehfl.report.figures import draw_all
 from ehfl.report.page import write_page
+from ehfl.report.place import FIGURES, PAGE, TEXTS, made_ready
 from ehfl.report.texts import as_facts, rounds_csv, table_text
 
 if TYPE_CHECKING:
@@ -23,13 +24,13 @@ def write_report(results: Results, folder: Path, commands: Sequence[str]) -> Pat
 
     `commands` are those that make it all again.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    made_ready(folder)
     comparison = results.comparison
-    write_text(folder / "rounds.csv", rounds_csv(comparison))
-    write_text(folder / "summary.json", json_text(as_facts(comparison), indent=2) + "\n")
-    write_text(folder / "table.txt", table_text(comparison))
-    drawings = draw_all(comparison, folder / "figures")
-    page = folder / "report.html"
+    texts = rounds_csv(comparison), json_text(as_facts(comparison), indent=2) + "\n", table_text(comparison)
+    for name, text in zip(TEXTS, texts, strict=True):
+        write_text(folder / name, text)
+    drawings = draw_all(comparison, folder / FIGURES)
+    page = folder / PAGE
     write_page(comparison, drawings, page, spec="\n".join(results.specs), facts=_facts(results), commands=commands)
     return page
 
