@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # for type checkers it is true; `typing` itself could be 
 if TYPE_CHECKING:
     from ehfl import analysis, energy, experiment, learning, report, scheduling, theory
     from ehfl.analysis import Comparison, read
-    from ehfl.energy import HARVESTS, Bernoulli, EnergyTotals, Fleet, Harvest, Ledger, Replay
+    from ehfl.energy import HARVESTS, Bernoulli, EnergyTotals, Fleet, Harvest, Ledger, Replay, check_harvest
     from ehfl.experiment import compare
     from ehfl.history import History, Metric
     from ehfl.learning import AGGREGATIONS, TASKS, load_task, train
@@ -76,6 +76,7 @@ __all__ = [
     "UniformRandom",
     "View",
     "analysis",
+    "check_harvest",
     "check_partition",
     "check_scheduler",
     "compare",
@@ -96,7 +97,7 @@ __getattr__, __dir__ = lazy_names(
     "ehfl",
     {
         "analysis": ["Comparison", "read"],
-        "energy": ["HARVESTS", "Bernoulli", "EnergyTotals", "Fleet", "Harvest", "Ledger", "Replay"],
+        "energy": ["HARVESTS", "Bernoulli", "EnergyTotals", "Fleet", "Harvest", "Ledger", "Replay", "check_harvest"],
         "experiment": ["compare"],
         "history": ["History", "Metric"],
         "learning": ["AGGREGATIONS", "TASKS", "load_task", "train"],

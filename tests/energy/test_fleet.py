@@ -168,7 +168,5 @@ def test_a_harvest_whose_mean_rates_make_no_sense_is_refused(rates: list[float])
         def __repr__(self) -> str:
             return "Odd()"
 
-    with pytest.raises(
-        ValueError, match=r"harvest must be one whose mean_rates are 2 finite numbers >= 0, got Odd\(\)"
-    ):
+    with pytest.raises(ValueError, match=r"harvest\.mean_rates must be 2 finite numbers >= 0, got "):
         Fleet(clients=2, harvest=Odd())

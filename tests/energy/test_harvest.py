@@ -1,6 +1,7 @@
 """Harvests: Bernoulli, a contract over all that are registered, and one's own."""
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,9 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ehfl.energy import HARVESTS, Bernoulli, Fleet
+from ehfl.energy import Bernoulli, Fleet
 from ehfl.randomness import TILE, Purpose, words
 from ehfl.scheduling import Greedy, simulate
+from ehfl.validation import UserError
 
 LARGE = 2 * TILE + 77  # two whole tiles and a part of one: compiled
 
@@ -116,29 +118,7 @@ def test_a_rate_that_is_no_probability_is_refused(rate: Any, message: str) -> No
         Bernoulli(rate)
 
 
-# every registered harvest, and one's own
-
-
-@pytest.mark.parametrize(
-    "text", ["bernoulli:0.3", "bernoulli:[0.2, 0.4, 1.0]", "replay:[[1, 0, 2], [0, 0, 0], [5, 1, 1]]"]
-)
-def test_a_registered_harvest_is_a_pure_function_of_seed_round_and_client(text: str) -> None:
-    """Any part computed alone is a slice of the whole, whole numbers, none negative; the mean rates are its shape's."""
-    harvest = HARVESTS.make(text)
-    whole = harvest.units(5, range(3), range(3))
-
-    assert whole.shape == (3, 3)
-    assert whole.dtype.kind in "iu"
-    assert whole.min() >= 0
-    for t in range(3):
-        for client in range(3):
-            alone = harvest.units(5, range(t, t + 1), range(client, client + 1))
-            assert alone.tolist() == [[whole[t, client]]]
-    assert harvest.mean_rates(3).shape == (3,)
-
-
-def test_the_contract_above_is_over_every_registered_harvest() -> None:
-    assert list(HARVESTS.members) == ["bernoulli", "replay"]
+# one's own; that every registered harvest keeps the rules is in test_check_harvest.py
 
 
 @dataclass(frozen=True)
@@ -184,3 +164,23 @@ def test_a_harvest_that_returns_nonsense_is_named(wrong: NDArray[Any], message: 
 
     with pytest.raises(ValueError, match=r"Broken\(\): " + message):
         simulate(Fleet(clients=2, harvest=Broken()), Greedy(), rounds=3)
+
+
+def test_a_harvest_that_fails_while_it_is_played_is_one_line() -> None:
+    class Fails:
+        def units(self, seed: int, rounds: range, clients: range) -> NDArray[Any]:
+            return np.zeros((len(rounds), len(clients)), int) // (len(clients) - 2)
+
+        def mean_rates(self, n_clients: int) -> NDArray[np.float64]:
+            return np.ones(n_clients)
+
+    class Exits(Fails):
+        def units(self, seed: int, rounds: range, clients: range) -> NDArray[Any]:
+            return super().units(seed, rounds, clients) if len(clients) == 1 else sys.exit()
+
+    with pytest.raises(
+        UserError, match=r"^Fails fails: rounds 0 to 2, RuntimeWarning: divide .* \(test_harvest.py:\d+\)$"
+    ):
+        simulate(Fleet(clients=2, harvest=Fails()), Greedy(), rounds=3)
+    with pytest.raises(UserError, match=r"^Exits fails: rounds 0 to 2, SystemExit.* \(test_harvest.py:\d+\)$"):
+        simulate(Fleet(clients=2, harvest=Exits()), Greedy(), rounds=3)

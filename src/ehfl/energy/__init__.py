@@ -1,15 +1,16 @@
 """Energy: where it comes from (harvests), where it is kept (the battery of eq. 2), who has it (the fleet).
 
 May enter: NumPy, numba through `kernels`, `ehfl.randomness`, `ehfl.registry`. Leaves: `Fleet`, `Harvest` (the Protocol
-to implement for a harvest of your own), `Bernoulli`, `Replay`, `HARVESTS` (harvests by name), and `Ledger`, the
-devices' half of a round: who pays, who harvests. Energy is counted in whole quanta, which a fleet gives a name
-(`Fleet.unit`).
+to implement for a harvest of your own), `check_harvest`, which tries it, `Bernoulli`, `Replay`, `HARVESTS` (harvests by
+name), and `Ledger`, the devices' half of a round: who pays, who harvests. Energy is counted in whole quanta, which a
+fleet gives a name (`Fleet.unit`).
 """
 
 from ehfl.energy.bernoulli import Bernoulli
+from ehfl.energy.check import check_harvest
 from ehfl.energy.fleet import Fleet
 from ehfl.energy.harvest import HARVESTS, Harvest
 from ehfl.energy.ledger import EnergyTotals, Ledger
 from ehfl.energy.replay import Replay
 
-__all__ = ["HARVESTS", "Bernoulli", "EnergyTotals", "Fleet", "Harvest", "Ledger", "Replay"]
+__all__ = ["HARVESTS", "Bernoulli", "EnergyTotals", "Fleet", "Harvest", "Ledger", "Replay", "check_harvest"]

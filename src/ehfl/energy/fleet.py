@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ehfl.arrays import FloatArray, IntArray, Levels
 from ehfl.energy.battery import MAX_LEVEL
-from ehfl.energy.harvest import HARVESTS, Harvest
+from ehfl.energy.harvest import HARVESTS, Harvest, rates_of
 from ehfl.randomness import MAX_CLIENTS
 from ehfl.validation import InvalidValue, whole_number
 
@@ -57,7 +57,7 @@ class Fleet:
             "initial": _plain(initial),
             "cost": _plain(costs),
             "harvest": harvest,
-            "rates": _mean_rates(harvest, clients),
+            "rates": rates_of(harvest, clients),
             "costs": costs,
             "ceilings": _ceilings(capacities),
             "endless": np.isinf(capacities),
@@ -85,13 +85,6 @@ class Fleet:
     def start(self) -> Levels:
         """Return E_i(0), shape (n_clients,), as an array of its own."""
         return np.array(np.broadcast_to(np.asarray(self.initial), (self.clients,)), dtype=np.int32)
-
-
-def _mean_rates(harvest: Harvest, n_clients: int) -> FloatArray:
-    rates = np.asarray(harvest.mean_rates(n_clients), dtype=np.float64)  # refuses another number of clients itself
-    if rates.shape != (n_clients,) or not (np.isfinite(rates).all() and (rates >= 0).all()):
-        raise InvalidValue("harvest", f"one whose mean_rates are {n_clients} finite numbers >= 0", repr(harvest))
-    return rates.view()
 
 
 def _per_client(name: str, given: ArrayLike, n_clients: int) -> NDArray[Any]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.registry import Registry
+from ehfl.validation import InvalidValue
 
 
 class Harvest(Protocol):
@@ -36,6 +39,22 @@ class Harvest(Protocol):
     def mean_rates(self, n_clients: int) -> FloatArray:
         """Return E[A_i(t)] of clients 0..n_clients-1, shape (n_clients,) [units a round]."""
         ...
+
+
+def rates_of(harvest: Harvest, n_clients: int) -> FloatArray:
+    """Return the mean rates of a harvest, if they are as they must be."""
+    given = np.asarray(harvest.mean_rates(n_clients))  # refuses another number of clients itself
+    allowed = f"{n_clients} finite numbers >= 0"
+    if given.dtype.kind not in "iuf":
+        raise InvalidValue("harvest.mean_rates", allowed, f"an array of {given.dtype}")
+    if given.shape != (n_clients,):
+        raise InvalidValue("harvest.mean_rates", allowed, f"shape {given.shape}")
+    wrong = ~(np.isfinite(given) & (given >= 0))
+    if wrong.any():
+        client = int(wrong.argmax())
+        raise InvalidValue("harvest.mean_rates", allowed, f"{given[client]} for client {client}")
+    rates: FloatArray = given.astype(np.float64, copy=False)
+    return rates.view()
 
 
 HARVESTS: Registry[Harvest] = Registry(

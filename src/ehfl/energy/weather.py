@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ehfl.arrays import IntArray
 from ehfl.energy.battery import MAX_LEVEL
 from ehfl.energy.harvest import Harvest
 from ehfl.randomness import batch_rounds
-from ehfl.validation import UserError
+from ehfl.validation import UserError, blame
 
 
 @dataclass(slots=True)
@@ -33,15 +35,27 @@ class Weather:
         return row
 
     def _fetch(self, rounds: range, clients: range) -> IntArray:
-        units = np.asarray(self.harvest.units(self.seed, rounds, clients))
-        if units.shape != (len(rounds), len(clients)):
-            wanted = len(rounds), len(clients)
-            raise UserError(f"{self.harvest!r}: units must have shape {wanted}, got {units.shape}")
-        if units.dtype.kind not in "iu":
-            raise UserError(f"{self.harvest!r}: units must be whole numbers (.astype(np.uint8)), got {units.dtype}")
-        if units.dtype.kind == "i" and units.min() < 0:
-            raise UserError(f"{self.harvest!r}: units must be at least 0, got {units.min()}")
+        try:
+            units = np.asarray(self.harvest.units(self.seed, rounds, clients))
+        except UserError:
+            raise
+        except (Exception, SystemExit) as error:  # whatever the user's own code raises
+            asked = f"rounds {rounds.start} to {rounds[-1]}"
+            raise UserError(f"{type(self.harvest).__name__} fails: {asked}, {blame(self.harvest, error)}") from error
+        if fault := fault_of(units, rounds, clients):
+            raise UserError(f"{self.harvest!r}: {fault}")
         highest = units.max(initial=0) if units.dtype != np.uint8 else 0
-        if highest > MAX_LEVEL:
-            raise UserError(f"{self.harvest!r}: units must be at most {MAX_LEVEL}, got {highest}")
         return units.astype(np.uint8 if highest < 256 else np.int32, copy=False)  # kernels take the former
+
+
+def fault_of(units: NDArray[Any], rounds: range, clients: range) -> str:
+    """Return what is wrong with units that a harvest has returned, nothing where all is right."""
+    if units.shape != (len(rounds), len(clients)):
+        return f"units must have shape {(len(rounds), len(clients))}, got {units.shape}"
+    if units.dtype.kind not in "iu":
+        return f"units must be whole numbers (.astype(np.uint8)), got {units.dtype}"
+    if units.dtype.kind == "i" and units.min(initial=0) < 0:
+        return f"units must be at least 0, got {units.min()}"
+    if units.dtype != np.uint8 and units.max(initial=0) > MAX_LEVEL:
+        return f"units must be at most {MAX_LEVEL}, got {units.max()}"
+    return ""

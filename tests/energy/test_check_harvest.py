@@ -1,0 +1,224 @@
+"""check_harvest() names every fault in plain words, and is silent about a harvest that has none."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ehfl.energy import HARVESTS, check_harvest
+from ehfl.randomness import Purpose, generator, words
+from ehfl.validation import BrokenRules, InvalidValue
+
+Units = Callable[[int, range, range], Any]
+
+
+class Made:
+    """A harvest made of functions, which may return anything."""
+
+    def __init__(self, units: Units, rate: Any = 0.5) -> None:
+        self._units = units
+        self._rate = rate
+
+    def units(self, seed: int, rounds: range, clients: range) -> NDArray[Any]:
+        found: NDArray[Any] = self._units(seed, rounds, clients)
+        return found
+
+    def mean_rates(self, n_clients: int) -> NDArray[np.float64]:
+        rates: NDArray[np.float64] = self._rate(n_clients) if callable(self._rate) else np.full(n_clients, self._rate)
+        return rates
+
+
+def coin(seed: int, rounds: range, clients: range) -> NDArray[Any]:
+    return (words(seed, Purpose.HARVEST, rounds, clients) < 2**31).astype(np.uint8)
+
+
+def faults(harvest: Any, **options: Any) -> str:
+    with pytest.raises(BrokenRules) as caught:
+        check_harvest(harvest, **options)
+    return str(caught.value)
+
+
+EXAMPLES = {
+    "bernoulli": {"bernoulli:0.3": {}, "bernoulli:1e-5": {}, "bernoulli:[0.2, 0.4, 1.0]": {"clients": 3}},
+    "replay": {"replay:[[1, 0, 2], [0, 0, 0], [5, 1, 1]]": {"clients": 3, "rounds": 3}},
+}
+
+
+@pytest.mark.parametrize("name", HARVESTS.members)
+def test_every_registered_harvest_keeps_the_rules(name: str) -> None:
+    for text, options in EXAMPLES[name].items():
+        for quick in (True, False):
+            check_harvest(text, **options, quick=quick)
+
+
+def one_by_one(seed: int, rounds: range, clients: range) -> list[list[int]]:
+    draws = [[generator(seed, Purpose.HARVEST, client=i, round_=t).poisson(0.5) for i in clients] for t in rounds]
+    return [[int(draw) for draw in row] for row in draws]
+
+
+def of_the_day(seed: int, rounds: range, clients: range) -> NDArray[Any]:
+    """One weather for all clients, another every day of 24 rounds, no sun at night."""
+    day, hour = np.divmod(np.asarray(rounds), 24)
+    clear = np.array([generator(seed, Purpose.HARVEST, round_=int(one)).random() < 0.5 for one in day])
+    return np.repeat((clear & (hour >= 12)).astype(int)[:, None], len(clients), axis=1)
+
+
+@pytest.mark.parametrize(
+    ("units", "rate"),
+    [
+        (coin, 0.5),
+        (one_by_one, 0.5),
+        (of_the_day, 0.25),
+        (lambda seed, rounds, clients: np.full((len(rounds), len(clients)), 7, np.uint64), 7),
+        (lambda seed, rounds, clients: np.outer(np.asarray(rounds) % 3 == 2, np.asarray(clients) + 1).astype(int),
+         lambda n: (np.arange(n) + 1) / 3),
+    ],
+)  # fmt: skip
+def test_a_good_harvest_passes_in_silence(units: Units, rate: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    check_harvest(Made(units, rate), rounds=200)
+    check_harvest(Made(units, rate), clients=1, rounds=1, quick=True)
+
+    assert capsys.readouterr() == ("", "")
+
+
+MOVING = np.random.default_rng(0)
+
+
+def first_seed_wins() -> Units:
+    """Kept after the first call, whatever the seed of the next."""
+    kept: dict[tuple[range, range], Any] = {}
+    return lambda seed, rounds, clients: kept.setdefault((rounds, clients), coin(seed, rounds, clients))
+
+
+def reusing() -> Units:
+    buffer = np.zeros(10_000, int)
+
+    def units(seed: int, rounds: range, clients: range) -> NDArray[Any]:
+        part = buffer[: len(rounds) * len(clients)].reshape(len(rounds), len(clients))
+        part[:] = coin(seed, rounds, clients)
+        return part
+
+    return units
+
+
+def seeds_global(seed: int, rounds: range, clients: range) -> NDArray[Any]:
+    np.random.seed(0)  # noqa: NPY002
+    return np.outer(np.asarray(rounds) % 2, np.ones(len(clients), int))
+
+
+@pytest.mark.parametrize(
+    ("units", "message"),
+    [
+        (lambda s, r, c: coin(s, r, c)[:1], r"units must have shape \(40, 10\), got \(1, 10\): units\(0, range\("),
+        (lambda s, r, c: coin(s, r, c) / 2, r"units must be whole numbers \(.astype\(np.uint8\)\), got float64"),
+        (lambda s, r, c: coin(s, r, c).astype(int) - 1, "units must be at least 0, got -1"),
+        (lambda s, r, c: coin(s, r, c).astype(int) + 2**40, "units must be at most 1073741823, got 1099511627777"),
+        (lambda s, r, c: None, r"units must have shape \(40, 10\), got \(\)"),
+        (lambda s, r, c: 1 // 0, r"fails: units\(0, range\(0, 40\), range\(0, 10\)\), ZeroDivisionError: .* "
+         r"\(test_check_harvest.py:\d+\)"),
+        (lambda s, r, c: sys.exit(), r"fails: units\(0, .* SystemExit.* \(test_check_harvest.py:\d+\)"),
+        (lambda s, r, c: MOVING.integers(0, 2, (len(r), len(c))), r"is no pure function of \(seed, client, round\): "
+         r"round \d+, client \d+ got \d and \d when asked again .*ehfl.randomness.words"),
+        (lambda s, r, c: np.random.randint(0, 2, (len(r), len(c))), "asks NumPy's global generator"),  # noqa: NPY002
+        (seeds_global, "asks NumPy's global generator"),
+        (lambda s, r, c: np.full((len(r), len(c)), random.randint(0, 1)), "asks Python's global generator"),
+        (lambda s, r, c: np.random.default_rng(s).integers(0, 2, (len(r), len(c))), r"is no pure function of \(seed, "
+         r"client, round\): round \d+, client \d+ got \d as part of range\(0, 40\), range\(0, 10\) and \d as part of"),
+        (lambda s, r, c: np.outer(np.arange(len(r)) % 2, np.ones(len(c), int)), "is no pure function"),
+        (lambda s, r, c: np.outer(np.ones(len(r), int), np.arange(len(c)) % 2), "is no pure function"),
+        (reusing(), "changes what it has returned before"),
+    ],
+)  # fmt: skip
+def test_every_fault_is_named(units: Units, message: str) -> None:
+    before = states()
+    with pytest.raises(BrokenRules, match=rf"Made breaks the rules:\n  - {message}"):
+        check_harvest(Made(units), quick=True)
+
+    assert states() == before
+
+
+def states() -> tuple[Any, str]:
+    return random.getstate(), repr(np.random.get_state())  # noqa: NPY002
+
+
+def test_a_harvest_that_keeps_the_first_seed_it_was_asked_for_is_told_so() -> None:
+    assert "is no pure function of (seed, client, round): round " in faults(Made(first_seed_wins()), quick=True)
+
+
+OWN = """
+import numpy as np
+
+class Unseeded:
+    def __init__(self, chance: float = 0.5):
+        self.phase = np.random.default_rng().integers(0, 2, 10_000)
+
+    def units(self, seed, rounds, clients):
+        return np.outer(self.phase[rounds.start : rounds.stop], np.ones(len(clients), int))
+
+    def mean_rates(self, n_clients):
+        return np.full(n_clients, 0.5)
+"""
+
+
+def test_a_harvest_that_is_another_whenever_it_is_made_is_told_so(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every worker process makes its own from the spec."""
+    (tmp_path / "unseeded_harvest.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    message = faults("unseeded_harvest:Unseeded", quick=True)
+
+    assert "is another one whenever it is made from the same parameters" in message
+
+
+@pytest.mark.parametrize(
+    ("rate", "message"),
+    [
+        (lambda n: np.full(n + 1, 0.5), r"mean_rates must be 10 finite numbers >= 0, got shape \(11,\)"),
+        (lambda n: 0.5, r"mean_rates must be 10 finite numbers >= 0, got shape \(\)"),
+        (lambda n: np.full(n, math.nan), "mean_rates must be 10 finite numbers >= 0, got nan for client 0"),
+        (lambda n: [0.5] * 9 + [-1], "mean_rates must be 10 finite numbers >= 0, got -1.0 for client 9"),
+        (lambda n: ["much"] * n, "mean_rates must be 10 finite numbers >= 0, got an array of <U4"),
+        (lambda n: {}[n], r"fails: mean_rates\(10\), KeyError: 10 \(test_check_harvest.py:\d+\)"),
+    ],
+)
+def test_mean_rates_are_one_for_each_client(rate: Any, message: str) -> None:
+    with pytest.raises(BrokenRules, match=message):
+        check_harvest(Made(coin, rate), quick=True)
+
+
+def test_mean_rates_that_the_units_do_not_come_to_are_told_by_the_full_check_alone() -> None:
+    """A coin comes to 0.5; with 8,000 draws a client five standard deviations are 0.028."""
+    for rate in (0.4, 0.6):
+        check_harvest(Made(coin, rate), quick=True)
+        told = (
+            rf"mean_rates are not what its units come to: client \d has {rate} and gets 0\.[45]\d+ on average in 1,000"
+        )
+        assert re.search(rf"{told} rounds of 8 seeds", faults(Made(coin, rate)))
+    check_harvest(Made(coin, 0.51))
+
+
+def test_seeds_that_share_draws_are_told_by_the_full_check() -> None:
+    def added_up(seed: int, rounds: range, clients: range) -> list[list[int]]:
+        return [[int(np.random.default_rng([seed + i, t]).integers(0, 2)) for i in clients] for t in rounds]
+
+    check_harvest(Made(added_up), clients=3, quick=True)
+    message = faults(Made(added_up), clients=3, rounds=60)
+
+    assert "seeds are not independent: seed 1 gives clients what seed 0 gives the next ones" in message
+
+
+def test_what_is_asked_for_is_checked() -> None:
+    with pytest.raises(InvalidValue, match="clients must be a whole number >= 1, got 0"):
+        check_harvest("bernoulli:0.5", clients=0)
+    with pytest.raises(InvalidValue, match="harvest must be a harvest, with units, mean_rates, got"):
+        check_harvest(object())  # type: ignore[arg-type]
