@@ -142,6 +142,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "device": ({"learning": {"device": "gpu"}}, "learning.device must be 'auto', 'cpu', 'cuda' or 'mps', got 'gpu'"),
     "infinite goal": ({"evaluation": {"goal": math.inf}}, "evaluation.goal must be auto or a finite number, got inf"),
     "goal": ({"evaluation": {"goal": "best"}}, "evaluation.goal must be auto or a finite number, got 'best'"),
+    "capacity beyond int64": (
+        {"fleet": {"capacity": 1e60}},
+        "fleet.capacity must be inf or a whole number in [0, 1073741823], got 1e+60",
+    ),
     "rate": ({"fleet": {"rate": 1.5}}, "fleet.rate must be in [0, 1], got 1.5"),
     "no number": ({"fleet": {"rate": math.nan}}, "fleet.rate must be in [0, 1], got nan"),
     "low end": (

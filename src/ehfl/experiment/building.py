@@ -64,7 +64,7 @@ def _whole(value: Any) -> Any:
     if isinstance(value, np.ndarray):  # only a spread comes as an array
         value = np.rint(value)
     numbers = np.asarray(value)
-    if numbers.dtype.kind == "f" and np.isfinite(numbers).all() and (numbers % 1 == 0).all():
+    if numbers.dtype.kind == "f" and (np.abs(numbers) < 2**62).all() and (numbers % 1 == 0).all():
         return numbers.astype(np.int64)
     return value
 
