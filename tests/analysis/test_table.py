@@ -11,12 +11,11 @@ from rich.console import Console
 from ehfl.analysis import Comparison
 from ehfl.analysis.cells import Cell
 from ehfl.analysis.numbers import DASH
-from ehfl.analysis.table import caption, quantities, simulated
+from ehfl.analysis.table import caption, quantities
 from ehfl.history import Metric
-from ehfl.report import comparison_table, summary_table
+from ehfl.report import comparison_table
 from ehfl.report.page import write_page
-from ehfl.scheduling import Summary
-from made_trials import arms_ending_at, made_participation, two_arms
+from made_trials import arms_ending_at, two_arms
 
 
 def cells(comparison: Comparison, label: str) -> list[Cell]:
@@ -86,19 +85,3 @@ def test_the_terminal_and_the_page_show_the_same_labels_and_texts(tmp_path: Path
         assert shown.removeprefix(line.indented).split() == " ".join(texts).split()
         assert found == texts
         assert f'title="{line.meaning}">{line.label}</th>' in page
-
-
-def test_the_table_of_a_simulation_shows_its_lines() -> None:
-    played: dict[str, Summary] = {"a [1]": made_participation([1, 2, 0, 1]).summary(2)}
-    console = Console(width=80, color_system=None)
-    with console.capture() as captured:
-        console.print(summary_table(played))
-    lines = captured.get().splitlines()
-
-    assert lines[0].strip() == "a [1]"  # brackets are no markup
-    assert [line.rsplit("  ", 1)[0].rstrip() for line in lines[1:-1]] == [line.indented for line in simulated()]
-    assert lines[1].split()[-1] == "1"  # mean of 1, 2, 0, 1
-    assert lines[2].split()[-1] == "0.707"  # of deviations 0, 1, -1, 0
-    assert lines[3].rstrip().endswith("0 to 2")
-    assert lines[5].rstrip().endswith("25.0 %")
-    assert lines[-1].strip() == "target: 2 clients a round"

@@ -75,6 +75,42 @@ def test_figure_and_saved_participations_are_written(tmp_path: Path, capsys: Cap
     assert Participation.load(tmp_path / "p" / "round-robin-1.npz").scheduler == "RoundRobin(per_round=1)"
 
 
+def test_several_seeds_are_played_like_each_alone(tmp_path: Path, capsys: Capture) -> None:
+    options = ["--rounds", "40", "-s", "myopic", "-s", "greedy", "--capacity", "2"]
+    (tmp_path / "p").mkdir()
+
+    several = shown_as_json(capsys, *options, "--seeds", "3", "--seed", "5", "--save", str(tmp_path / "p"))
+    alone = [shown_as_json(capsys, *options, "--seed", str(seed)) for seed in (5, 6, 7)]
+
+    assert several["seeds"] == [5, 6, 7] and "seed" not in several
+    for name in ("myopic", "greedy"):
+        found = several["schedulers"][name]
+        assert found["by_seed"] == [one["schedulers"][name] for one in alone]
+        assert found["estimates"]["mean"]["mean"] == pytest.approx(sum(one["mean"] for one in found["by_seed"]) / 3)
+        assert found["estimates"]["mean"]["n"] == 3 and 0 <= found["seeds_on_target"] <= 1
+    names = {f"{name}-s{seed}.npz" for name in ("myopic", "greedy") for seed in (5, 6, 7)}
+    assert {path.name for path in (tmp_path / "p").iterdir()} == names
+    assert Participation.load(tmp_path / "p" / "greedy-s6.npz").seed == 6
+    listed = shown_as_json(capsys, *options, "-o", "seeds=[5, 6, 7]")
+    assert listed["schedulers"] == several["schedulers"]
+
+
+def test_a_table_and_a_figure_of_several_seeds_say_so(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    figure = tmp_path / "n.svg"
+
+    assert run("simulate", "--rounds", "40", "--seeds", "4", "--figure", str(figure)) == 0
+
+    shown = capsys.readouterr()
+    lines = shown.out.splitlines()
+    assert lines[0].endswith("40 rounds, 4 seeds") and max(map(len, lines)) <= 80
+    assert any(line.startswith("seeds on target") and " of 4" in line for line in lines)
+    assert shown.err == f"figure: {figure}\n"
+    assert "the first of 4 seeds" in figure.read_text()
+
+
 def test_a_scheduler_of_the_users_own_runs_by_its_import_path(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "import numpy as np\nclass Nobody:\n    def select(self, view):\n        return np.array([], dtype=int)\n"
@@ -120,7 +156,7 @@ def test_wide_tables_are_whole_where_no_terminal_bounds_them(capsys: Capture) ->
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == names
-    assert len(lines) == 12
+    assert len(lines) == 14
 
 
 def test_a_round_can_cost_more_than_a_unit(capsys: Capture) -> None:

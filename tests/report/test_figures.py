@@ -23,7 +23,7 @@ from ehfl.report.figures import draw_all
 from ehfl.report.looks import looks, looks_of
 from ehfl.report.participation import draw_participation, participation_figure
 from ehfl.report.slowdown import slowdown_figure, span, ticks
-from made_trials import ACCURACY, GAP, arms_ending_at, made_participation, made_trial, trials_ending_at, two_arms
+from made_trials import ACCURACY, GAP, arms_ending_at, made_trial, trials_ending_at, two_arms
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_every_figure_draws_an_arm_in_its_look() -> None:
 
 
 def test_participation_of_a_simulation_is_drawn_by_scheduler_and_not_by_label(tmp_path: Path) -> None:
-    played = {"not-greedy": made_participation([1, 2, 3]), "b": made_participation([2, 2, 2])}
+    played = {"not-greedy": np.array([[1, 2, 3]]), "b": np.array([[2, 2, 2]])}
     path = tmp_path / "n.svg"
 
     draw_participation(played, path, schedulers={"not-greedy": "", "b": "greedy"}, target=2)

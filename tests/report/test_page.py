@@ -12,7 +12,6 @@ import pytest
 
 from ehfl.analysis import Comparison, compare
 from ehfl.analysis.intervals import write_gap
-from ehfl.history import Metric
 from ehfl.report import Drawing, style
 from ehfl.report.page import write_page
 from ehfl.report.words import summary

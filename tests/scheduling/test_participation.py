@@ -81,6 +81,7 @@ def test_the_summary_is_what_comes_out_by_hand(worked: Participation) -> None:
         "max": 2,
         "empty_rounds": 1,
         "on_target": 0.25,
+        "worst_streak": 2,  # the last two rounds, of 1 each
         "shortfall": 1.0,  # (2 + 0 + 1 + 1) / 4
         "waste": pytest.approx(3 / 9),
         "used": pytest.approx(4 / 9),
@@ -130,7 +131,7 @@ def test_the_share_of_energy_used_is_of_energy_where_costs_differ() -> None:
 def test_the_summary_prints_a_line_for_each_figure(worked: Participation) -> None:
     lines = str(worked.summary(target=2)).splitlines()
 
-    assert len(lines) == 14
+    assert len(lines) == 15
     assert "empty rounds  1" in lines
     assert "fairness      0.6667" in lines
 

@@ -1,6 +1,6 @@
 """What tables show: one definition of every line, for the terminal, the page and notebooks alike.
 
-`quantities(comparison)` gives the lines of a comparison's table, `simulated()` those of `ehfl simulate`. Each has a
+`quantities(comparison)` gives the lines of a comparison's table; `simulations` has those of `ehfl simulate`. Each has a
 label, what it means in words, and the cell of an arm; whoever renders them decides only where they stand.
 """
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from ehfl.analysis.cells import Cell, Quantity, amount_cell, estimate_cell, index_cell, percent_cell, written_cell
 from ehfl.analysis.intervals import write_gap, write_metric
 from ehfl.analysis.numbers import DASH, p_value, value
-from ehfl.scheduling import Summary
 
 if TYPE_CHECKING:  # see numbers.py
     from ehfl.analysis.comparison import Comparison
@@ -33,26 +32,6 @@ def quantities(comparison: Comparison) -> list[Quantity[Row]]:
         *_participation(comparison.target),
         *_slowdown(comparison.best),
     ]
-
-
-def simulated() -> list[Quantity[Summary]]:
-    """Return the lines of the table of `ehfl simulate`."""
-    group = "Participants a round"
-    return [
-        Quantity(group, "participants, mean", "Clients that took part in a round", lambda s: amount_cell(s.mean)),
-        Quantity(group, "standard deviation", "Of their number over the rounds",
-                 lambda s: amount_cell(s.std), nested=True),
-        Quantity(group, "lowest, highest", "The fewest and the most in any round",
-                 lambda s: Cell(f"{s.min:,} to {s.max:,}"), nested=True),
-        Quantity(group, "empty rounds", "Rounds without any participant", lambda s: amount_cell(s.empty_rounds)),
-        Quantity(group, "rounds on target", "Share of rounds with as many as wanted",
-                 lambda s: percent_cell(s.on_target)),
-        Quantity(group, "clients short a round", "Clients missing to the target, mean",
-                 lambda s: amount_cell(s.shortfall)),
-        Quantity(_ENERGY, "energy spent", "Share of all energy that rounds took", lambda s: percent_cell(s.used)),
-        Quantity(_ENERGY, "harvest wasted", _WASTED, lambda s: percent_cell(s.waste)),
-        Quantity(_ENERGY, "fairness (Jain)", _FAIR, lambda s: index_cell(s.fairness)),
-    ]  # fmt: skip
 
 
 def caption(comparison: Comparison) -> str:

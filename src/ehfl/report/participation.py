@@ -15,7 +15,6 @@ from ehfl.analysis.numbers import amount
 from ehfl.arrays import IntArray
 from ehfl.report import style
 from ehfl.report.looks import Look, looks
-from ehfl.scheduling import Participation
 
 _WINDOW = 25  # rounds of the moving mean
 _BINS = 40
@@ -23,14 +22,17 @@ _FEW = 200  # rounds up to which the dots have room to be larger
 
 
 def draw_participation(
-    played: Mapping[str, Participation], path: Path, *, schedulers: Mapping[str, str], target: int | None = None
+    counts: Mapping[str, IntArray],
+    path: Path,
+    *,
+    schedulers: Mapping[str, str],
+    target: int | None = None,
 ) -> None:
-    """Write the figure of `participation_figure` to a file.
+    """Write the figure of `participation_figure` to a file: `counts` gives n_t by arm, (n_seeds, n_rounds) each.
 
     `schedulers` gives the registered name of each arm's scheduler by label, empty for the user's own: see `looks`.
     """
-    counts = {name: participation.counts[None, :] for name, participation in played.items()}
-    look = looks({name: schedulers[name] for name in played})
+    look = looks({name: schedulers[name] for name in counts})
     style.save(participation_figure(counts, look, target=target), path)
 
 
@@ -56,15 +58,19 @@ def participation_figure(
     grid[0, 0].yaxis.set_major_locator(MaxNLocator(5, integer=True))
     grid[0, 0].yaxis.set_major_formatter("{x:,.0f}")
     style.count(grid[-1, 0].xaxis)  # which all rows share
-    grid[-1, 0].set_xlabel("round" + (f" (line: mean of {_WINDOW})" if _has_line(played) else ""))
+    grid[-1, 0].set_xlabel("round" + (f" ({'; '.join(_notes(played))})" if _notes(played) else ""))
     grid[-1, 1].set_xlabel("share of rounds")
     grid[-1, 1].set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     figure.supylabel("participants $n_t$" + (f" (grey: {target:,} wanted)" if target else ""), fontsize=10)
     return figure
 
 
-def _has_line(played: Mapping[str, IntArray]) -> bool:
-    return any(counts.shape[1] >= 2 * _WINDOW for counts in played.values())
+def _notes(played: Mapping[str, IntArray]) -> list[str]:
+    """Return what is drawn of how many seeds and rounds."""
+    seeds = next(iter(played.values())).shape[0]
+    has_line = any(counts.shape[1] >= 2 * _WINDOW for counts in played.values())
+    dots = [f"dots: the first of {seeds:,} seeds"] if seeds > 1 else []
+    return dots + ([f"line: mean of {_WINDOW}{' rounds, all seeds' if seeds > 1 else ''}"] if has_line else [])
 
 
 def _draw_bars(axes: Axes, counts: IntArray, edges: NDArray[np.float64], colour: str) -> None:

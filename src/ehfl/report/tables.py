@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from ehfl.analysis.cells import Cell, Quantity, Subject
-from ehfl.analysis.table import caption, quantities, simulated
-from ehfl.scheduling import Summary
+from ehfl.analysis.simulations import Simulations, simulated
+from ehfl.analysis.table import caption, quantities
 
 if TYPE_CHECKING:  # SciPy, behind comparisons, takes longer to load than `ehfl simulate` to print its table
     from ehfl.analysis import Comparison
@@ -29,11 +29,14 @@ def side_by_side(columns: Iterable[str], caption: str = "") -> Table:
     return table
 
 
-def summary_table(summaries: Mapping[str, Summary]) -> Table:
+def summary_table(simulations: Mapping[str, Simulations]) -> Table:
     """Return schedulers side by side, one a column, a figure a row; fits 80 columns for up to five of usual size."""
-    target = next(iter(summaries.values())).target
-    table = side_by_side(summaries, caption=f"target: {target:,} clients a round")
-    _fill(table, simulated(), list(summaries.values()))
+    many = list(simulations.values())
+    target = f"target: {many[0].summaries[0].target:,} clients a round"
+    seeds = many[0].seeds
+    intervals = f"; means and 95 % t-intervals over {seeds} seeds" if seeds > 1 else ""
+    table = side_by_side(simulations, caption=f"{target}{intervals}")
+    _fill(table, simulated(seeds), many)
     return table
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ehfl.arrays import IntArray
 from ehfl.validation import whole_number
@@ -28,6 +29,7 @@ class Summary:
     max: int
     empty_rounds: int  # rounds with n_t = 0
     on_target: float  # share of rounds with n_t >= target
+    worst_streak: int  # most rounds on end with n_t < target
     shortfall: float  # mean of max(target - n_t, 0) [clients per round]
     waste: float  # share of the harvest that found the battery full
     used: float  # share of all energy (initial and harvested) spent on rounds
@@ -60,11 +62,22 @@ def summarise(played: Participation, target: int | None = None) -> Summary:
         max=int(counts.max()),
         empty_rounds=int((counts == 0).sum()),
         on_target=float((counts >= target).mean()),
+        worst_streak=longest_run(counts < target),
         shortfall=float(np.maximum(target - counts, 0).mean()),
         waste=totals.wasted / totals.harvested if totals.harvested else 0.0,
         used=totals.spent / supply if supply else 0.0,
         fairness=jain(played.turns()),
     )
+
+
+def longest_run(flags: NDArray[np.bool_]) -> int:
+    """Return how many flags are set on end at most.
+
+    >>> longest_run(np.array([True, False, True, True, False]))
+    2
+    """
+    bounds = np.flatnonzero(np.diff(np.concatenate(([False], flags, [False]))))  # where runs begin and end, in turn
+    return int((bounds[1::2] - bounds[::2]).max(initial=0))
 
 
 def jain(shares: IntArray) -> float:

@@ -1,0 +1,101 @@
+"""What schedulers made of a fleet's energy, seed by seed: the lines of the table of `ehfl simulate`, and its facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from ehfl.analysis.cells import Cell, Quantity, amount_cell, estimate_cell, index_cell, percent_cell, written_cell
+from ehfl.scheduling import Summary
+
+if TYPE_CHECKING:  # SciPy, behind estimates, takes longer to load than `ehfl simulate` to print its table
+    from ehfl.analysis.statistics import Estimate
+
+ON_TARGET = 0.95  # share of its rounds with as many as wanted from which on a seed counts as on target
+_ENERGY = "Energy and turns"
+_SAME = {"scheduler", "clients", "rounds", "target"}  # for all seeds
+
+
+@dataclass(frozen=True, slots=True)
+class Simulations:
+    """One scheduler's participations in figures, one a seed."""
+
+    summaries: tuple[Summary, ...]
+
+    @property
+    def seeds(self) -> int:
+        """How many there are."""
+        return len(self.summaries)
+
+    @property
+    def on_target(self) -> int:
+        """How many seeds had as many participants as wanted in at least 95 % of their rounds."""
+        return sum(one.on_target >= ON_TARGET for one in self.summaries)
+
+    def values(self, figure: str) -> list[float]:
+        """Return a figure of the summary, seed by seed."""
+        return [getattr(one, figure) for one in self.summaries]
+
+    def estimate(self, figure: str) -> Estimate:
+        """Return its mean over the seeds with a 95 % interval."""
+        from ehfl.analysis.statistics import estimate
+
+        return estimate(self.values(figure))
+
+    def as_facts(self) -> dict[str, Any]:
+        """Return the estimates by figure, and the share of seeds on target, ready for JSON."""
+        figures = self.summaries[0].as_dict().keys() - _SAME
+        return {
+            "seeds_on_target": self.on_target / self.seeds,
+            "estimates": {name: asdict(self.estimate(name)) for name in sorted(figures)},
+        }
+
+
+def simulated(seeds: int = 1) -> list[Quantity[Simulations]]:
+    """Return the lines of the table of `ehfl simulate`; with several seeds, means with their intervals."""
+    group = "Participants a round"
+    over = " over seeds" if seeds > 1 else ""
+    several: list[Quantity[Simulations]] = [
+        Quantity(group, "in the worst seed", "The longest of all seeds",
+                 lambda many: amount_cell(max(many.values("worst_streak"))), nested=True),
+        Quantity(group, "seeds on target", f"Seeds with as many as wanted in at least {ON_TARGET:.0%} of their rounds",
+                 lambda many: Cell(f"{many.on_target} of {many.seeds}")),
+    ]  # fmt: skip
+    return [
+        Quantity(group, "participants, mean", f"Clients that took part in a round, mean{over}", _amount("mean")),
+        Quantity(group, "standard deviation", f"Of their number over the rounds, mean{over}", _amount("std"),
+                 nested=True),
+        Quantity(group, "lowest", f"The fewest in any round{over and ', mean' + over}", _amount("min"), nested=True),
+        Quantity(group, "highest", f"The most in any round{over and ', mean' + over}", _amount("max"), nested=True),
+        Quantity(group, "empty rounds", "Rounds without any participant", _amount("empty_rounds")),
+        Quantity(group, "rounds on target", "Share of rounds with as many as wanted", _share("on_target")),
+        Quantity(group, "longest streak short", "Most rounds on end with fewer than wanted", _amount("worst_streak")),
+        *(several if seeds > 1 else []),
+        Quantity(group, "clients short a round", "Clients missing to the target, mean", _amount("shortfall")),
+        Quantity(_ENERGY, "energy spent", "Share of all energy that rounds took", _share("used")),
+        Quantity(_ENERGY, "harvest wasted", "Share of the harvest that found the battery full", _share("waste")),
+        Quantity(_ENERGY, "fairness (Jain)", "Jain's index of turns per client: 1 when all have equally many",
+                 _cell("fairness", index_cell, estimate_cell)),
+    ]  # fmt: skip
+
+
+def _cell(
+    figure: str, of_one: Callable[[float], Cell], of_several: Callable[[Estimate], Cell]
+) -> Callable[[Simulations], Cell]:
+    def cell(many: Simulations) -> Cell:
+        return of_one(many.values(figure)[0]) if many.seeds == 1 else of_several(many.estimate(figure))
+
+    return cell
+
+
+def _amount(figure: str) -> Callable[[Simulations], Cell]:
+    return _cell(figure, amount_cell, estimate_cell)
+
+
+def _share(figure: str) -> Callable[[Simulations], Cell]:
+    from ehfl.analysis.intervals import write_metric
+    from ehfl.history import Metric
+
+    share = Metric(figure, bounds=(0, 1))
+    return _cell(figure, percent_cell, lambda found: written_cell(write_metric(share, found)))
