@@ -116,7 +116,6 @@ CALLS: list[tuple[str, dict[str, Draw]]] = [
                            "gap": number}),
     ("ehfl.theory:largest_step", {"local_steps": few, "smoothness": number}),
     ("ehfl.theory:leading_order", {"counts": counts, "etas": etas, "local_steps": few}),
-    ("ehfl.theory:leading_terms", {"counts": counts, "etas": etas, "local_steps": few, "constants": constants}),
     ("ehfl.theory:largest_eta", {"extremes": extremes, "local_steps": few, "smoothness": number,
                                  "printed": either}),
     ("ehfl.theory:theorem1", {"extremes": extremes, "eta": number, "constants": constants}),
