@@ -515,9 +515,9 @@ SIGNS: list[Row] = [
     ('compare --on "\x1b[31mred"', "--on must be local or ray, got \\x1b[31mred"),
     ('report "\x1b[31mred"', "RUN must be a folder that ehfl compare or ehfl train wrote, got \\x1b[31mred"),
     ('simulate --figure "a\0b.png"', "--figure must be the name of a file or folder, got a\\x00b.png"),
-    ("compare --runs 'bad\udcff'", "--runs must be the name of a file or folder, got bad\\udcff (not in UTF-8)"),
-    ("report 'bad\udcff'", "RUN must be the name of a file or folder, got bad\\udcff (not in UTF-8)"),
-    ("train --run 'bad\udcff'", "--run must be the name of a file or folder, got bad\\udcff (not in UTF-8)"),
+    ("compare --runs 'bad\udcff'", "what is given must be text in UTF-8, got bad\\udcff"),
+    ("report 'bad\udcff'", "what is given must be text in UTF-8, got bad\\udcff"),
+    ("train --run 'bad\udcff'", "what is given must be text in UTF-8, got bad\\udcff"),
     ('compare "a\0b"', "SPEC must be the name of a file or folder, got a\\x00b"),
     (
         'simulate --rate "a\0b"',

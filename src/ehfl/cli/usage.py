@@ -49,9 +49,6 @@ def path(text: str | Path) -> Path:
     fault = "" if str(text) and "\0" not in str(text) else shown(text)
     try:
         Path(text).exists()
-        str(text).encode()  # it is written into specs and pages
-    except UnicodeEncodeError:
-        fault = f"{shown(text)} (not in UTF-8)"
     except OSError as error:  # too long, or in a folder that may not be looked into
         fault = f"{shown(text)} ({error.strerror})"
     if fault:
