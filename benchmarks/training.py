@@ -30,9 +30,9 @@ from ehfl.learning import Examples, LocalSgd, Metric, train
 from ehfl.learning.device import keep_freed_memory, thread_limit
 from ehfl.learning.engine import Engine
 from ehfl.learning.evaluation import evaluate
+from ehfl.learning.first_model import initial_model
 from ehfl.learning.tasks import accuracy, load_task
 from ehfl.learning.tasks.cifar10 import Standardise, paper_network
-from ehfl.learning.training import initial_model
 from ehfl.partition import Iid
 
 CLIENTS, PER_ROUND, STEPS, BATCH, ETA = 10, 5, 5, 50, 0.05

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ehfl.energy import HARVESTS, Bernoulli, EnergyTotals, Fleet, Harvest, Ledger, Replay, check_harvest
     from ehfl.experiment import compare
     from ehfl.history import History, Metric
-    from ehfl.learning import AGGREGATIONS, TASKS, load_task, train
+    from ehfl.learning import AGGREGATIONS, TASKS, check_aggregation, check_task, evaluate, load_task, train
     from ehfl.partition import PARTITIONS, check_partition
     from ehfl.scheduling import (
         SCHEDULERS,
@@ -76,11 +76,14 @@ __all__ = [
     "UniformRandom",
     "View",
     "analysis",
+    "check_aggregation",
     "check_harvest",
     "check_partition",
     "check_scheduler",
+    "check_task",
     "compare",
     "energy",
+    "evaluate",
     "experiment",
     "learning",
     "load_task",
@@ -100,7 +103,7 @@ __getattr__, __dir__ = lazy_names(
         "energy": ["HARVESTS", "Bernoulli", "EnergyTotals", "Fleet", "Harvest", "Ledger", "Replay", "check_harvest"],
         "experiment": ["compare"],
         "history": ["History", "Metric"],
-        "learning": ["AGGREGATIONS", "TASKS", "load_task", "train"],
+        "learning": ["AGGREGATIONS", "TASKS", "check_aggregation", "check_task", "evaluate", "load_task", "train"],
         "partition": ["PARTITIONS", "check_partition"],
         "scheduling": [
             "SCHEDULERS", "AlwaysOn", "Decider", "Greedy", "Lockstep", "Myopic", "OldestFirst", "Participation",

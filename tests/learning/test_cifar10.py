@@ -12,10 +12,10 @@ from torch import nn
 from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
 from ehfl.learning import LocalSgd, load_task, train
 from ehfl.learning.engine import Engine
+from ehfl.learning.first_model import initial_model
 from ehfl.learning.reference import reference_round
 from ehfl.learning.tasks import cifar10_files as files
 from ehfl.learning.tasks.cifar10 import Cifar10, Standardise, paper_network
-from ehfl.learning.training import initial_model
 from ehfl.partition import Iid
 from ehfl.randomness import Purpose, generator
 

@@ -9,9 +9,9 @@ from ehfl import Participation
 from ehfl.arrays import IntArray
 from ehfl.learning import Aggregation, LocalSgd, Mean, Task, Weighted
 from ehfl.learning.engine import Diverged, Engine
+from ehfl.learning.first_model import initial_model
 from ehfl.learning.reference import reference_round
 from ehfl.learning.tasks.problems import ProblemTask
-from ehfl.learning.training import initial_model
 from ehfl.partition import Dirichlet, Iid, Partition, Shards
 from ehfl.randomness import Purpose, generator
 from ehfl.theory import Quadratic

@@ -26,11 +26,14 @@ def made_task(score: Any, metric: Metric, loss: Any = nn.functional.mse_loss, in
     """A task whose model hands its inputs through, so that outputs are what they are made to be."""
     inputs = torch.linspace(-1, 2, 2 * CHUNK + 7)[:, None] if inputs is None else inputs
     examples = Examples(inputs, torch.zeros_like(inputs))
-    model = nn.Linear(1, 1)
-    with torch.no_grad():
-        model.weight.fill_(1), model.bias.fill_(0)
+
+    def model(rng: object) -> nn.Module:
+        layer = nn.Linear(1, 1)
+        layer.load_state_dict({"weight": torch.ones(1, 1), "bias": torch.zeros(1)})
+        return layer
+
     return types.SimpleNamespace(
-        name="made", metric=metric, training=examples, test=examples, model=lambda rng: model, loss=loss, score=score
+        name="made", metric=metric, training=examples, test=examples, model=model, loss=loss, score=score
     )
 
 

@@ -13,8 +13,8 @@ from torch import Tensor
 from ehfl.arrays import IntArray
 from ehfl.learning import LocalSgd, Task, Update
 from ehfl.learning.engine import Engine
+from ehfl.learning.first_model import initial_model
 from ehfl.learning.tasks.problems import ProblemTask
-from ehfl.learning.training import initial_model
 from ehfl.partition import Iid
 from ehfl.theory import Quadratic
 

@@ -24,7 +24,7 @@ from ehfl.arrays import IntArray
 from ehfl.history import read_history
 from ehfl.learning import LocalSgd, Task, train
 from ehfl.learning.engine import Engine
-from ehfl.learning.training import initial_model
+from ehfl.learning.first_model import initial_model
 from ehfl.partition import Shards
 from ehfl.randomness import Purpose, generator
 from ehfl.theory import NominalCausal

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from ehfl import Participation
 from ehfl.learning import TASKS, Examples, Metric, Task, initialise, load_task, train
-from ehfl.learning.initialisation import blank, check_model
+from ehfl.learning.first_model import check_model
+from ehfl.learning.initialisation import blank
 from ehfl.randomness import Purpose, generator
 
 

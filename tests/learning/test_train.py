@@ -94,11 +94,11 @@ def test_every_step_size_trains(blobs: Task, gaps: Participation, name: str) -> 
 @pytest.mark.parametrize("eta", [3.5e38, 1e300])
 def test_a_step_beyond_float32_is_divergence_and_not_an_error_of_torchs(gaps: Participation, eta: float) -> None:
     with pytest.raises(Diverged, match=r"^step size .* in round 1 is beyond float32: try a smaller one$"):
-        train("quadratic", gaps, **QUICK, step_size=lambda counts: np.full(len(counts), eta))
+        train("quadratic", gaps, **QUICK | {"step_size": lambda counts: np.full(len(counts), eta)})
 
 
 def test_the_smallest_step_there_is_leaves_the_model_where_it_was(gaps: Participation) -> None:
-    history = train("quadratic", gaps, **QUICK, step_size=lambda counts: np.full(len(counts), 5e-324))
+    history = train("quadratic", gaps, **QUICK | {"step_size": lambda counts: np.full(len(counts), 5e-324)})
 
     assert history.final_metric == history.evaluations[0].metric
 
@@ -135,6 +135,6 @@ def test_the_process_is_left_as_it_was(
 
     train(blobs, gaps, **QUICK, threads=2, run_dir=tmp_path)
     with pytest.raises(Diverged):
-        train(blobs, gaps, **QUICK | {"local_steps": 5, "step_size": 1e38}, threads=2)
+        train(blobs, gaps, **QUICK | {"local_steps": 5, "step_size": lambda n: np.full(len(n), 1e38)}, threads=2)
 
     assert (torch.get_num_threads(), torch.is_grad_enabled()) == (before, counted)

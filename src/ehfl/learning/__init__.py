@@ -11,12 +11,15 @@ May enter: torch (here and in flower/ alone), NumPy, safetensors, pooch; `ehfl.r
 
 from ehfl.history import History, Metric, Record
 from ehfl.learning.aggregation import AGGREGATIONS, Aggregation, Mean, State, Update, Weighted
+from ehfl.learning.aggregation.check import check_aggregation
 from ehfl.learning.checkpoint import CheckpointError
 from ehfl.learning.constants import Spread, estimate_constants, estimate_spread
 from ehfl.learning.engine import Diverged
+from ehfl.learning.evaluation import Scores, evaluate
 from ehfl.learning.initialisation import initialise
 from ehfl.learning.local_sgd import LocalSgd
 from ehfl.learning.tasks import TASKS, Examples, Task, load_task
+from ehfl.learning.tasks.check import check_task
 from ehfl.learning.training import Training, deal, train
 
 __all__ = [
@@ -31,15 +34,19 @@ __all__ = [
     "Mean",
     "Metric",
     "Record",
+    "Scores",
     "Spread",
     "State",
     "Task",
     "Training",
     "Update",
     "Weighted",
+    "check_aggregation",
+    "check_task",
     "deal",
     "estimate_constants",
     "estimate_spread",
+    "evaluate",
     "initialise",
     "load_task",
     "train",

@@ -18,9 +18,9 @@ from torch import Tensor
 
 from ehfl.arrays import IntArray
 from ehfl.learning.device import pick_device, thread_limit
+from ehfl.learning.first_model import initial_model
 from ehfl.learning.flat import FlatModel
 from ehfl.learning.tasks import Task
-from ehfl.learning.training import initial_model
 from ehfl.randomness import Purpose, generator
 from ehfl.theory import Constants
 from ehfl.validation import InvalidValue, whole_number

@@ -35,7 +35,7 @@ def evaluate(task: Task, model: nn.Module, examples: Examples | None = None) -> 
     5.5
     """
     examples = task.test if examples is None else examples
-    was_training = model.training
+    was_training, versions = model.training, _versions(examples)
     model.eval()  # evaluation must not see a training mode that a user's layer may have
     try:
         with torch.inference_mode():
@@ -43,9 +43,19 @@ def evaluate(task: Task, model: nn.Module, examples: Examples | None = None) -> 
             loss = float(task.loss(outputs, examples.targets))
             if not math.isfinite(loss):
                 raise Diverged(f"test loss is {loss}")
-            return Scores(loss, checked_score(task, task.score(outputs, examples.targets)))
+            score = checked_score(task, task.score(outputs, examples.targets))
     finally:
         model.train(was_training)
+    if _versions(examples) != versions:  # the next evaluation would be on other data
+        raise InvalidValue(
+            f"task {task.name}", "one that leaves the examples as they are", "them changed by evaluation"
+        )
+    return Scores(loss, score)
+
+
+def _versions(examples: Examples) -> list[int]:
+    """Return how often the examples were changed in place: torch counts it, but for tensors made for inference."""
+    return [0 if values.is_inference() else values._version for values in (examples.inputs, examples.targets)]
 
 
 def outputs_of(model: nn.Module, inputs: Tensor) -> Tensor:

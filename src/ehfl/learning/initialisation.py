@@ -9,9 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ehfl.learning.checkpoint import STATE
-from ehfl.validation import InvalidValue
-
 Model = TypeVar("Model", bound=nn.Module)
 
 
@@ -43,17 +40,3 @@ def _fill(parameter: Tensor, bound: float, rng: np.random.Generator) -> None:
     drawn = rng.uniform(-bound, bound, size=tuple(parameter.shape))
     with torch.no_grad():
         parameter.copy_(torch.from_numpy(drawn))
-
-
-def check_model(model: nn.Module) -> None:
-    """Refuse a model that keeps state which averaging would miss, or has nothing to learn."""
-    # Running statistics are buffers: averaging parameters would leave every client its own.
-    stateful = [name for name, layer in model.named_modules() if getattr(layer, "track_running_stats", False)]
-    if stateful:
-        raise InvalidValue("model", "without running statistics (use GroupNorm)", f"{stateful[0]} with them")
-    if not any(True for _ in model.parameters()):
-        raise InvalidValue("model", "one with parameters to learn", "none")
-    # A checkpoint holds the state dict as plain tensors, beside what the aggregation remembers.
-    for name, value in model.state_dict().items():
-        if not isinstance(value, Tensor) or name.startswith(STATE):
-            raise InvalidValue("model", f"one whose state dict is of tensors not called {STATE}...", name)

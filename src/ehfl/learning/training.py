@@ -22,13 +22,12 @@ from ehfl.learning.checkpoint import Checkpoint, latest_checkpoint
 from ehfl.learning.device import pick_device, pick_threads, thread_limit
 from ehfl.learning.engine import Diverged, Engine
 from ehfl.learning.evaluation import Scores, evaluate
-from ehfl.learning.flat import FlatModel
-from ehfl.learning.initialisation import check_model
+from ehfl.learning.first_model import initial_model
 from ehfl.learning.local_sgd import LocalSgd
 from ehfl.learning.tasks import TASKS, Examples, Task
 from ehfl.partition import PARTITIONS, Partition
 from ehfl.partition import deal as deal_targets
-from ehfl.randomness import Purpose, check_seed, generator
+from ehfl.randomness import check_seed
 from ehfl.run_folder import OtherRun
 from ehfl.scheduling import Course, Lockstep, Participation, check_target, course_of, wants_losses
 from ehfl.theory import StepSize, step_size_of
@@ -280,13 +279,6 @@ def _checked_etas(found: object, rounds: int) -> FloatArray:
     if wrong.size:
         raise InvalidValue("step_size", allowed, f"{etas[wrong[0]]:g} in round {wrong[0]}")
     return etas
-
-
-def initial_model(task: Task, seed: int, device: torch.device) -> FlatModel:
-    """Return x_0, a pure function of task and seed."""
-    module = task.model(generator(seed, Purpose.INIT))
-    check_model(module)
-    return FlatModel(module, device)
 
 
 def _value(thing: object) -> str:

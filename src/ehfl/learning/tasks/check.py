@@ -1,0 +1,161 @@
+"""check_task(): whether a task of your own keeps the rules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from ehfl.history import Metric
+from ehfl.learning.evaluation import checked_score, outputs_of
+from ehfl.learning.first_model import first_model
+from ehfl.learning.tasks import TASKS, Examples, Task
+from ehfl.randomness import check_seed
+from ehfl.validation import BrokenRules, UserError, blame, whole_number
+
+_CHANCE = "(chance comes from the seed alone, so leave dropout and the like out)"
+
+
+def check_task(task: Task | str, *, examples: int = 64, seed: int = 0) -> None:
+    """Try a task on a few of its examples; raise BrokenRules that says plainly what is wrong.
+
+    Checked: that its facts are there and its data finite; that the model is new whenever asked for, made from the rng
+    alone, keeps no state, draws no chance while training and answers for every example; that the loss is one finite
+    number with a gradient for every parameter; that the score is a value of the metric; that nothing changes its input.
+    `examples` of the training and of the test set are looked at. Silence means that it passed.
+
+    >>> from ehfl.learning.tasks.digits import Digits
+    >>> class Percent(Digits):
+    ...     def score(self, outputs, targets):
+    ...         return 100 * super().score(outputs, targets)
+    >>> check_task(Percent())
+    Traceback (most recent call last):
+    ehfl.validation.BrokenRules: Percent breaks the rules:
+      - score of task digits must be a finite number in [0, 1], the bounds of accuracy, got 4.6875
+    """
+    task = TASKS.make(task)
+    whole_number("examples", examples, low=1)
+    check_seed(seed)
+    stages = (_facts(task, examples), _training(task, examples, seed), _scoring(task, examples, seed))
+    for stage in stages:  # what comes later makes no sense where an earlier rule is broken
+        if faults := list(_told(stage, task)):
+            raise BrokenRules(type(task).__name__, faults)
+
+
+def _told(stage: Iterator[str], task: Task) -> Iterator[str]:
+    """Yield the faults of a stage; whatever it raises becomes one."""
+    try:
+        yield from stage
+    except UserError as error:
+        yield str(error)
+    except Exception as error:  # whatever the user's own code raises
+        yield f"fails: {blame(task, error)}"
+
+
+def _facts(task: Task, count: int) -> Iterator[str]:
+    name, metric = getattr(task, "name", None), getattr(task, "metric", None)
+    if not isinstance(name, str) or not name:
+        yield f"must have a text as its name, got {name!r}"
+    if not isinstance(metric, Metric):
+        yield f"must have an ehfl.Metric as its metric, got {metric!r}"
+    for part in ("training", "test"):
+        found = getattr(task, part)
+        if not isinstance(found, Examples):
+            yield f"must have ehfl.learning.Examples as its {part} set, got {type(found).__name__}"
+            continue
+        for kind in ("inputs", "targets"):
+            values = getattr(found, kind)
+            if not isinstance(values, Tensor):
+                yield f"must have tensors as examples, got {type(values).__name__} as {kind} of the {part} set"
+            elif not torch.isfinite(_some(values, 100 * count)).all():
+                yield f"has values that are not finite among the {kind} of the {part} set"
+
+
+def _training(task: Task, count: int, seed: int) -> Iterator[str]:
+    model = first_model(task, seed).train()
+    inputs, targets = (_some(values, count) for values in (task.training.inputs, task.training.targets))
+    kept, state = (inputs.clone(), targets.clone()), _state(model)
+    losses = []
+    for _ in range(2):
+        outputs = outputs_of(model, inputs)
+        losses.append(task.loss(outputs, targets))
+        if fault := _loss_fault(losses[-1]) or _spread_fault(task, outputs, targets):
+            yield fault
+            return
+    yield from _changed("training", (inputs, targets), kept)
+    if changed := [name for name, value in _state(model).items() if not torch.equal(value, state[name])]:
+        yield f"has a model that keeps state: training changed {changed[0]}, which is not averaged"
+    elif not torch.equal(*losses):
+        gave = " and ".join(f"{float(loss.detach()):g}" for loss in losses)
+        yield f"draws chance while training: one batch gave the losses {gave} {_CHANCE}"
+    names, parameters = zip(*model.named_parameters(), strict=True)
+    gradients: tuple[Tensor | None, ...] = torch.autograd.grad(losses[-1], parameters, allow_unused=True)
+    for name, gradient in zip(names, gradients, strict=True):
+        if gradient is None:
+            yield f"has a parameter that the loss does not depend on: {name}"
+        elif not torch.isfinite(gradient).all():
+            yield f"has a gradient that is not finite at the first model: of {name}"
+
+
+def _loss_fault(loss: object, *, differentiable: bool = True) -> str:
+    if not isinstance(loss, Tensor) or loss.shape != () or not loss.is_floating_point():
+        kind = f"{loss.dtype} of shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else type(loss).__name__
+        return f"must return one number as loss, a tensor without axes, got {kind}"
+    if not math.isfinite(value := float(loss.detach())):
+        return f"must return a finite loss, got {value} for the first model"
+    without = differentiable and not loss.requires_grad
+    return "must return a loss to differentiate, got one without gradient" if without else ""
+
+
+def _spread_fault(task: Task, outputs: Tensor, targets: Tensor) -> str:
+    """Return the fault of a loss that sets every output beside every target: (n, 1) less (n,) is (n, n) for torch."""
+    alike = outputs.squeeze().shape == targets.squeeze().shape and outputs.shape != targets.shape
+    if not (alike and targets.is_floating_point() and len(targets) > 1):
+        return ""
+    point = outputs.detach().requires_grad_()
+    moved = targets.clone()
+    moved[-1] += 1
+    # The last target is no business of the first output.
+    slopes = [torch.autograd.grad(task.loss(point, given), point)[0][0] for given in (targets, moved)]
+    if torch.equal(*slopes):
+        return ""
+    shapes = f"outputs of shape {tuple(outputs.shape)} and targets of shape {tuple(targets.shape)}"
+    return f"has a loss that compares every output with every target: {shapes} (give them the same shape)"
+
+
+def _scoring(task: Task, count: int, seed: int) -> Iterator[str]:
+    model = first_model(task, seed).eval()
+    inputs, targets = (_some(values, count) for values in (task.test.inputs, task.test.targets))
+    with torch.inference_mode():
+        kept = inputs.clone(), targets.clone()
+        outputs = outputs_of(model, inputs)
+        yield from _changed("evaluation", (inputs, targets), kept)
+        if fault := _loss_fault(task.loss(outputs, targets), differentiable=False):
+            yield fault
+        before = outputs.clone()
+        scores = [checked_score(task, task.score(outputs, targets)) for _ in range(2)]
+        yield from _changed("score", (outputs, targets), (before, kept[1]))
+        if scores[0] != scores[1]:
+            yield f"has a score that is not reproducible: the same outputs gave {scores[0]:g} and {scores[1]:g}"
+
+
+def _changed(where: str, after: tuple[Tensor, Tensor], before: tuple[Tensor, Tensor]) -> Iterator[str]:
+    """Yield a fault for each of two tensors that were changed in place."""
+    names = ("outputs" if where == "score" else "inputs", "targets")
+    for name, one, other in zip(names, after, before, strict=True):
+        if not torch.equal(one, other):
+            yield f"changes what it is given: {name}, in {where}"
+
+
+def _state(model: nn.Module) -> dict[str, Tensor]:
+    """Return copies of parameters and of all buffers, by name."""
+    named = [*model.named_parameters(), *model.named_buffers()]
+    return {name: value.detach().clone() for name, value in named}
+
+
+def _some(values: Tensor, count: int) -> Tensor:
+    """Return so many rows, spread over all of them, as a tensor of their own."""
+    rows = torch.linspace(0, len(values) - 1, min(count, len(values))).long()
+    return values.index_select(0, rows.to(values.device))
