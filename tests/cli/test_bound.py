@@ -140,8 +140,8 @@ learning = { clip = 1.0, partition = "shards:2" }
 def test_what_the_bounds_do_not_look_at_is_said(tmp_path: Path, capsys: Capture) -> None:
     assert run(spec(tmp_path, OWN), "--json") == 0
     assert capsys.readouterr().err == (
-        "not looked at: learning.step_size, learning.aggregation, learning.partition, learning.clip: "
-        "the bounds are for the mean, data alike and the best steps of each rule\n"
+        "not looked at: learning.step_size, learning.aggregation, learning.partition, learning.clip "
+        "(the bounds are for one seed, the mean, data alike and the best steps of each rule)\n"
     )
     assert run(spec(tmp_path), "--json") == 0
     assert capsys.readouterr().err == ""

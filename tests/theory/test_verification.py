@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ehfl import AlwaysOn, Bernoulli, Fleet, Greedy, Myopic, RoundRobin, simulate
+from ehfl import SCHEDULERS, Bernoulli, Fleet, Greedy, Myopic, RoundRobin, simulate
 from ehfl.randomness import Purpose, generator
-from ehfl.theory import Quadratic
+from ehfl.theory import Quadratic, verification
 from ehfl.theory.verification import Verified, gradient_squares, verify
 
 
@@ -45,8 +45,8 @@ def test_energy_alone_predicts_the_order_and_the_size_of_the_differences(results
 def test_what_docs_theory_says_of_ehfl_bound_verify() -> None:
     """`ehfl bound --verify` as it is run for the page, and the shares of the bound that the page quotes."""
     fleet = Fleet(clients=10, harvest=Bernoulli(0.5))
-    schedulers = {"myopic": Myopic(), "round-robin": RoundRobin(), "greedy": Greedy(), "always-on": AlwaysOn()}
-    counts = {name: simulate(fleet, one, rounds=400).counts for name, one in schedulers.items()}
+    schedulers = ("myopic", "round-robin", "greedy", "always-on")
+    counts = {name: simulate(fleet, SCHEDULERS.make(name), rounds=400).counts for name in schedulers}
     found = list(verify(counts, seeds=200))
 
     shares = {
@@ -99,3 +99,21 @@ def test_noise_has_the_stated_variance() -> None:
 def test_a_participation_without_participants_is_refused() -> None:
     with pytest.raises(ValueError, match="nobody has no participants in any round"):
         next(verify({"nobody": [0, 0, 0]}))
+
+
+def test_what_would_never_end_is_refused_with_how_much_it_is() -> None:
+    with pytest.raises(
+        ValueError, match=r"fewer seeds, rounds or clients are needed: at most 1e\+12 draws .*, got 3\.0e\+12"
+    ):
+        next(verify({"many": [1_000_000] * 50}, seeds=200))
+
+
+def test_clients_in_several_parts_are_averaged_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without noise, whose draws go by parts: the same path to the last digits."""
+    problem, etas = Quadratic([1.0, 0.5], variance=0.0), np.array([0.1, 0.1])
+    found = []
+    for at_once in (2**24, 8):
+        monkeypatch.setattr(verification, "_AT_ONCE", at_once)
+        found.append(gradient_squares(problem, np.ones(2), [5, 3], etas, 4, 2, generator(0, Purpose.BATCHES)))
+
+    assert found[1] == pytest.approx(found[0], rel=1e-14)

@@ -106,9 +106,10 @@ def bound(
     """Bound the gradient norm for the participation that really happens."""
     from ehfl.experiment import read_spec
     from ehfl.theory import Constants
+    from ehfl.theory.verification import MOST_SEEDS
 
     _check_combination(context, spec, task, verify)
-    whole_number("--seeds", seeds, low=2)
+    whole_number("--seeds", seeds, low=2, high=MOST_SEEDS)
     if figure is not None:
         check_writable("--figure", figure, FIGURES)
     if not 1e-50 <= gap <= 1e50:  # Constants takes 0 too, at which there is nothing to bound
@@ -167,6 +168,7 @@ def _say_left_out(spec: Spec) -> None:
     """Tell the user which of the spec's keys the bounds know nothing of, where they are not as theory has them."""
     settings = [arm.setting.learning for arm in spec.arms]
     given = {
+        f"seeds but {spec.seeds[0]}": len(spec.seeds) > 1,
         "learning.step_size": any(key.startswith("learning.step_size") for arm in spec.arms for key in arm.changes),
         "learning.aggregation": any(one.aggregation["name"] != "mean" for one in settings),
         "learning.partition": any(one.partition["name"] != "iid" for one in settings),
@@ -175,8 +177,8 @@ def _say_left_out(spec: Spec) -> None:
     }
     found = ", ".join(key for key, there in given.items() if there)
     if found:
-        theirs = "the bounds are for the mean, data alike and the best steps of each rule"
-        typer.echo(f"not looked at: {found}: {theirs}", err=True)
+        theirs = "the bounds are for one seed, the mean, data alike and the best steps of each rule"
+        typer.echo(f"not looked at: {found} ({theirs})", err=True)
 
 
 @own_prints_aside()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,8 @@ from ehfl.theory.problems import KnownProblem, Quadratic, Wells
 from ehfl.validation import UserError, whole_number
 
 MOST_SEEDS = 100_000  # all are run at once
+_AT_ONCE = 2**24  # numbers in the local models of one round
+_MOST_DRAWS = 1e12  # some hours
 _NORMAL_975 = 1.959963984540054  # quantile of the 95 % interval
 
 
@@ -64,6 +66,7 @@ def verify(
         if not n_t.any():
             raise UserError(f"{scheduler} has no participants in any round: there is nothing to verify")
     for problem_name, problem in (known_problems() if problems is None else problems).items():
+        _check_work(checked, problem.dimension, local_steps, seeds)
         start = problem.centre + 1.0
         gap = float(problem.loss(start)) - problem.minimum
         constants = Constants(problem.smoothness, problem.variance, gap)
@@ -93,6 +96,7 @@ def gradient_squares(
     scale = math.sqrt(problem.variance / problem.dimension)  # of the noise in each coordinate
     x = np.tile(start, (seeds, 1))  # (n_seeds, dimension)
     squares = np.empty((eta_t.size, seeds))
+    at_once = max(1, _AT_ONCE // x.size)  # clients
     for t, (n, eta) in enumerate(zip(map(int, checked_counts(n_t)), eta_t.tolist(), strict=True)):
         gradient = problem.gradient(x)
         squares[t] = (gradient**2).sum(axis=1)
@@ -101,8 +105,20 @@ def gradient_squares(
         if local_steps == 1:  # the mean of n independent Gaussians is one Gaussian
             x = x - eta * (gradient + scale / math.sqrt(n) * rng.standard_normal(x.shape))
             continue
-        local = np.repeat(x[:, None, :], n, axis=1)  # (n_seeds, n, dimension)
-        for _ in range(local_steps):
-            local -= eta * (problem.gradient(local) + scale * rng.standard_normal(local.shape))
-        x = local.mean(axis=1)
+        total = np.zeros_like(x)
+        for first in range(0, n, at_once):
+            local = np.repeat(x[:, None, :], min(at_once, n - first), axis=1)  # (n_seeds, clients, dimension)
+            for _ in range(local_steps):
+                local -= eta * (problem.gradient(local) + scale * rng.standard_normal(local.shape))
+            total += local.sum(axis=1)
+        x = total / n
     return squares
+
+
+def _check_work(checked: Mapping[str, FloatArray], dimension: int, local_steps: Sequence[int], seeds: int) -> None:
+    """Refuse what would not end: all draws of gradient noise are counted beforehand."""
+    clients = {K: sum(float((n_t if K > 1 else n_t > 0).sum()) for n_t in checked.values()) for K in local_steps}
+    draws = sum(len(RULES) * K * seeds * dimension * clients[K] for K in local_steps)
+    if draws > _MOST_DRAWS:
+        limit = f"at most {_MOST_DRAWS:.0e} draws of noise for each problem can be waited for"
+        raise UserError(f"fewer seeds, rounds or clients are needed: {limit}, got {draws:.1e}")
