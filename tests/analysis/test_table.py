@@ -63,7 +63,14 @@ def test_the_caption_claims_pairs_only_where_there_are_some() -> None:
 
     assert "differences to greedy" in caption(two_arms())
     assert "paired t-tests" not in caption(two_arms(seeds=1))
-    assert caption(alone) == "goal: accuracy 80.0 %; slowdowns relative to a; 95 % t-intervals over 2 seeds"
+    assert caption(alone) == "goal: accuracy 80.0 %; 95 % t-intervals over 2 seeds"
+
+
+def test_a_single_arm_has_no_lines_of_what_it_differs_from() -> None:
+    labels = [line.label for line in quantities(arms_ending_at({"a": [0.9, 0.8]}))]
+
+    assert "final accuracy" in labels
+    assert not {"difference [points]", "p-value", "slowdown, measured", "noise limit"} & set(labels)
 
 
 # renderers

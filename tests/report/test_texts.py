@@ -32,6 +32,15 @@ def test_no_label_is_run_by_a_spreadsheet(label: str) -> None:
     assert next(csv.DictReader(io.StringIO(text)))["arm"] == f"'{label}"
 
 
+def test_the_first_models_values_stand_in_the_line_of_the_first_round() -> None:
+    trial = made_trial("a", 0, {0: 0.125, 1: 0.25, 2: 0.5}, [1, 1])
+
+    lines = list(csv.DictReader(io.StringIO(rounds_csv(compare("x", [trial], ACCURACY, 1)))))
+
+    assert [(line["round"], line["first_loss"], line["first_metric"]) for line in lines] == [
+        ("0", "0.875", "0.125"), ("1", "", "")]  # fmt: skip
+
+
 def test_facts_are_ready_for_json() -> None:
     facts = json.loads(json_text(as_facts(two_arms(unit="mJ"))))
 

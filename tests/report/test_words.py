@@ -172,7 +172,7 @@ def test_the_steadiest_arm_is_named_with_its_figures() -> None:
 
     assert said(comparison, "Myopic was the steadiest") == (
         "Myopic was the steadiest, with 3 participants a round (standard deviation 0); "
-        "greedy was the least steady, with 3 participants a round (standard deviation 3)."
+        "greedy was the least steady, with 3 participants a round (standard deviation 3), 1.50 short of the 3 wanted."
     )
     assert said(arms_ending_at(CLOSE), "All arms were equally steady")
 
@@ -230,13 +230,68 @@ def test_what_was_there_by_the_first_evaluation_is_not_timed() -> None:
     counts = {"greedy": [1] * 8}
     soon = arms_ending_at({"myopic": [0.9, 0.9], "greedy": [0.8, 0.8]}, counts=counts, goal=0.1)
 
-    assert said(soon, "Every") == "Every run was at the goal of 10.0 % by the first evaluation, after 2 rounds."
-    assert said(soon, "Beside").endswith("greedy cannot be timed: the goal was reached by the first evaluation.")
+    assert said(soon, "Every") == "Every run was at the goal of 10.0 % by its first evaluation."
+    assert said(soon, "Beside").endswith("greedy cannot be timed: a run was at the goal by its first evaluation.")
 
     one = arms_ending_at({"myopic": [0.9, 0.9], "greedy": [0.4, 0.4]}, counts=counts, goal=0.2)
-    assert [row.untimed for row in one.rows] == [2, 0]
-    assert said(one, "Every").endswith("; myopic was there first on average, after at most 2 rounds.")
-    assert said(one, "Beside").endswith("greedy cannot be timed: the goal was reached by the first evaluation.")
+    assert said(one, "Every").endswith("; myopic was there first on average, after 2 rounds.")
+    assert said(one, "Beside").endswith("greedy cannot be timed: a run was at the goal by its first evaluation.")
+
+
+def test_a_goal_that_the_first_model_meets_is_said_to_be_met_before_the_first_round() -> None:
+    trials = [made_trial(arm, 0, {0: 0.5, 4: 0.75 + n / 8}) for n, arm in enumerate(("myopic", "greedy"))]
+    comparison = compare("small", trials, ACCURACY, 1, goal=0.5)
+
+    assert said(comparison, "Every") == (
+        "Every run was at the goal of 50.0 % by its first evaluation, before the first round."
+    )
+
+
+# odd cases
+
+
+def test_nobody_ever_took_part() -> None:
+    idle = [0] * 8
+    alone = summary(arms_ending_at({"greedy": [0.1, 0.1]}, counts={"greedy": idle}))
+    sentences = summary(
+        arms_ending_at({"greedy": [0.1] * 3, "myopic": [0.1] * 3}, counts={"greedy": idle, "myopic": idle})
+    )
+    nobody = "Nobody took part in any round: no model was trained, and each stayed as it began."
+
+    assert alone[0] == sentences[0] == nobody
+    assert not any("stead" in sentence or "participants" in sentence for sentence in (*alone, *sentences))
+    assert not any("are few" in sentence or "p-value" in sentence for sentence in sentences)
+
+
+def test_arms_in_which_nobody_took_part_are_named_and_not_called_steady() -> None:
+    finals = {"greedy": [0.1, 0.1], "myopic": [0.1, 0.1], "always-on": [0.9, 0.92]}
+    comparison = arms_ending_at(finals, counts={"greedy": [0] * 8, "myopic": [0] * 8})
+
+    assert said(comparison, "Nobody") == (
+        "Nobody ever took part under greedy and myopic: their models stayed as they began."
+    )
+    assert said(comparison, "Always on had") == "Always on had 3 participants a round (standard deviation 0)."
+    assert not any("equally steady" in sentence for sentence in summary(comparison))
+
+
+def test_steady_but_narrow_is_said_to_be_short_of_the_target() -> None:
+    finals = {"myopic": [0.9, 0.92], "round-robin:1": [0.8, 0.83]}
+    comparison = arms_ending_at(finals, counts={"myopic": [3, 3, 3, 3, 3, 3, 3, 1], "round-robin:1": [1] * 8})
+
+    assert said(comparison, "round-robin:1 was") == (
+        "round-robin:1 was the steadiest, with 1 participant a round (standard deviation 0), 2 short of the 3 wanted; "
+        "myopic was the least steady, with 2.75 participants a round (standard deviation 0.661), "
+        "0.250 short of the 3 wanted."
+    )
+    assert said(comparison, "Myopic came") == "Myopic came closest to the target, 0.250 short of the 3 wanted."
+
+
+def test_mains_power_alone_is_described() -> None:
+    trials = [made_trial("always-on", seed, [0.5, 0.9], [3, 3], mains=True) for seed in (0, 1)]
+    sentences = summary(compare("mains", trials, ACCURACY, 3))
+
+    assert sentences[-1] == "It had 3 participants a round (standard deviation 0)."
+    assert len(sentences) == 3
 
 
 def test_runs_that_are_missing_are_named_and_so_is_the_arm_that_takes_the_place_of_the_first() -> None:

@@ -24,7 +24,6 @@ class Row:
     difference: Difference | None  # of `final` against the first arm's, pair by pair; None for the first arm
     area: Estimate  # the metric's mean over the rounds: area under the curve / rounds
     reached: int  # seeds that came to the goal
-    untimed: int  # those of them that were there by the first evaluation, if that was not x_0's: at most these rounds
     rounds_to_goal: Estimate | None  # None unless every seed came to it
     energy_to_goal: Estimate | None  # in the fleet's unit
     participants: float  # mean of n_t
@@ -66,7 +65,6 @@ def row_of(arm: Arm, by: Yardstick, *, noise_limit: float) -> Row:
         difference=None if arm is by.first else final_difference(arm, by.first),
         area=estimate(_area(arm)),
         reached=int(np.isfinite(reached).sum()),
-        untimed=int((reached == arm.evaluated[0]).sum()) if arm.evaluated[0] else 0,
         rounds_to_goal=estimate(reached) if everyone else None,
         energy_to_goal=estimate(energy_at(arm, reached)) if everyone else None,
         participants=mean("mean"),

@@ -16,7 +16,6 @@ if TYPE_CHECKING:  # see numbers.py
     from ehfl.analysis.comparison import Comparison
     from ehfl.analysis.rows import Row
     from ehfl.analysis.statistics import Estimate
-    from ehfl.history import Metric
 
 _TESTED = "p-values of paired t-tests, not corrected for several comparisons"
 _ENERGY = "Energy and turns"
@@ -25,12 +24,16 @@ _FAIR = "Jain's index of turns per client: 1 when all have equally many"
 
 
 def quantities(comparison: Comparison) -> list[Quantity[Row]]:
-    """Return the lines of a comparison's table in reading order, those of a group next to each other."""
+    """Return the lines of a comparison's table in reading order, those of a group next to each other.
+
+    A single arm has nothing that it could differ from.
+    """
+    several = len(comparison.rows) > 1
     return [
-        *_results(comparison.metric, comparison.rows[0].arm),
+        *_results(comparison, several=several),
         *_to_goal(comparison),
         *_participation(comparison.target),
-        *_slowdown(comparison.best),
+        *(_slowdown(comparison.best) if several else ()),
     ]
 
 
@@ -42,15 +45,15 @@ def caption(comparison: Comparison) -> str:
     parts = [
         f"goal: {comparison.metric.name} {value(comparison.metric, comparison.goal)}",
         f"differences to {comparison.rows[0].arm}" if paired else "",
-        f"slowdowns relative to {comparison.best}",
+        f"slowdowns relative to {comparison.best}" if len(comparison.rows) > 1 else "",
         "one seed, so no intervals" if seeds == [1] else f"95 % t-intervals over {over} seeds",
         _TESTED if any(found.n > 1 for found in paired) else "",
     ]
     return "; ".join(part for part in parts if part)
 
 
-def _results(metric: Metric, first: str) -> list[Quantity[Row]]:
-    group = "Result"
+def _results(comparison: Comparison, *, several: bool) -> list[Quantity[Row]]:
+    metric, group = comparison.metric, "Result"
     better = "lower is better" if metric.lower_is_better else "higher is better"
     points = " [points]" if metric.is_share else ""
 
@@ -66,13 +69,17 @@ def _results(metric: Metric, first: str) -> list[Quantity[Row]]:
     def chance(row: Row) -> Cell:
         return Cell(p_value(row.difference.p_value if row.difference else None))
 
+    differences: list[Quantity[Row]] = [
+        Quantity(group, f"difference{points}", f"Final {metric.name} minus that of {comparison.rows[0].arm}, over "
+                 "pairs of runs that met the same; in bold if the 95 % interval leaves zero out", difference,
+                 nested=True),
+        Quantity(group, "p-value", "Student's paired t-test, two-sided, not corrected for several comparisons",
+                 chance, nested=True),
+    ]  # fmt: skip
     return [
         Quantity(group, f"final {metric.name}", f"After the last round, mean over seeds and 95 % interval; {better}",
                  lambda row: final(row.final)),
-        Quantity(group, f"difference{points}", f"Final {metric.name} minus that of {first}, over pairs of runs that "
-                 "met the same; in bold if the 95 % interval leaves zero out", difference, nested=True),
-        Quantity(group, "p-value", "Student's paired t-test, two-sided, not corrected for several comparisons",
-                 chance, nested=True),
+        *(differences if several else ()),
         Quantity(group, "area under the curve", "Divided by the rounds, from the first evaluation to the last; "
                  f"{better}", lambda row: final(row.area)),
     ]  # fmt: skip

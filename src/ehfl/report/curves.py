@@ -176,6 +176,7 @@ def _scale(axes: Axes, values: Sequence[FloatArray], metric: Metric) -> None:
     means = np.concatenate([mine.mean(axis=0) for mine in values])
     axes.set_yscale("log", nonpositive="clip")
     axes.set_ylim(float(means.min()) / 2, float(means.max()) * 1.5)
-    axes.yaxis.set_major_locator(LogLocator(numticks=8))
+    fine = means.max() / means.min() < 100  # powers of ten alone would be two or three
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if fine else (1,), numticks=8))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence
 
-from ehfl.analysis import Comparison, Estimate, Row
+from ehfl.analysis import Arm, Comparison, Estimate, Row
 from ehfl.analysis.intervals import write_amount
 from ehfl.analysis.numbers import amount, value
-from ehfl.report.phrases import counted, spoken, with_range
+from ehfl.report.phrases import spoken, with_range
 from ehfl.report.sharing import why_unpaired
 
 
@@ -17,29 +17,34 @@ def goal_sentences(comparison: Comparison) -> Iterator[str]:
     level = value(comparison.metric, comparison.goal)
     times = {row.arm: row.rounds_to_goal for row in comparison.rows if row.rounds_to_goal}
     whole = len(times) == len(comparison.rows)
-    first = {int(arm.evaluated[0]) for arm in comparison.arms}
-    if whole and len(first) == 1 and all(row.untimed == row.seeds for row in comparison.rows):
-        yield f"Every run was at the goal of {level} by the first evaluation, after {counted(first.pop(), 'round')}."
+    if whole and not any(_timed(comparison.arm(arm), found) for arm, found in times.items()):
+        yield f"Every run was at the goal of {level} by its first evaluation{_before(comparison.arms)}."
     elif times:
-        untimed = {row.arm for row in comparison.rows if row.untimed}
-        who = "Every run" if whole else "Not every run"
-        yield f"{who} came to the goal of {level}; {_quickest(times, whole, untimed)}."
+        yield f"{'Every' if whole else 'Not every'} run came to the goal of {level}; {_quickest(times, whole)}."
     for row in comparison.rows:
         if row.reached < row.seeds:
             yield f"{spoken(row.arm, begins=True)} {_short_of_goal(row, level)}."
 
 
-def _quickest(times: Mapping[str, Estimate], whole: bool, untimed: Set[str]) -> str:
+def _timed(arm: Arm, found: Estimate) -> bool:
+    """Return whether any run came to the goal after its first evaluation."""
+    return bool(found.mean > arm.evaluated[0])
+
+
+def _before(arms: Sequence[Arm]) -> str:
+    return ", before the first round" if all(arm.evaluated[0] == 0 for arm in arms) else ""
+
+
+def _quickest(times: Mapping[str, Estimate], whole: bool) -> str:
     quickest = min(times, key=lambda arm: times[arm].mean)
     written = write_amount(times[quickest])
-    rounds = with_range(f"{written.mean} rounds", written.ends)
-    if quickest in untimed:  # there by the first evaluation
-        rounds = f"at most {amount(times[quickest].mean)} rounds"
+    rounds = with_range(f"{written.mean} round{'' if written.mean == '1' else 's'}", written.ends)
     if len(times) == 1:
         return f"{spoken(quickest)} did so after {rounds}"
+    average = " on average" if times[quickest].n > 1 else ""
     if len({found.mean for found in times.values()}) == 1:
-        return f"{'all arms' if whole else 'the arms that did with every seed'} took {rounds} on average"
-    return f"{spoken(quickest)} was there first on average, after {rounds}"
+        return f"{'all arms' if whole else 'the arms that did with every seed'} took {rounds}{average}"
+    return f"{spoken(quickest)} was there first{average}, after {rounds}"
 
 
 def _short_of_goal(row: Row, level: str) -> str:
@@ -86,9 +91,9 @@ def _untimed(row: Row, comparison: Comparison) -> str:
         return "it missed the goal"
     if why := why_unpaired(comparison, row.arm, best.arm):
         return why
-    if row.untimed or best.untimed or any(one.rounds_to_goal and not one.rounds_to_goal.mean for one in (row, best)):
-        return "the goal was reached by the first evaluation"
-    return "on the same seeds the other has no time to the goal"
+    if best.reached < best.seeds:
+        return "the other missed the goal"
+    return "a run was at the goal by its first evaluation"
 
 
 def _predicted(row: Row) -> str:

@@ -5,28 +5,36 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
 
 from ehfl.analysis import Comparison
+from ehfl.history import Record
 from ehfl.report.tables import comparison_table
 from ehfl.report.words import summary
 
 _RECORDED = ("round", "participants", "step_size", "train_loss", "test_loss", "test_metric")
+_FIRST = ("first_loss", "first_metric")  # of x_0, in the line of its run's first round
 
 
 def rounds_csv(comparison: Comparison) -> str:
     """Return every round of every run as comma-separated text, six digits; empty where there is no value."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["arm", "seed", *_RECORDED, "energy_spent"])
+    rows.writerow(["arm", "seed", *_RECORDED, "energy_spent", *_FIRST])
     for trial in (trial for arm in comparison.arms for trial in arm.trials):
         for record, spent in zip(trial.records, trial.spent[1:], strict=True):
-            cells = [getattr(record, column) for column in _RECORDED]
-            shown = [f"{x:.6g}" if isinstance(x, float) else x for x in cells]
-            rows.writerow([_no_formula(trial.arm), trial.seed, *shown, spent])
+            rows.writerow(
+                [_no_formula(trial.arm), trial.seed, *_shown(record, _RECORDED), spent, *_shown(record, _FIRST)]
+            )
     return text.getvalue()
+
+
+def _shown(record: Record, columns: Sequence[str]) -> list[object]:
+    cells = (getattr(record, column) for column in columns)
+    return [f"{x:.6g}" if isinstance(x, float) else x for x in cells]
 
 
 def _no_formula(label: str) -> str:

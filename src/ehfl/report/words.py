@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from ehfl.analysis import Comparison, Difference, Row
 from ehfl.analysis.intervals import write_gap, write_metric
-from ehfl.analysis.numbers import amount
 from ehfl.history import Metric
 from ehfl.report.pace import goal_sentences, theory_sentences
-from ehfl.report.phrases import chance, listed, spoken, with_range
+from ehfl.report.phrases import chance, spoken, with_range
 from ehfl.report.sharing import shared_sentence, why_unpaired
+from ehfl.report.turnout import idle_sentences, turnout_sentences
 
 FEW_SEEDS = 5  # Student's t makes an interval wide with fewer: half of it is 4.3 standard errors with three
 _ONE_SEED = "one seed: no interval can be given"
@@ -20,12 +20,13 @@ def summary(comparison: Comparison) -> list[str]:
     """Return a few plain sentences: results, differences, what arms share, the goal, steadiness, theory beside it."""
     return [
         *_absent(comparison),
+        *idle_sentences(comparison),
         _first(comparison),
         *_differences(comparison),
         *_cautions(comparison.rows),
         *filter(None, [shared_sentence(comparison)]),
         *goal_sentences(comparison),
-        *_steadiness(comparison.rows),
+        *turnout_sentences(comparison),
         *theory_sentences(comparison),
     ]
 
@@ -109,36 +110,10 @@ def _worse(metric: Metric) -> str:
 
 
 def _cautions(rows: Sequence[Row]) -> Iterator[str]:
-    tested = [row.difference for row in rows if row.difference and row.difference.p_value is not None]
-    fewest = min((found.n for found in tested), default=FEW_SEEDS)
-    if fewest < FEW_SEEDS and not all(found.distinguishable for found in tested):
+    found = [row.difference for row in rows if row.difference and row.difference.p_value is not None]
+    tested = [difference for difference in found if difference.low != difference.high]  # else exactly the same
+    fewest = min((difference.n for difference in tested), default=FEW_SEEDS)
+    if fewest < FEW_SEEDS and not all(difference.distinguishable for difference in tested):
         yield f"{fewest} seeds are few: a difference that they do not show may be there all the same."
     if len(tested) > 1:
         yield f"These {len(tested)} p-values are not corrected for several comparisons."
-
-
-def _steadiness(rows: Sequence[Row]) -> Iterator[str]:
-    steadiest, loosest = (_as_steady(rows, which(row.participants_std for row in rows)) for which in (min, max))
-    if len(rows) == 1:
-        yield f"It had {_participants(rows[0])}."
-    elif steadiest == loosest:
-        yield "All arms were equally steady in their number of participants."
-    else:
-        names = listed(spoken(row.arm, begins=row is steadiest[0]) for row in steadiest)
-        others = listed(spoken(row.arm) for row in loosest)
-        yield f"{names} {_were(steadiest, 'the steadiest')}; {others} {_were(loosest, 'the least steady')}."
-
-
-def _as_steady(rows: Sequence[Row], std: float) -> list[Row]:
-    """Return the arms whose standard deviation reads the same as this one."""
-    return [row for row in rows if amount(row.participants_std) == amount(std)]
-
-
-def _were(rows: Sequence[Row], what: str) -> str:
-    if len(rows) == 1:
-        return f"was {what}, with {_participants(rows[0])}"
-    return f"were {what}, with a standard deviation of {amount(rows[0].participants_std)} participants a round"
-
-
-def _participants(row: Row) -> str:
-    return f"{amount(row.participants)} participants a round (standard deviation {amount(row.participants_std)})"

@@ -1,0 +1,76 @@
+"""Sentences on who took part: nobody at all, how steadily, and how close to the number wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from ehfl.analysis import Comparison, Row
+from ehfl.analysis.numbers import amount
+from ehfl.report.phrases import listed, spoken
+
+
+def idle_sentences(comparison: Comparison) -> Iterator[str]:
+    """Say in which arms nobody ever took part, so that nothing was trained."""
+    idle = [row for row in comparison.rows if not row.participants]
+    if len(idle) == len(comparison.rows):
+        yield "Nobody took part in any round: no model was trained, and each stayed as it began."
+    elif idle:
+        stayed = "its model stayed as it began" if len(idle) == 1 else "their models stayed as they began"
+        yield f"Nobody ever took part under {listed(spoken(row.arm) for row in idle)}: {stayed}."
+
+
+def turnout_sentences(comparison: Comparison) -> Iterator[str]:
+    """Say which arms were the steadiest and the least steady, how far short of the target, and which came closest."""
+    rows = [row for row in comparison.rows if row.participants]
+    wanted = f"the {comparison.target:,} wanted"
+    steadiest, loosest = (_as_steady(rows, which) for which in (min, max))
+    if len(rows) == 1:
+        name = "It" if len(comparison.rows) == 1 else spoken(rows[0].arm, begins=True)
+        yield f"{name} had {_participants(rows[0], wanted)}."
+    elif steadiest != loosest:
+        first, last = _were(steadiest, "the steadiest", wanted), _were(loosest, "the least steady", wanted)
+        yield f"{_names(steadiest, begins=True)} {first}; {_names(loosest)} {last}."
+    elif rows:
+        yield f"All arms were equally steady, {_spread(rows[0])}."
+    if len(rows) > 1:
+        yield from _closest(rows, steadiest, wanted)
+
+
+def _closest(rows: Sequence[Row], steadiest: Sequence[Row], wanted: str) -> Iterator[str]:
+    """Name the arms that were the least short of the target, unless all were as short or the steadiest are meant."""
+    closest = [row for row in rows if amount(row.shortfall) == amount(min(row.shortfall for row in rows))]
+    if len(closest) < len(rows) and closest != steadiest:
+        short = _short(closest[0], wanted) or f"always with {wanted} or more"
+        yield f"{_names(closest, begins=True)} came closest to the target, {short}."
+
+
+def _as_steady(rows: Sequence[Row], which: Callable[[Sequence[float]], float]) -> list[Row]:
+    """Return the arms whose standard deviation reads the same as the lowest or the highest."""
+    if not rows:
+        return []
+    std = which([row.participants_std for row in rows])
+    return [row for row in rows if amount(row.participants_std) == amount(std)]
+
+
+def _names(rows: Sequence[Row], *, begins: bool = False) -> str:
+    return listed(spoken(row.arm, begins=begins and row is rows[0]) for row in rows)
+
+
+def _were(rows: Sequence[Row], what: str, wanted: str) -> str:
+    if len(rows) == 1:
+        return f"was {what}, with {_participants(rows[0], wanted)}"
+    return f"were {what}, {_spread(rows[0])}"
+
+
+def _spread(row: Row) -> str:
+    return f"with a standard deviation of {amount(row.participants_std)} participants a round"
+
+
+def _participants(row: Row, wanted: str) -> str:
+    mean, short = amount(row.participants), _short(row, wanted)
+    clients = f"{mean} participant{'' if mean == '1' else 's'} a round"
+    return f"{clients} (standard deviation {amount(row.participants_std)}){f', {short}' if short else ''}"
+
+
+def _short(row: Row, wanted: str) -> str:
+    return f"{amount(row.shortfall)} short of {wanted}" if row.shortfall else ""
