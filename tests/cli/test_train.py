@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,32 @@ def test_train_prints_evaluations_and_goes_on_from_its_folder(capsys: Capture) -
     assert [line["round"] for line in outputs[0] if line["test_loss"] is not None] == [3, 7, 11]
     assert [line["train_loss"] for line in outputs[0] if line["participants"] == 0] == [None]
     assert Path("r/checkpoint.safetensors").exists()
+
+
+def test_a_finished_run_that_was_changed_is_not_shown(capsys: Capture) -> None:
+    assert run("--run", "r") == 0
+    path = Path("r/rounds.jsonl")
+    path.write_text(path.read_text().replace('"round": 11, "participants": ', '"round": 11, "participants": 1'))
+    capsys.readouterr()
+
+    assert run("--run", "r") == 2
+    error = "ehfl: error: r/rounds.jsonl was changed since the run ended: delete r to run it again\n"
+    assert capsys.readouterr() == ("", error)
+
+
+@pytest.mark.parametrize(("room", "name"), [(500, "spec.toml"), (1_100, "participation.npz"), (2_000, "rounds.jsonl")])
+def test_a_full_disk_is_told_with_the_file_and_leaves_no_part_of_it(room: int, name: str, capsys: Capture) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+    try:
+        code = run("--run", "r")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    assert code == 2
+    assert capsys.readouterr().err == f"ehfl: error: r/{name}: File too large\n"
+    assert not list(Path("r").glob(".part*"))
+    assert run("--run", "r") == 0  # it goes on where there is room
 
 
 def test_train_prints_a_table(capsys: Capture) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import logging
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from ehfl.learning.checkpoint import NAME, PREVIOUS, Checkpoint, CheckpointError, latest_checkpoint, read_checkpoint
 from ehfl.run_folder import OtherRun, check_same
+from ehfl.validation import one_line
 
 IDENTITY: dict[str, Any] = {"task": "blobs", "seed": 3, "clip": None, "step_size": {"name": "nominal", "initial": 0.15}}
 STATE: dict[str, NDArray[Any]] = {
@@ -68,6 +70,21 @@ def test_the_one_before_is_kept_and_nothing_else(tmp_path: Path) -> None:
 
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([NAME, PREVIOUS])
     assert [read_checkpoint(tmp_path / name).rounds for name in (NAME, PREVIOUS)] == [4, 2]
+
+
+def test_without_room_the_one_before_stays_and_nothing_else(tmp_path: Path) -> None:
+    checkpoint(2).write(tmp_path)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as caught:
+            checkpoint(4).write(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    assert one_line(caught.value) == f"{tmp_path / NAME}: File too large"
+    assert [path.name for path in tmp_path.iterdir()] == [NAME]
+    assert read_checkpoint(tmp_path / NAME).rounds == 2
 
 
 def test_an_empty_folder_has_none(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from ehfl.validation import UserError, one_line
 def load_trial(source: Source) -> Trial:
     """Return a finished run, or refuse it where one of its files is not what the run left."""
     facts, inputs = source.facts, _inputs(source)
+    source.folder.check_untouched(source.meta)
     try:
-        source.folder.check_untouched(source.meta)
         records, played = _recorded(source)
     except (UserError, OSError) as error:
         raise UserError(f"{one_line(error)}: {source.folder.remedy}") from error

@@ -72,14 +72,13 @@ def execute(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_ro
             folder.check_free_for(facts)
             check_inputs(folder, inputs)
             folder.write_spec(write_spec(facts))
-            if not folder.finished:
+            if folder.finished:
+                folder.check_untouched(folder.meta())
+            else:
                 check_still(run, inputs)
                 _work(run, folder, threads, inputs, on_round)
     except FAILURES as error:  # one arm's failure must not stop the others
-        # OSError from a full disk has no filename, so name the folder
-        nameless = isinstance(error, OSError) and not error.filename
-        line = f"{folder.path}: {one_line(error)}" if nameless else one_line(error)
-        return Outcome(run.arm.label, run.seed, line)
+        return Outcome(run.arm.label, run.seed, one_line(error))
     return Outcome(run.arm.label, run.seed)
 
 

@@ -101,26 +101,25 @@ class RunFolder:
     def check_untouched(self, meta: Facts) -> None:
         """Refuse a finished run, of which these are the facts, if a file is not as it was at its end."""
         known = meta.get("digests")
-        for name, digest in self._digests(_digest_of(self.rounds)).items():
+        for name, digest in self._digests(self._digest_of(self.rounds)).items():
             if not isinstance(known, dict) or known.get(name) != digest:
-                raise UserError(f"{self.path / name} was changed since the run ended")
+                raise UserError(f"{self.path / name} was changed since the run ended: {self.remedy}")
 
     def _digests(self, rounds: str) -> dict[str, str]:
         # Of its spec what decides the numbers: the rest may be written anew, and has a seal of its own.
         identity = json.dumps(identity_of(self.facts() or {}), sort_keys=True)
-        others = {SPEC: digest_of_text(identity), self.participation.name: _digest_of(self.participation)}
+        others = {SPEC: digest_of_text(identity), self.participation.name: self._digest_of(self.participation)}
         return others | {history.NAME: rounds}
+
+    def _digest_of(self, path: Path) -> str:
+        try:
+            check_ends(path)
+            return digest_of_file(path)
+        except OSError as error:
+            raise UserError(f"{path} cannot be read ({error.strerror or error}): {self.remedy}") from None
 
 
 def _with_digest(facts: Facts) -> Facts:
     """Return facts with the digest of all the others among them."""
     others = {name: value for name, value in facts.items() if name != "sha256"}
     return others | {"sha256": digest_of_text(json.dumps(others, sort_keys=True))}
-
-
-def _digest_of(path: Path) -> str:
-    try:
-        check_ends(path)
-        return digest_of_file(path)
-    except OSError as error:
-        raise UserError(f"{path} cannot be read ({error.strerror or error})") from None
