@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ehfl.energy import HARVESTS, Bernoulli, EnergyTotals, Fleet, Harvest, Ledger, Replay, check_harvest
     from ehfl.experiment import compare
     from ehfl.history import History, Metric
-    from ehfl.learning import AGGREGATIONS, TASKS, check_aggregation, check_task, evaluate, load_task, train
+    from ehfl.learning import AGGREGATIONS, TASKS, check_aggregation, check_task, evaluate, load_model, load_task, train
     from ehfl.partition import PARTITIONS, check_partition
     from ehfl.scheduling import (
         SCHEDULERS,
@@ -86,6 +86,7 @@ __all__ = [
     "evaluate",
     "experiment",
     "learning",
+    "load_model",
     "load_task",
     "play",
     "read",
@@ -103,7 +104,9 @@ __getattr__, __dir__ = lazy_names(
         "energy": ["HARVESTS", "Bernoulli", "EnergyTotals", "Fleet", "Harvest", "Ledger", "Replay", "check_harvest"],
         "experiment": ["compare"],
         "history": ["History", "Metric"],
-        "learning": ["AGGREGATIONS", "TASKS", "check_aggregation", "check_task", "evaluate", "load_task", "train"],
+        "learning": [
+            "AGGREGATIONS", "TASKS", "check_aggregation", "check_task", "evaluate", "load_model", "load_task", "train",
+        ],
         "partition": ["PARTITIONS", "check_partition"],
         "scheduling": [
             "SCHEDULERS", "AlwaysOn", "Decider", "Greedy", "Lockstep", "Myopic", "OldestFirst", "Participation",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import numbers
 import operator
+import os
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
@@ -155,6 +156,18 @@ def of_kind(name: str, value: object, kind: type[Thing]) -> Thing:
     if not isinstance(value, kind):
         raise InvalidValue(name, f"of the kind {kind.__name__}", repr(value))
     return value
+
+
+def folder_path(name: str, value: object) -> Path:
+    """Return the value as a path; an empty one, which Python takes for the current folder, is refused.
+
+    >>> folder_path("run_dir", 3)
+    Traceback (most recent call last):
+    ehfl.validation.InvalidValue: run_dir must be the path of a folder, got 3
+    """
+    if not isinstance(value, str | os.PathLike) or not str(value):
+        raise InvalidValue(name, "the path of a folder", repr(value))
+    return Path(value)
 
 
 def closest(given: str, known: Iterable[str]) -> str:

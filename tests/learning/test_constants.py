@@ -10,7 +10,7 @@ import torch
 
 from ehfl.learning import constants, estimate_constants, estimate_spread, load_task
 from ehfl.learning.device import pick_device, thread_limit
-from ehfl.learning.training import initial_model
+from ehfl.learning.first_model import initial_model
 from ehfl.randomness import Purpose, generator
 
 

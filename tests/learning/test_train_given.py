@@ -13,6 +13,7 @@ from ehfl import Participation
 from ehfl.learning import Mean, Task, Weighted, load_task, train
 from ehfl.partition import Iid, Shards
 from ehfl.theory import Constant
+from ehfl.validation import InvalidValue
 
 QUICK: dict[str, Any] = {"local_steps": 2, "batch_size": 8, "eval_every": 3, "checkpoint_every": 2, "device": "cpu"}
 STEPS = "a finite number >= 0 for each round (8)"
@@ -72,6 +73,16 @@ def test_other_choices_are_another_run(blobs: Task, gaps: Participation) -> None
         ({"partition": "dirichlet"}, "partition.alpha must be given: dirichlet needs it, got nothing"),
         ({"partition": "dirichlet:-1"}, "partition.alpha must be a finite number > 0, got -1"),
         ({"partition": 3}, "partition must be .*, got 3 without partition"),
+        ({"clip": "small"}, "clip must be a finite number > 0 or None, got 'small'"),
+        ({"clip": -1}, "clip must be a finite number > 0 or None, got -1"),
+        ({"weight_decay": None}, "weight_decay must be a finite number >= 0, got None"),
+        ({"batch_size": "8"}, "batch_size must be a whole number >= 1, got '8'"),
+        ({"run_dir": 3}, "run_dir must be the path of a folder, got 3"),
+        ({"run_dir": ""}, "run_dir must be the path of a folder, got ''"),
+        ({"on_round": "print"}, "on_round must be a function of a record, or None, got 'print'"),
+        ({"device": 3}, "device must be one of auto, cpu, cuda, mps, got 3"),
+        ({"step_size": None}, "step_size must be .* got None.*"),
+        ({"seed": "0"}, "seed must be a whole number in .* got '0'"),
         ({"device": "tpu"}, "device must be one of auto, cpu, cuda, mps, got tpu"),
         ({"eval_every": 0}, "eval_every must be a whole number >= 1, got 0"),
         ({"checkpoint_every": 0}, "checkpoint_every must be a whole number >= 1, got 0"),
@@ -95,6 +106,13 @@ def test_bad_input_is_refused_in_one_line(
 def test_a_task_that_is_none_is_refused_in_one_line(gaps: Participation, task: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         train(task, gaps, **QUICK)
+
+
+@pytest.mark.parametrize("played", [None, "myopic", [[0, 1], [1]], 3])
+def test_a_participation_that_is_none_is_refused_in_one_line(blobs: Task, played: Any) -> None:
+    allowed = r"a Participation \(of ehfl.simulate\) or a Lockstep"
+    with pytest.raises(InvalidValue, match=f"^participation must be {allowed}, got "):
+        train(blobs, played, **QUICK)
 
 
 def test_numpy_numbers_are_as_good_as_pythons(blobs: Task, gaps: Participation, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from ehfl.learning.engine import Diverged
 from ehfl.learning.evaluation import Scores, evaluate
 from ehfl.learning.initialisation import initialise
 from ehfl.learning.local_sgd import LocalSgd
+from ehfl.learning.saved import load_model
 from ehfl.learning.tasks import TASKS, Examples, Task, load_task
 from ehfl.learning.tasks.check import check_task
 from ehfl.learning.training import Training, deal, train
@@ -48,6 +49,7 @@ __all__ = [
     "estimate_spread",
     "evaluate",
     "initialise",
+    "load_model",
     "load_task",
     "train",
 ]

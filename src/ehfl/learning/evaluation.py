@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from ehfl.learning.engine import Diverged
-from ehfl.learning.tasks import Examples, Task
-from ehfl.validation import InvalidValue, short
+from ehfl.learning.tasks import TASKS, Examples, Task
+from ehfl.validation import InvalidValue, of_kind, short
 
 CHUNK = 200  # examples at a time: small enough to stay near the caches, large enough for the matmuls
 
@@ -22,19 +22,19 @@ class Scores(NamedTuple):
     metric: float
 
 
-def evaluate(task: Task, model: nn.Module, examples: Examples | None = None) -> Scores:
+def evaluate(task: Task | str, model: nn.Module, examples: Examples | None = None) -> Scores:
     """Return loss and metric of the model on the examples, those of the test set unless given.
 
     Both are computed on the outputs of all examples together, so they need not be means over examples.
 
     >>> import numpy as np
     >>> from ehfl import load_task
-    >>> task = load_task("quadratic")
-    >>> first = task.model(np.random.default_rng(0))
-    >>> round(evaluate(task, first).loss, 2)  # f(x_0)
+    >>> first = load_task("quadratic").model(np.random.default_rng(0))
+    >>> round(evaluate("quadratic", first).loss, 2)  # f(x_0)
     5.5
     """
-    examples = task.test if examples is None else examples
+    task, model = TASKS.make(task), of_kind("model", model, nn.Module)
+    examples = task.test if examples is None else of_kind("examples", examples, Examples)
     was_training, versions = model.training, _versions(examples)
     model.eval()  # evaluation must not see a training mode that a user's layer may have
     try:

@@ -39,17 +39,19 @@ class FlatModel:
         return {name: value.detach().cpu().numpy().copy() for name, value in self.module.state_dict().items()}
 
     def load(self, state: Arrays) -> None:
-        """Take over what `state` returned; the weights of a model that is built otherwise are refused."""
-        mine = {name: tuple(value.shape) for name, value in self.module.state_dict().items()}
-        theirs = {name: tuple(value.shape) for name, value in state.items()}
-        if mine != theirs:
-            name = next(name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name))
-            raise UserError(
-                f"the weights are those of another model: {name} is {_shape(theirs.get(name))} there and "
-                f"{_shape(mine.get(name))} here"
-            )
-        # Values are copied into the parameters, which stay views of the one vector.
-        self.module.load_state_dict({name: torch.from_numpy(value) for name, value in state.items()})
+        """Take over what `state` returned."""
+        load_state(self.module, state)  # values are copied into the parameters, which stay views of the one vector
+
+
+def load_state(module: nn.Module, state: Arrays) -> None:
+    """Give a module the weights of a checkpoint; those of a model that is built otherwise are refused."""
+    mine = {name: tuple(value.shape) for name, value in module.state_dict().items()}
+    theirs = {name: value.shape for name, value in state.items()}
+    if mine != theirs:
+        name = next(name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name))
+        shapes = f"{_shape(theirs.get(name))} there and {_shape(mine.get(name))} here"
+        raise UserError(f"the weights are those of another model: {name} is {shapes}")
+    module.load_state_dict({name: torch.from_numpy(value) for name, value in state.items()})
 
 
 def _shape(shape: tuple[int, ...] | None) -> str:

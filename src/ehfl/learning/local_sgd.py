@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ehfl.arrays import IntArray
 from ehfl.randomness import Purpose, generator
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.validation import InvalidValue, is_number, whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,16 @@ class LocalSgd:
         # Python's own numbers, because a checkpoint writes them as JSON, which knows none of NumPy's.
         object.__setattr__(self, "local_steps", whole_number("local_steps", self.local_steps, low=1))
         object.__setattr__(self, "batch_size", whole_number("batch_size", self.batch_size, low=1))
-        if self.clip is not None and not (math.isfinite(self.clip) and self.clip > 0):
-            raise InvalidValue("clip", "a finite number > 0 or None", self.clip)
-        if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
-            raise InvalidValue("weight_decay", "a finite number >= 0", self.weight_decay)
+        if self.clip is not None and not (is_number(self.clip) and math.isfinite(self.clip) and self.clip > 0):
+            raise InvalidValue("clip", "a finite number > 0 or None", _shown(self.clip))
+        if not (is_number(self.weight_decay) and math.isfinite(self.weight_decay) and self.weight_decay >= 0):
+            raise InvalidValue("weight_decay", "a finite number >= 0", _shown(self.weight_decay))
         object.__setattr__(self, "clip", None if self.clip is None else float(self.clip))
         object.__setattr__(self, "weight_decay", float(self.weight_decay))
+
+
+def _shown(value: object) -> object:
+    return value if is_number(value) else repr(value)
 
 
 def minibatches(rule: LocalSgd, examples: IntArray, seed: int, client: int, t: int) -> Iterator[IntArray]:

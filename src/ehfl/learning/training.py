@@ -31,7 +31,7 @@ from ehfl.randomness import check_seed
 from ehfl.run_folder import OtherRun
 from ehfl.scheduling import Course, Lockstep, Participation, check_target, course_of, wants_losses
 from ehfl.theory import StepSize, step_size_of
-from ehfl.validation import InvalidValue, short, whole_number
+from ehfl.validation import InvalidValue, folder_path, short, whole_number
 
 OnRound = Callable[[Record], None]
 _Timed = tuple[Scores, float]  # what an evaluation found, and how long it took [s]
@@ -71,6 +71,8 @@ def train(
     True
     """
     whole_number("checkpoint_every", checkpoint_every, low=1)
+    if on_round is not None and not callable(on_round):
+        raise InvalidValue("on_round", "a function of a record, or None", repr(on_round))
     training = Training(
         TASKS.make(task),
         participation,
@@ -85,7 +87,7 @@ def train(
     threads = pick_threads(threads, training.n_parameters)
     if run_dir is None:
         return training.run(threads, on_round=on_round)
-    folder = Path(run_dir)
+    folder = folder_path("run_dir", run_dir)
     folder.mkdir(parents=True, exist_ok=True)
     with sole_use(folder):
         return training.run(threads, folder, checkpoint_every=checkpoint_every, on_round=on_round)
@@ -109,6 +111,8 @@ class Training:
         identity: Mapping[str, Any] | None = None,
     ) -> None:
         """Prepare the run; `identity` is what a checkpoint is known by, unless what is given here is enough."""
+        if not isinstance(played, Participation | Lockstep):
+            raise InvalidValue("participation", "a Participation (of ehfl.simulate) or a Lockstep", short(repr(played)))
         self._task, self._played, self._rule, self._seed = task, played, rule, check_seed(seed)
         self._eval_every = whole_number("eval_every", eval_every, low=1)
         self._device = pick_device(device)

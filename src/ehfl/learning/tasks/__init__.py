@@ -5,9 +5,12 @@
 """
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from ehfl.learning.tasks.contract import Examples, Task, accuracy
 from ehfl.registry import Registry
+from ehfl.validation import folder_path
 
 TASKS: Registry[Task] = Registry(
     "task",
@@ -21,13 +24,13 @@ TASKS: Registry[Task] = Registry(
 )
 
 
-def load_task(name: str, data: str | os.PathLike[str] | None = None) -> Task:
+def load_task(name: str | Mapping[str, Any], data: str | os.PathLike[str] | None = None) -> Task:
     """Return the task of that name, or of a class of your own, "package.module:Class"; `data` is where its data lie.
 
     >>> load_task("quadratic").metric.name
     'gap'
     """
-    return TASKS.make(TASKS.table(name) | ({} if data is None else {"data": os.fspath(data)}))
+    return TASKS.make(TASKS.table(name) | ({} if data is None else {"data": str(folder_path("data", data))}))
 
 
 __all__ = ["TASKS", "Examples", "Task", "accuracy", "load_task"]

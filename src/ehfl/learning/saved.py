@@ -1,0 +1,62 @@
+"""From a run's folder back to its model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from torch import nn
+
+from ehfl import own_code
+from ehfl.learning.checkpoint import NAME, PREVIOUS, Checkpoint, CheckpointError, read_checkpoint
+from ehfl.learning.flat import load_state
+from ehfl.learning.tasks import TASKS, Task, load_task
+from ehfl.randomness import Purpose, generator
+from ehfl.run_folder import RunFolder, check_same, identity_of, inside
+from ehfl.validation import UserError, at, folder_path
+
+
+def load_model(folder: str | os.PathLike[str], task: Task | str | Mapping[str, Any] | None = None) -> nn.Module:
+    """Return the model of a run's newest checkpoint, on the CPU and in evaluation mode.
+
+    A run that is not finished gives the model so far, and a checkpoint that is damaged is refused. The task is the one
+    that the run's spec.toml names, with its data; give it by hand for a `run_dir` of `train`, which has no spec, or
+    where the data lie elsewhere now.
+
+    >>> import tempfile
+    >>> from ehfl import AlwaysOn, Bernoulli, Fleet, evaluate, load_task, simulate, train
+    >>> mains = simulate(Fleet(clients=4, harvest=Bernoulli(0.5)), AlwaysOn(2), rounds=3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     history = train("quadratic", mains, run_dir=folder)
+    ...     model = load_model(folder, "quadratic")
+    >>> evaluate(load_task("quadratic"), model).metric == history.final_metric
+    True
+    """
+    run = RunFolder(folder_path("folder", folder))
+    found = _newest(run)
+    made = _task_of(run, found) if task is None else TASKS.make(task)
+    model = made.model(generator(0, Purpose.INIT))  # its weights are replaced
+    load_state(model, found.model)
+    return model.eval()
+
+
+def _newest(run: RunFolder) -> Checkpoint:
+    # A kill between two renames leaves the one before alone.
+    path = next((run.path / name for name in (NAME, PREVIOUS) if (run.path / name).exists()), None)
+    if path is not None:
+        return read_checkpoint(path)
+    inner = sorted(found.parent for found in run.path.glob(f"*/{NAME}"))
+    hint = f": give the folder of one of its runs, such as {inner[0]}" if inner else ""
+    raise CheckpointError(f"{run.path} has no {NAME}{hint}")
+
+
+def _task_of(run: RunFolder, found: Checkpoint) -> Task:
+    """Return the task that the run's spec names."""
+    facts = run.facts()
+    if facts is None:
+        raise UserError(f"{run.path} has no spec.toml that names the task: give it, as in load_model(folder, 'digits')")
+    check_same(found.identity, identity_of(facts), run.path / NAME, "its spec.toml is of another run")
+    own_code.look_in(facts.get("code"))  # where classes of the user's own lie
+    with at("learning"):
+        return load_task(inside(facts, ["learning", "task"]), inside(facts, ["learning", "data"]))
