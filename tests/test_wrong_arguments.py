@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import pytest
 
 import ehfl
 from ehfl import InvalidValue
-from ehfl.analysis import difference, estimate
+from ehfl.analysis import difference, estimate, read_results
+from ehfl.experiment import SpecError, read_spec, run_all
 from ehfl.theory import (
     Constants,
     Extremes,
@@ -35,6 +37,8 @@ FIVES: Any = Extremes(5, 5, 500)
 FLEET: Any = ehfl.Fleet(2, ehfl.Bernoulli(0.5))
 NOTHING: Any = None
 TEXT: Any = "text"
+NUMBER: Any = 3
+LIST: Any = ["text"]
 RAGGED: Any = [[1], 2]
 
 CALLS: dict[str, tuple[Callable[[], object], str]] = {
@@ -79,7 +83,27 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: difference([1j], [1]),
         "values must be a list of one or more finite numbers, got an array",
     ),
-}
+    "a spec": (lambda: ehfl.compare(NUMBER), "spec must be a TOML file, a table or nothing, got 3"),
+    "a list as a spec": (lambda: read_spec(LIST), "spec must be a TOML file, a table or nothing, got ['text']"),
+    "no name of a spec": (lambda: read_spec(""), "spec must be a path, as a text or a Path, got ''"),
+    "overrides": (lambda: read_spec(None, NUMBER), "overrides must be texts such as rounds=20, or values"),
+    "an override": (lambda: read_spec(None, [NUMBER]), "overrides must be texts such as rounds=20, or values by key, "
+                    "got [3]"),
+    "a number as a key": (lambda: read_spec(None, {NUMBER: 1}), "overrides must be texts such as rounds=20, or values "
+                          "by key, got {3: 1}"),
+    "a number as a key of a spec": (lambda: read_spec({NUMBER: 1}), "spec must be a table whose keys are texts, got"),
+    "runs": (lambda: ehfl.compare(rounds=3, runs=NUMBER), "runs must be a path, as a text or a Path, got 3"),
+    "no name of runs": (lambda: ehfl.compare(rounds=3, runs=""), "runs must be a path, as a text or a Path, got ''"),
+    "what to run": (lambda: run_all(TEXT, "runs/x"), "spec must be of the kind Spec, got 'text'"),
+    "where to run": (lambda: run_all(read_spec(), NUMBER), "experiment must be a path, as a text or a Path, got 3"),
+    "on what to run": (lambda: run_all(read_spec(), "runs/x", on=TEXT), "on must be local or ray, got text"),
+    "who looks on": (lambda: run_all(read_spec(), "x", on_look=NUMBER), "on_look must be a function of the runs'"),
+    "folders": (lambda: ehfl.read(NUMBER), "folders must be a path, as a text or a Path, got 3"),
+    "a number of folders": (lambda: read_results(NUMBER), "folders must be a list of paths, got 3"),
+    "a place to save": (lambda: ehfl.simulate(FLEET, "greedy", 3).save(NUMBER), "path must be a path, as a text or"),
+    "a file to load": (lambda: ehfl.Participation.load(NOTHING), "path must be a path, as a text or a Path, got None"),
+    "a goal": (lambda: ehfl.Metric("gap").check_goal(TEXT), "goal must be a finite number in [-inf, inf]"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CALLS)
@@ -93,3 +117,27 @@ def test_a_round_is_asked_for_by_a_whole_number() -> None:
     played = ehfl.simulate(FLEET, "greedy", 3)
     with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
         played.clients(NOTHING)
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_path_may_be_a_text_or_a_path(kind: Callable[[str], Any], tmp_path: Path) -> None:
+    """A folder or a file given as either is the same."""
+    spec = tmp_path / "mine.toml"
+    spec.write_text("rounds = 3\nseeds = 1\nschedulers = ['greedy']\nlearning.task = 'quadratic'\n")
+    here = str(tmp_path)
+
+    run_all(read_spec(kind(str(spec))), kind(f"{here}/mine"), jobs=1)
+    compared = ehfl.compare(kind(str(spec)), runs=kind(here), jobs=1)
+    played = ehfl.simulate(FLEET, "greedy", 3)
+    played.save(kind(f"{here}/p.npz"))
+
+    assert read_results([kind(f"{here}/mine")]).comparison.rows == compared.rows
+    assert read_results(kind(f"{here}/mine")).comparison.rows == ehfl.read(kind(f"{here}/mine")).rows == compared.rows
+    assert ehfl.Participation.load(kind(f"{here}/p.npz")).counts.tolist() == played.counts.tolist()
+
+
+def test_a_key_given_in_two_ways_is_refused() -> None:
+    twice: dict[str, Any] = {"fleet": {"clients": 3}, "fleet.clients": 4}
+
+    with pytest.raises(SpecError, match=r"^fleet.clients must be given once, got 4$"):
+        ehfl.compare(**twice)

@@ -158,16 +158,19 @@ def of_kind(name: str, value: object, kind: type[Thing]) -> Thing:
     return value
 
 
-def folder_path(name: str, value: object) -> Path:
-    """Return the value as a path; an empty one, which Python takes for the current folder, is refused.
+def path_of(name: str, given: object) -> Path:
+    """Return a text or a path as a path; no text at all is none.
 
-    >>> folder_path("run_dir", 3)
+    >>> path_of("runs", "runs/demo").name
+    'demo'
+    >>> path_of("runs", 3)
     Traceback (most recent call last):
-    ehfl.validation.InvalidValue: run_dir must be the path of a folder, got 3
+    ehfl.validation.InvalidValue: runs must be a path, as a text or a Path, got 3
     """
-    if not isinstance(value, str | os.PathLike) or not str(value):
-        raise InvalidValue(name, "the path of a folder", repr(value))
-    return Path(value)
+    text = os.fspath(given) if isinstance(given, str | os.PathLike) else ""
+    if not text or not isinstance(text, str) or "\0" in text:
+        raise InvalidValue(name, "a path, as a text or a Path", repr(given))
+    return Path(text)
 
 
 def closest(given: str, known: Iterable[str]) -> str:

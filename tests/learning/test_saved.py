@@ -114,7 +114,7 @@ def test_what_is_no_run_folder_is_said_to_be_none(folder: Path, tmp_path: Path) 
     with pytest.raises(UserError, match=f"{tmp_path} has no {NAME}$"):
         load_model(tmp_path)
     for wrong in (3, "", None):
-        with pytest.raises(InvalidValue, match="folder must be the path of a folder, got "):
+        with pytest.raises(InvalidValue, match="folder must be a path, as a text or a Path, got "):
             load_model(wrong)  # type: ignore[arg-type]
 
 

@@ -13,7 +13,9 @@ from ehfl.analysis.loading import common_metric, load_trial
 from ehfl.analysis.sources import sources_in, spec_in
 from ehfl.history import Metric
 from ehfl.run_folder import Facts
-from ehfl.validation import UserError, at
+from ehfl.validation import InvalidValue, UserError, at, path_of
+
+Folder = str | os.PathLike[str]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -25,12 +27,15 @@ class Results:
     metas: tuple[Facts, ...]  # one a run
 
 
-def read_results(folders: Sequence[str | Path], goal: Goal | None = None) -> Results:
+def read_results(folders: Folder | Sequence[Folder], goal: Goal | None = None) -> Results:
     """Put the finished runs of experiment folders (or of single runs) side by side.
 
     With several experiments, an arm is named after both: "paper: myopic". The goal is the first spec's unless given.
     """
-    places = [Path(folder) for folder in folders]
+    given = [folders] if isinstance(folders, str | os.PathLike) else folders
+    if not isinstance(given, Sequence):
+        raise InvalidValue("folders", "a list of paths", repr(folders))
+    places = [path_of("folders", folder) for folder in given]
     if not places:
         raise UserError("no run folder was given")
     specs = {place: spec_in(place) for place in places}
@@ -55,7 +60,7 @@ def read_results(folders: Sequence[str | Path], goal: Goal | None = None) -> Res
 
 def read(*folders: str | os.PathLike[str], goal: float | None = None) -> Comparison:
     """Return the finished runs of folders, of experiments or of single runs, side by side."""
-    return read_results([Path(folder) for folder in folders], goal).comparison
+    return read_results(folders, goal).comparison
 
 
 def unlisted_runs(listed: Sequence[str], experiment: Path) -> list[str]:

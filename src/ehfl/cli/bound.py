@@ -120,11 +120,12 @@ def bound(
         with own_prints_aside():
             read = read_spec(spec, override or ())
         _check_alike(read)
-        _say_left_out(read)
     else:
         with named_by_option():
             read = spec_of(context)
     counts, origin = _play(read), ""
+    if spec is not None:
+        _say_left_out(read)
     if task is not None:
         batch_size = read.base.learning.batch_size
         constants, origin = _estimated(task, batch_size), f" (estimates for {task}, batches of {batch_size})"

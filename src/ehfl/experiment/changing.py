@@ -11,7 +11,7 @@ from ehfl.experiment.spec import FleetSpec, Setting
 from ehfl.experiment.validating import SECTIONS
 from ehfl.registry import literal
 from ehfl.run_folder import Facts
-from ehfl.validation import SpecError, shown
+from ehfl.validation import InvalidValue, SpecError, shown
 
 _DEEPEST = 8  # names in a key; a table may stand inside a parameter of a scheduler of the user's own
 OPTIONAL = ("learning.clip", "learning.data")  # keys that "none" takes away again
@@ -59,17 +59,23 @@ def _default_name(path: Sequence[str]) -> str | None:
     return str(default["name"]) if isinstance(default, dict) else None
 
 
-def parsed_overrides(overrides: Iterable[str]) -> dict[str, Any]:
-    """Return the values of texts like "rounds=20" by key; refuse those of which a later one would undo another."""
+def parsed_overrides(overrides: Any) -> dict[str, Any]:
+    """Return the values of overrides by key: they are texts like "rounds=20", or by key already."""
+    by_key = isinstance(overrides, Mapping)
+    given = [overrides] if isinstance(overrides, str) else overrides
+    if not isinstance(given, Iterable) or not all(isinstance(one, str) for one in given):
+        raise InvalidValue("overrides", "texts such as rounds=20, or values by key", repr(overrides))
+    return collected(overrides.items() if by_key else map(_parsed_override, given))
+
+
+def collected(changes: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return changes by key; refuse those of which a later one would undo another."""
     found: dict[str, Any] = {}
-    for override in overrides:
-        key, value = _parsed_override(override)
+    for key, value in changes:
         undone = [other for other in found if f"{other}.".startswith(f"{key}.")]
         if undone:
-            fault = (
-                "must be given once" if undone[0] == key else f"must not be given after {undone[0]}, which it undoes"
-            )
-            raise SpecError(key, f"{fault}, got {shown(override)}")
+            fault = "given once" if key in undone else f"given before {undone[0]}, which it would undo"
+            raise SpecError(key, f"must be {fault}, got {shown(value)}")
         found[key] = value
     return found
 

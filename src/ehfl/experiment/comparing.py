@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from ehfl.analysis import Comparison, read
+from ehfl.experiment.changing import collected
 from ehfl.experiment.reading import read_spec
 from ehfl.experiment.runner import OnLook, Place, run_all
 from ehfl.experiment.spec import Spec
-from ehfl.validation import UserError
+from ehfl.validation import UserError, path_of
 
 Source = Spec | str | os.PathLike[str] | Mapping[str, Any] | None
 
@@ -32,9 +32,10 @@ def compare(
     folder of the spec's name under `runs`, survive kills, and are not run again once they are finished. It shows as a
     table in a notebook; `frame()` is a pandas DataFrame. Runs that failed are named in `missing`.
     """
-    changes = {key: value for name, given in overrides.items() for key, value in _by_key(name, given)}
+    place = path_of("runs", runs)
+    changes = collected(pair for name, given in overrides.items() for pair in _by_key(name, given))
     ready = spec if isinstance(spec, Spec) and not changes else read_spec(_facts(spec), changes)
-    folder = Path(runs) / ready.name
+    folder = place / ready.name
     outcomes = run_all(ready, folder, jobs=jobs, on=on, on_look=on_look)
     # Some failures are part of a result, and are named in it; without any finished run there is none.
     errors = [outcome for outcome in outcomes if outcome.error]

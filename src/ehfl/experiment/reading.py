@@ -18,7 +18,7 @@ from ehfl.experiment.spec import Section, Setting, Spec
 from ehfl.experiment.validating import check_known, validated
 from ehfl.experiment.values import folder_name, listed_seeds
 from ehfl.run_folder import SPEC, Facts, holds_runs, inside, read_facts, read_own
-from ehfl.validation import SpecError, UserError
+from ehfl.validation import InvalidValue, SpecError, UserError, path_of
 
 
 class _Heading(Section):
@@ -37,10 +37,8 @@ def read_spec(
     >>> read_spec(overrides=["rounds=20", "fleet.rate=[0.1, 0.9]", "target=1"]).base.fleet.clients
     2
     """
-    file = Path(source) if isinstance(source, str | os.PathLike) else None
-    facts = dict(source) if isinstance(source, Mapping) else {}
-    facts = copy.deepcopy(facts) if file is None else {"name": file.stem} | _read_file(file)
-    changes = overrides if isinstance(overrides, Mapping) else parsed_overrides(overrides)
+    file, facts = _read_source(source)
+    changes = parsed_overrides(overrides)
     try:
         change(facts, changes)
         return make_spec(facts, folder=None if file is None else file.resolve().parent)
@@ -48,11 +46,22 @@ def read_spec(
         raise SpecError(error.key if file is None else f"{file}: {error.key}", error.fault) from error
 
 
+def _read_source(source: Any) -> tuple[Path | None, Facts]:
+    if source is None or isinstance(source, Mapping):
+        return None, dict(copy.deepcopy(source or {}))
+    if not isinstance(source, str | os.PathLike):
+        raise InvalidValue("spec", "a TOML file, a table or nothing", repr(source))
+    file = path_of("spec", source)
+    return file, {"name": file.stem} | _read_file(file)
+
+
 def make_spec(facts: Facts, folder: Path | None = None) -> Spec:
     """Return the spec that these facts describe, or raise SpecError with one line about the first that is wrong.
 
     Relative paths, and classes of the user's own, are looked for in `folder`.
     """
+    if not all(isinstance(key, str) for key in facts):
+        raise InvalidValue("spec", "a table whose keys are texts", repr(facts))
     facts = copy.deepcopy(facts)  # the caller's stay as they are
     check_known(facts, "", [*SAME_FOR_ALL, *Setting.model_fields])
     heading = validated(_Heading, {key: facts.pop(key) for key in _Heading.model_fields if key in facts}, folder)

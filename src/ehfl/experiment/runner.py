@@ -33,7 +33,7 @@ from ehfl.run_folder import (
     read_comparison,
     write_sealed,
 )  # fmt: skip
-from ehfl.validation import InvalidValue, UserError, at, whole_number
+from ehfl.validation import InvalidValue, UserError, at, of_kind, path_of, whole_number
 
 if TYPE_CHECKING:
     from ehfl.history import Metric
@@ -63,8 +63,10 @@ def run_all(
     """
     if on not in ("local", "ray"):
         raise InvalidValue("on", "local or ray", on)
-    place = Path(experiment).absolute()
-    with own_code.held(spec.code):
+    place = path_of("experiment", experiment).absolute()
+    if on_look is not None and not callable(on_look):
+        raise InvalidValue("on_look", "a function of the runs' states", repr(on_look))
+    with own_code.held(of_kind("spec", spec, Spec).code):
         return _run_in(place, spec, jobs, on, on_look)
 
 

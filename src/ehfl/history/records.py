@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.scheduling import Participation
-from ehfl.validation import InvalidValue, short
+from ehfl.validation import InvalidValue, is_number, short
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ class Metric:
 
     def check_goal(self, goal: float) -> None:
         """Refuse a goal that no run could come to."""
-        if not math.isfinite(goal) or self.within(goal) != goal:
-            raise InvalidValue("goal", self.range, f"{goal:g}")
+        if not is_number(goal) or not math.isfinite(goal) or self.within(goal) != goal:
+            raise InvalidValue("goal", self.range, f"{goal:g}" if is_number(goal) else repr(goal))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from ehfl.learning.flat import load_state
 from ehfl.learning.tasks import TASKS, Task, load_task
 from ehfl.randomness import Purpose, generator
 from ehfl.run_folder import RunFolder, check_same, identity_of, inside
-from ehfl.validation import UserError, at, folder_path
+from ehfl.validation import UserError, at, path_of
 
 
 def load_model(folder: str | os.PathLike[str], task: Task | str | Mapping[str, Any] | None = None) -> nn.Module:
@@ -33,7 +33,7 @@ def load_model(folder: str | os.PathLike[str], task: Task | str | Mapping[str, A
     >>> evaluate(load_task("quadratic"), model).metric == history.final_metric
     True
     """
-    run = RunFolder(folder_path("folder", folder))
+    run = RunFolder(path_of("folder", folder))
     found = _newest(run)
     made = _task_of(run, found) if task is None else TASKS.make(task)
     model = made.model(generator(0, Purpose.INIT))  # its weights are replaced

@@ -31,7 +31,7 @@ from ehfl.randomness import check_seed
 from ehfl.run_folder import OtherRun
 from ehfl.scheduling import Course, Lockstep, Participation, check_target, course_of, wants_losses
 from ehfl.theory import StepSize, step_size_of
-from ehfl.validation import InvalidValue, folder_path, short, whole_number
+from ehfl.validation import InvalidValue, path_of, short, whole_number
 
 OnRound = Callable[[Record], None]
 _Timed = tuple[Scores, float]  # what an evaluation found, and how long it took [s]
@@ -87,7 +87,7 @@ def train(
     threads = pick_threads(threads, training.n_parameters)
     if run_dir is None:
         return training.run(threads, on_round=on_round)
-    folder = folder_path("run_dir", run_dir)
+    folder = path_of("run_dir", run_dir)
     folder.mkdir(parents=True, exist_ok=True)
     with sole_use(folder):
         return training.run(threads, folder, checkpoint_every=checkpoint_every, on_round=on_round)

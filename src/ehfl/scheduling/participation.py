@@ -8,7 +8,6 @@ import os
 import zipfile
 import zlib
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -20,7 +19,7 @@ from ehfl.files import parse_json, written_whole
 from ehfl.scheduling.archive import read_archive
 from ehfl.scheduling.consistency import check_consistent
 from ehfl.scheduling.summary import Summary, summarise
-from ehfl.validation import UserError
+from ehfl.validation import UserError, path_of
 
 _FORMAT = 2
 _ARRAYS = ("offsets", "indices", "spent", "final_energy")
@@ -76,7 +75,7 @@ class Participation:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to an npz file: aside first and then renamed, so that the file is whole or absent."""
-        path = Path(path)
+        place = path_of("path", path)
         check_consistent(self)  # what would not be read again is not written
         facts = {name: getattr(self, name) for name in _FACTS} | {
             "format": _FORMAT,
@@ -86,13 +85,13 @@ class Participation:
         arrays = {name: getattr(self, name) for name in _ARRAYS} | {"facts": np.array(json.dumps(facts))}
         if self.energy is not None:
             arrays["energy"] = self.energy
-        with written_whole(path) as aside, aside.open("wb") as file:
+        with written_whole(place) as aside, aside.open("wb") as file:
             np.savez_compressed(file, **arrays)  # no array of objects among them, so nothing is pickled
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Participation:
         """Read what `save` wrote; a file of another kind is refused by name, and nothing in it is executed."""
-        with Path(path).open("rb") as file:
+        with path_of("path", path).open("rb") as file:
             try:
                 return _read(file)
             except _UNREADABLE as error:

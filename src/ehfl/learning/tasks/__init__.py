@@ -10,7 +10,7 @@ from typing import Any
 
 from ehfl.learning.tasks.contract import Examples, Task, accuracy
 from ehfl.registry import Registry
-from ehfl.validation import folder_path
+from ehfl.validation import path_of
 
 TASKS: Registry[Task] = Registry(
     "task",
@@ -30,7 +30,7 @@ def load_task(name: str | Mapping[str, Any], data: str | os.PathLike[str] | None
     >>> load_task("quadratic").metric.name
     'gap'
     """
-    return TASKS.make(TASKS.table(name) | ({} if data is None else {"data": str(folder_path("data", data))}))
+    return TASKS.make(TASKS.table(name) | ({} if data is None else {"data": str(path_of("data", data))}))
 
 
 __all__ = ["TASKS", "Examples", "Task", "accuracy", "load_task"]
