@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import pytest
 from rich.console import Console
-from rich.table import Table
 
 from ehfl.analysis import compare
 from ehfl.analysis.numbers import DASH
 from ehfl.history import Metric
-from ehfl.report.tables import comparison_table
+from ehfl.report.tables import SideBySide, comparison_table
 from made_trials import ACCURACY, made_trial, two_arms
 
 
-def text_of(table: Table) -> list[str]:
-    console = Console(width=80, color_system=None)
+def text_of(table: SideBySide, width: int = 80) -> list[str]:
+    console = Console(width=width, color_system=None)
     with console.capture() as captured:
         console.print(table)
     return captured.get().splitlines()
@@ -71,15 +70,35 @@ def test_other_metrics_are_no_percentages() -> None:
     assert line(lines, "difference") == [DASH, "+0.06"]
 
 
+def many_arms(arms: int) -> SideBySide:
+    names = [f"uniform-random:{n} [with steps]" for n in range(arms)]
+    trials = [made_trial(name, seed, [0.1, 0.2, 0.3 + seed / 9], [4] * 3) for name in names for seed in range(2)]
+    return comparison_table(compare("wide", trials, ACCURACY, 2))
+
+
 @pytest.mark.parametrize("arms", [5, 7])
 def test_it_fits_80_columns(arms: int) -> None:
-    names = [f"uniform-random:{n} [with steps]" for n in range(arms)]
-    counts = [4] * 3
-    trials = [made_trial(name, seed, [0.1, 0.2, 0.3 + seed / 9], counts) for name in names for seed in range(2)]
-
-    lines = text_of(comparison_table(compare("wide", trials, ACCURACY, 2)))
+    lines = text_of(many_arms(arms))
 
     assert max(len(text) for text in lines) <= 80
     assert sum(text.startswith("final accuracy") for text in lines) == -(-arms // 5)
     assert line(lines, "final accuracy") == ["36%"] * 5
     assert any("[with" in text for text in lines)  # brackets are no markup
+
+
+@pytest.mark.parametrize("width", [30, 40, 50, 60, 100])
+def test_no_width_breaks_digits_or_loses_an_arm(width: int) -> None:
+    lines = text_of(many_arms(6), width)
+
+    assert max(len(text) for text in lines) <= width
+    assert sum(text.count("36 %") for text in lines) == 6
+    assert sum(text.count("± 71") for text in lines) >= 6
+    assert not any(text.strip() in {"%", "±", "71"} for text in lines)
+
+
+def test_a_table_that_nothing_bounds_has_all_arms_abreast() -> None:
+    table, console = many_arms(12), Console(width=80, color_system=None)
+    needed = console.measure(table, options=console.options.update_width(10_000)).maximum
+
+    assert line(text_of(table, needed), "final accuracy") == ["36%"] * 12
+    assert max(map(len, text_of(table, needed))) == needed

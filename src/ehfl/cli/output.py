@@ -13,9 +13,8 @@ import typer
 from ehfl.validation import InvalidValue
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ehfl.analysis import Comparison
+    from ehfl.report.tables import SideBySide
     from ehfl.scheduling import Scheduler
 
 FIGURES = (".png", ".svg", ".pdf")
@@ -63,7 +62,7 @@ def say_if_blind(label: str, scheduler: Scheduler) -> None:
         typer.echo(f"{label} chooses by losses, which only training gives: none are known here", err=True)
 
 
-def print_table(title: str, table: Table) -> None:
+def print_table(title: str, table: SideBySide) -> None:
     """Print a title and a table; where no terminal bounds it, as wide as it needs to be."""
     from rich.console import Console
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rich.table import Table
-
-from ehfl.report.tables import side_by_side
+from ehfl.report.tables import SideBySide
 from ehfl.theory import RULES, Promise, Verified
 
 _STEPS = {"constant": "constant", "sqrt": "c sqrt(n_t)", "linear": "c n_t"}
 
 
-def promise_table(promises: Mapping[str, Promise], slow: Mapping[str, Mapping[str, float]], local_steps: int) -> Table:
+def promise_table(
+    promises: Mapping[str, Promise], slow: Mapping[str, Mapping[str, float]], local_steps: int
+) -> SideBySide:
     """Return the bounds of schedulers side by side, and their slowdown against mains power."""
     number = 1 if local_steps == 1 else 2
-    table = side_by_side(promises)
     rows: dict[str, list[str]] = {
         "participants": [f"{p.n_min} to {p.n_max}" for p in promises.values()],
         f"Theorem {number} as printed": [four_digits(p.printed) for p in promises.values()],
@@ -30,26 +29,20 @@ def promise_table(promises: Mapping[str, Promise], slow: Mapping[str, Mapping[st
     for rule in (*RULES, "best"):
         label = f"rounds x mains, {_STEPS.get(rule, rule)}"
         rows[label] = [four_digits(slow[name][rule]) for name in promises]
-    for label, cells in rows.items():
-        table.add_row(label, *cells)
-    return table
+    return SideBySide(tuple(promises), tuple((label, tuple(cells)) for label, cells in rows.items()))
 
 
-def verified_table(results: Sequence[Verified]) -> Table:
+def verified_table(results: Sequence[Verified]) -> SideBySide:
     """Return measured/bound of each experiment, schedulers side by side; a star where the bound is broken."""
     schedulers = list(dict.fromkeys(result.scheduler for result in results))
     widest = max(result.margin / result.measured for result in results)
     broken = sum(not result.holds for result in results)
     caption = f"95 % intervals within {widest:.1%} of the measurement; bounds broken: {broken} of {len(results)}"
-    table = side_by_side(schedulers, caption)
-    for problem, k, rule in dict.fromkeys((r.problem, r.local_steps, r.rule) for r in results):
-        cells = [
-            f"{r.measured:.3f}/{r.bound:.3f}{'' if r.holds else '*'}"
-            for r in results
-            if (r.problem, r.local_steps, r.rule) == (problem, k, rule)
-        ]
-        table.add_row(f"{problem} K={k} {rule}", *cells)
-    return table
+    cells: dict[str, list[str]] = {}
+    for r in results:
+        label = f"{r.problem} K={r.local_steps} {r.rule}"
+        cells.setdefault(label, []).append(f"{r.measured:.3f}/{r.bound:.3f}{'' if r.holds else '*'}")
+    return SideBySide(tuple(schedulers), tuple((label, tuple(mine)) for label, mine in cells.items()), caption)
 
 
 def four_digits(value: float) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
 
 from ehfl.analysis.cells import Cell, Quantity, Subject
 from ehfl.analysis.simulations import Simulations, simulated
@@ -16,52 +20,87 @@ from ehfl.analysis.table import caption, quantities
 if TYPE_CHECKING:  # SciPy, behind comparisons, takes longer to load than `ehfl simulate` to print its table
     from ehfl.analysis import Comparison
 
-_ABREAST = 5  # arms that fit beside each other in 80 columns,
-_WIDTH = 9  # in columns of so many letters
+_WIDTH = 9  # letters of a name in a line, where it can be broken
+_APART = 2  # blanks between columns
+_CAPTION = 60  # letters that a caption may take in a line, however narrow the table
 
 
-def side_by_side(columns: Iterable[str], caption: str = "") -> Table:
-    """Return an empty table: a column of labels, then one for each of these names."""
-    table = Table(box=None, pad_edge=False, caption=escape(caption) or None, caption_justify="left")
-    table.add_column("", no_wrap=True)
-    for name in columns:
-        table.add_column(escape(name), justify="right", overflow="fold")
-    return table
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """A table of arms side by side: as many as there is room for, the others in blocks below; no figure is broken."""
+
+    names: tuple[str, ...]
+    lines: tuple[tuple[str, tuple[str, ...]], ...]  # a label, and what it says of each name, in one line or two
+    caption: str = ""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """Give the blocks and the caption, as rich asks for them."""
+        heads = self._heads(options.max_width)
+        blocks = self._blocks(heads, options.max_width)
+        for at, block in enumerate(blocks):
+            if at:
+                yield Text("")
+            yield self._table(heads, block)
+        if self.caption:
+            room = max(_CAPTION, *(self._width(heads, block) for block in blocks))
+            lines = Text(self.caption, style="table.caption").wrap(console, min(room, options.max_width))
+            lines.rstrip()
+            yield Text("\n").join(lines)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """Give the widths with one arm a block and with all arms abreast, as rich asks for them."""
+        narrowest, widest = self._width(self._heads(0), range(1)), self._width(self.names, range(len(self.names)))
+        return Measurement(narrowest, widest).with_maximum(options.max_width)
+
+    def _heads(self, room: int) -> tuple[str, ...]:
+        """Return the names as they stand above columns: in lines where they would not all fit abreast."""
+        whole = self._width(self.names, range(len(self.names))) <= room
+        return self.names if whole else tuple(map(_broken, self.names))
+
+    def _blocks(self, heads: Sequence[str], room: int) -> list[range]:
+        """Return the places of arms that stand abreast: as many as fit, at least one."""
+        blocks = [range(1)]
+        for place in range(1, len(heads)):
+            longer = range(blocks[-1].start, place + 1)
+            if self._width(heads, longer) <= room:
+                blocks[-1] = longer
+            else:
+                blocks.append(range(place, place + 1))
+        return blocks
+
+    def _width(self, heads: Sequence[str], block: range) -> int:
+        """Return how many letters a block takes."""
+        columns = ((heads[place], *(cells[place] for _, cells in self.lines)) for place in block)
+        widths = (max(len(part) for text in column for part in text.split("\n")) for column in columns)
+        return max(len(label) for label, _ in self.lines) + sum(_APART + width for width in widths)
+
+    def _table(self, heads: Sequence[str], block: range) -> Table:
+        table = Table(box=None, pad_edge=False)
+        table.add_column("")
+        for place in block:
+            table.add_column(escape(heads[place]), justify="right", overflow="fold")
+        for label, cells in self.lines:
+            table.add_row(escape(label), *(escape(cells[place]) for place in block))
+        return table
 
 
-def summary_table(simulations: Mapping[str, Simulations]) -> Table:
-    """Return schedulers side by side, one a column, a figure a row; fits 80 columns for up to five of usual size."""
+def summary_table(simulations: Mapping[str, Simulations]) -> SideBySide:
+    """Return schedulers side by side, a figure a line."""
     many = list(simulations.values())
     target = f"target: {many[0].summaries[0].target:,} clients a round"
     seeds = many[0].seeds
     intervals = f"; means and 95 % t-intervals over {seeds} seeds" if seeds > 1 else ""
-    table = side_by_side(simulations, caption=f"{target}{intervals}")
-    _fill(table, simulated(seeds), many)
-    return table
+    return SideBySide(tuple(simulations), _lines(simulated(seeds), many), f"{target}{intervals}")
 
 
-def comparison_table(comparison: Comparison) -> Table:
-    """Return the figures of arms side by side, mean over interval; more than five arms in blocks below each other."""
-    rows = comparison.rows
-    blocks = [rows[at : at + _ABREAST] for at in range(0, len(rows), _ABREAST)]
-    tables = []
-    for block in blocks:
-        table = side_by_side(_broken(row.arm) for row in block)
-        _fill(table, quantities(comparison), block)
-        tables.append(table)
-    whole = tables[0]
-    if len(tables) > 1:
-        whole = Table.grid()
-        whole.caption_justify = "left"
-        for at, table in enumerate(tables):
-            whole.add_row(table, end_section=at < len(tables) - 1)
-    whole.caption = escape(caption(comparison))
-    return whole
+def comparison_table(comparison: Comparison) -> SideBySide:
+    """Return the figures of arms side by side, mean over interval."""
+    names = tuple(row.arm for row in comparison.rows)
+    return SideBySide(names, _lines(quantities(comparison), comparison.rows), caption(comparison))
 
 
-def _fill(table: Table, lines: Iterable[Quantity[Subject]], subjects: Sequence[Subject]) -> None:
-    for line in lines:
-        table.add_row(escape(line.indented), *(_stacked(line.cell(subject)) for subject in subjects))
+def _lines(lines: Iterable[Quantity[Subject]], subjects: Sequence[Subject]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return tuple((line.indented, tuple(_stacked(line.cell(subject)) for subject in subjects)) for line in lines)
 
 
 def _stacked(cell: Cell) -> str:
