@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ehfl import Participation
-from ehfl.learning import TASKS, Examples, Metric, Task, initialise, load_task, train
+from ehfl.learning import RMSE, TASKS, Examples, Metric, Task, initialise, load_task, rmse, train
 from ehfl.learning.first_model import check_model
 from ehfl.learning.initialisation import blank
 from ehfl.randomness import Purpose, generator
@@ -141,6 +141,13 @@ def test_a_model_that_averaging_would_break_is_refused() -> None:
         check_model(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)))
     with pytest.raises(ValueError, match="model must be one with parameters to learn"):
         check_model(nn.ReLU())
+
+
+def test_rmse_is_over_all_entries_and_refuses_shapes_that_torch_would_spread() -> None:
+    assert rmse(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[1.0, 2.0], [3.0, 0.0]])) == 2.0
+    assert RMSE.allows(rmse(torch.ones(3), torch.ones(3))) and RMSE.sign == -1
+    with pytest.raises(ValueError, match=r"^outputs must be of the shape of the targets, got \(3, 1\) and \(3,\)$"):
+        rmse(torch.ones(3, 1), torch.ones(3))
 
 
 @pytest.mark.parametrize("targets", [torch.zeros(2), torch.zeros(0)])

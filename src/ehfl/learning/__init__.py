@@ -19,12 +19,14 @@ from ehfl.learning.evaluation import Scores, evaluate
 from ehfl.learning.initialisation import initialise
 from ehfl.learning.local_sgd import LocalSgd
 from ehfl.learning.saved import load_model
-from ehfl.learning.tasks import TASKS, Examples, Task, load_task
+from ehfl.learning.tasks import ACCURACY, RMSE, TASKS, Examples, Task, accuracy, load_task, rmse
 from ehfl.learning.tasks.check import check_task
 from ehfl.learning.training import Training, deal, train
 
 __all__ = [
+    "ACCURACY",
     "AGGREGATIONS",
+    "RMSE",
     "TASKS",
     "Aggregation",
     "CheckpointError",
@@ -42,6 +44,7 @@ __all__ = [
     "Training",
     "Update",
     "Weighted",
+    "accuracy",
     "check_aggregation",
     "check_task",
     "deal",
@@ -51,5 +54,6 @@ __all__ = [
     "initialise",
     "load_model",
     "load_task",
+    "rmse",
     "train",
 ]

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ehfl.learning.tasks.contract import Examples, Task, accuracy
+from ehfl.learning.tasks.contract import ACCURACY, RMSE, Examples, Task, accuracy, rmse
 from ehfl.registry import Registry
 from ehfl.validation import path_of
 
@@ -33,4 +33,4 @@ def load_task(name: str | Mapping[str, Any], data: str | os.PathLike[str] | None
     return TASKS.make(TASKS.table(name) | ({} if data is None else {"data": str(path_of("data", data))}))
 
 
-__all__ = ["TASKS", "Examples", "Task", "accuracy", "load_task"]
+__all__ = ["ACCURACY", "RMSE", "TASKS", "Examples", "Task", "accuracy", "load_task", "rmse"]

@@ -12,6 +12,7 @@ from ehfl.history import Metric
 from ehfl.validation import InvalidValue
 
 ACCURACY = Metric("accuracy", bounds=(0, 1))
+RMSE = Metric("RMSE", lower_is_better=True, bounds=(0, None))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -78,3 +79,16 @@ def accuracy(outputs: Tensor, targets: Tensor) -> float:
     0.5
     """
     return int((outputs.argmax(dim=1) == targets).sum()) / len(targets)
+
+
+def rmse(outputs: Tensor, targets: Tensor) -> float:
+    """Return the root of the mean squared error, over all entries of all examples.
+
+    >>> import torch
+    >>> rmse(torch.tensor([[1.0], [5.0]]), torch.tensor([[1.0], [2.0]])) ** 2  # (0 + 9) / 2
+    4.5
+    """
+    if outputs.shape != targets.shape:  # torch would set every output beside every target
+        shapes = f"{tuple(outputs.shape)} and {tuple(targets.shape)}"
+        raise InvalidValue("outputs", "of the shape of the targets", shapes)
+    return float((outputs.cpu().double() - targets.cpu().double()).square().mean().sqrt())
