@@ -44,7 +44,8 @@ class SideBySide:
         if self.caption:
             room = max(_CAPTION, *(self._width(heads, block) for block in blocks))
             lines = Text(self.caption, style="table.caption").wrap(console, min(room, options.max_width))
-            lines.rstrip()
+            for line in lines:
+                line.rstrip()
             yield Text("\n").join(lines)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
