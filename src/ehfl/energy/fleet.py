@@ -75,8 +75,9 @@ class Fleet:
         """
         if self.costs.size == 1:
             cost = int(self.costs[0])
-            rates = self.rates if self.rates.max() <= cost else np.minimum(self.rates, cost)
-            total = float(rates.sum()) / cost
+            alike = self.clients if self.rates.strides == (0,) else 1  # with one rate
+            rates = self.rates[:: max(alike, 1)]
+            total = float((rates if rates.max() <= cost else np.minimum(rates, cost)).sum()) * alike / cost
         else:
             total = float(np.minimum(self.rates / self.costs, 1).sum())
         whole = math.floor(total * (1 + 1e-12))  # 100 clients at 0.29 are 29, whatever the last bit says

@@ -49,7 +49,8 @@ def rates_of(harvest: Harvest, n_clients: int) -> FloatArray:
         raise InvalidValue("harvest.mean_rates", allowed, f"an array of {given.dtype}")
     if given.shape != (n_clients,):
         raise InvalidValue("harvest.mean_rates", allowed, f"shape {given.shape}")
-    wrong = ~(np.isfinite(given) & (given >= 0))
+    looked_at = given[:1] if given.strides == (0,) else given  # one number for all needs no array as long as a fleet
+    wrong = ~(np.isfinite(looked_at) & (looked_at >= 0))
     if wrong.any():
         client = int(wrong.argmax())
         raise InvalidValue("harvest.mean_rates", allowed, f"{given[client]} for client {client}")

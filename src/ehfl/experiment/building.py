@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ehfl.energy import HARVESTS, Fleet
+from ehfl.machine import check_memory
 from ehfl.partition import PARTITIONS, InLabelOrder, Partition
 from ehfl.randomness import MAX_CLIENTS, TILE
 from ehfl.scheduling import SCHEDULERS, Decider, Scheduler, wants_losses
@@ -20,11 +21,15 @@ if TYPE_CHECKING:
     from ehfl.experiment.spec import Setting
     from ehfl.learning import Aggregation, LocalSgd, Task
 
+_BYTES_A_CLIENT = 20  # its level, and its turns, counted and squared for the table
+
 
 def fleet_of(setting: Setting) -> Fleet:
     """Return the fleet."""
     fleet = setting.fleet
-    whole_number("fleet.clients", fleet.clients, low=1, high=MAX_CLIENTS)  # before anything is spread over them
+    # before anything is spread over them
+    whole_number("fleet.clients", fleet.clients, low=1, high=MAX_CLIENTS)
+    check_memory("fleet.clients", fleet.clients, _BYTES_A_CLIENT * fleet.clients)
     harvest = dict(fleet.harvest_table())
     key = "fleet.harvest" if fleet.rate is None else "fleet"  # `rate` is the short form of bernoulli's
     if "rate" in harvest:

@@ -23,6 +23,7 @@ from ehfl.experiment.reading import write_spec
 from ehfl.experiment.spec import Arm, Run, Setting, Spec
 from ehfl.experiment.workers import Crew, Processes, call_all
 from ehfl.files import sole_use
+from ehfl.machine import check_memory
 from ehfl.run_folder import (
     SPEC,
     Facts,
@@ -44,6 +45,7 @@ Work = tuple[Run, RunFolder, Inputs]
 OnLook = Callable[[list[State]], None]
 
 POLL_SECONDS = 0.5
+_BYTES_A_WORKER = 1e8  # Python with torch, before it trains anything
 _KILLED = "its worker process was killed, even when it ran alone: by too little memory, or by code of its own"
 
 
@@ -76,6 +78,8 @@ def _run_in(place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLoo
     work = [_prepared(run, place, data[run.arm.label]) for run in spec.runs()]
     cluster = Cluster() if on == "ray" else None
     workers, threads = share_cores(len(work), jobs, cluster.cores if cluster else joblib.cpu_count())
+    if jobs is not None:
+        check_memory("jobs", jobs, workers * _BYTES_A_WORKER)
     # A single worker is this process, unless somebody else's code could end it and nobody asked for that.
     apart = workers > 1 or (jobs is None and any(run.setting.own_classes() for run in spec.runs()))
     crew = cluster or (Processes(_beginning(work), threads) if apart else None)

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ehfl.arrays import IntArray
+from ehfl.machine import check_time
 from ehfl.randomness import Purpose, generator
 from ehfl.validation import InvalidValue, is_number, whole_number
+
+_SECONDS_A_STEP = 1e-5  # torch does nothing in less
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,7 @@ class LocalSgd:
     def __post_init__(self) -> None:
         # Python's own numbers, because a checkpoint writes them as JSON, which knows none of NumPy's.
         object.__setattr__(self, "local_steps", whole_number("local_steps", self.local_steps, low=1))
+        check_time("local_steps", self.local_steps, self.seconds(turns=1))
         object.__setattr__(self, "batch_size", whole_number("batch_size", self.batch_size, low=1))
         if self.clip is not None and not (is_number(self.clip) and math.isfinite(self.clip) and self.clip > 0):
             raise InvalidValue("clip", "a finite number > 0 or None", _shown(self.clip))
@@ -30,6 +34,10 @@ class LocalSgd:
             raise InvalidValue("weight_decay", "a finite number >= 0", _shown(self.weight_decay))
         object.__setattr__(self, "clip", None if self.clip is None else float(self.clip))
         object.__setattr__(self, "weight_decay", float(self.weight_decay))
+
+    def seconds(self, turns: int) -> float:
+        """Return less than any machine takes for so many turns of a client [s]."""
+        return turns * self.local_steps * _SECONDS_A_STEP
 
 
 def _shown(value: object) -> object:

@@ -25,6 +25,7 @@ from ehfl.learning.evaluation import Scores, evaluate
 from ehfl.learning.first_model import initial_model
 from ehfl.learning.local_sgd import LocalSgd
 from ehfl.learning.tasks import TASKS, Examples, Task
+from ehfl.machine import check_time
 from ehfl.partition import PARTITIONS, Partition
 from ehfl.partition import deal as deal_targets
 from ehfl.randomness import check_seed
@@ -118,6 +119,8 @@ class Training:
         self._device = pick_device(device)
         # Asked round by round, because a scheduler in lockstep decides a round only after the one before.
         self._course: Course = course_of(played)
+        turns = played.offsets[-1] if isinstance(played, Participation) else played.rounds
+        check_time("local_steps", rule.local_steps, rule.seconds(int(turns)))
         self._step_size = step_size
         # Where participation is known, all step sizes are too: some rules look at later rounds of their window.
         self._etas = step_sizes(step_size, played) if isinstance(played, Participation) else None

@@ -89,7 +89,7 @@ class _Decided:
 
     def __init__(self, plan: Lockstep) -> None:
         self._plan = plan
-        self._recorder = Recorder(plan.rounds * plan.fleet.clients, plan.fleet if plan.record_energy else None)
+        self._recorder = Recorder(plan.rounds, plan.fleet, plan.record_energy)
         self._game = play(plan.fleet, plan.scheduler, plan.rounds, plan.seed, target=plan.target)
         self._now: Round | None = next(self._game)
         self._ledger: Ledger | None = None

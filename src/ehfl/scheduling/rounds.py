@@ -16,12 +16,17 @@ from numpy.typing import ArrayLike
 
 from ehfl.arrays import Clients, FloatArray, Levels
 from ehfl.energy import Fleet, Ledger
+from ehfl.machine import check_memory, check_time
 from ehfl.randomness import MAX_ROUNDS, TILE, check_seed
 from ehfl.scheduling.contract import Scheduler, admitted, blamed_on, is_mains_powered, unpaid, wants_losses
 from ehfl.scheduling.past import Past, read_only
 from ehfl.scheduling.schedulers import SCHEDULERS
 from ehfl.scheduling.view import View
 from ehfl.validation import InvalidValue, of_kind, whole_number
+
+_BYTES_A_CLIENT = 6  # its level, what it harvests in a round, whether it is picked
+# Less than any machine has been seen to take (docs/speed.md), so that only what is hopeless is refused.
+_SECONDS_A_ROUND, _SECONDS_A_CLIENT = 1e-6, 1e-11
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,8 @@ def play(
     """
     rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
     seed = check_seed(seed)
+    check_memory("clients", fleet.clients, _BYTES_A_CLIENT * fleet.clients)
+    check_time("rounds", rounds, rounds * (_SECONDS_A_ROUND + _SECONDS_A_CLIENT * fleet.clients))
     decider = Decider(fleet, scheduler, seed, target)
     fleet.harvest.units(seed, range(rounds - 1, rounds), range(1))  # a harvest that ends sooner says so now
     ledger = Ledger(fleet, rounds, seed)

@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike
 
 from ehfl.arrays import Clients, IntArray
 from ehfl.energy import Fleet, Ledger
-from ehfl.randomness import TILE, check_seed, frozen
+from ehfl.machine import check_memory
+from ehfl.randomness import MAX_ROUNDS, TILE, check_seed, frozen
 from ehfl.scheduling.contract import Scheduler, is_mains_powered
 from ehfl.scheduling.participation import Participation
 from ehfl.scheduling.rounds import Round, check_target, play
 from ehfl.scheduling.schedulers import SCHEDULERS
-from ehfl.validation import of_kind
+from ehfl.validation import of_kind, whole_number
 
 
 def simulate(
@@ -40,8 +41,8 @@ def simulate(
     [0, 4, 3, 5, 4, 5]
     """
     fleet, scheduler = of_kind("fleet", fleet, Fleet), SCHEDULERS.make(scheduler)
-    most = int(rounds) * fleet.clients if isinstance(rounds, int | np.integer) else 0  # bad rounds are refused by play
-    recorder = Recorder(most, fleet if record_energy else None)
+    rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
+    recorder = Recorder(rounds, fleet, record_energy)
     game = play(fleet, scheduler, rounds, seed, target=target, threads=threads)
     ledger = _follow(game, recorder, on_round)
     return recorder.participation(fleet, scheduler, seed, target, ledger)
@@ -65,10 +66,14 @@ class Recorder:
     """Keeps each round's clients, in blocks so large that they are rarely joined and never copied while growing."""
 
     _BLOCK = 2**26  # clients; memory that is not written to is not taken
+    _BYTES_A_ROUND = 80  # how many took part and what it cost, as numbers of Python's
 
-    def __init__(self, most: int, recorded: Fleet | None) -> None:
-        self._block = max(1, min(self._BLOCK, most))
-        self._levels = None if recorded is None else [recorded.start()]
+    def __init__(self, rounds: int, fleet: Fleet, record_energy: bool) -> None:
+        levels = 8 * fleet.clients if record_energy else 0  # as they come, and joined at the end
+        check_memory("rounds", rounds, rounds * (self._BYTES_A_ROUND + levels))
+        self._rounds = rounds
+        self._block = max(1, min(self._BLOCK, rounds * fleet.clients))
+        self._levels = [fleet.start()] if record_energy else None
         self._ends = [0]
         self._spent: list[int] = []
         self._blocks: list[Clients] = []
@@ -79,6 +84,7 @@ class Recorder:
         clients = played.clients
         if not self._blocks or self._filled + clients.size > self._blocks[-1].size:
             self._close_block()
+            self._check_room(played.index)
             self._blocks.append(np.empty(max(self._block, clients.size), np.int32))
             self._filled = 0
         _copy(clients, self._blocks[-1][self._filled : self._filled + clients.size])
@@ -87,6 +93,12 @@ class Recorder:
         self._spent.append(played.spent)
         if self._levels is not None:
             self._levels.append(played.energy_after.copy())
+
+    def _check_room(self, played: int) -> None:
+        """Refuse the rounds once it shows that they will not fit: before, nobody knows how many will take part."""
+        if played:
+            kept = 4 * self._ends[-1]
+            check_memory("rounds", self._rounds, 2 * kept * self._rounds / played - kept)  # joined at the end
 
     def participation(
         self, fleet: Fleet, scheduler: Scheduler, seed: int, target: int | None, ledger: Ledger

@@ -1,0 +1,100 @@
+"""What the machine has, and what work would take of it: sizes that cannot end well are refused before they begin.
+
+Estimates are from below: what is refused could not have worked, what is not may still be slow.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from ehfl.validation import InvalidValue
+
+_YEAR_SECONDS = 365 * 86_400.0
+_NO_LIMIT = 2**60  # what old control groups give as a limit where there is none
+
+
+def check_memory(name: str, given: object, needed: float) -> None:
+    """Refuse a value whose work takes more memory than is free [bytes].
+
+    >>> check_memory("clients", 10**18, needed=4e18)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ehfl.validation.InvalidValue: clients must be small enough for the memory that is free (...), got ... (4e+09 GB)
+    """
+    free = free_memory()
+    if needed > free:
+        allowed = f"small enough for the memory that is free ({_gigabytes(free)})"
+        raise InvalidValue(name, allowed, f"{given} ({_gigabytes(needed)})")
+
+
+def check_time(name: str, given: object, seconds: float) -> None:
+    """Refuse a value whose work takes more than a year, though it were as quick as it can be.
+
+    >>> check_time("local_steps", 10**15, seconds=1e10)
+    Traceback (most recent call last):
+    ehfl.validation.InvalidValue: local_steps must be small enough to end in a year, got 1000000000000000 (317 years)
+    """
+    if seconds > _YEAR_SECONDS:
+        raise InvalidValue(name, "small enough to end in a year", f"{given} ({_figure(seconds / _YEAR_SECONDS)} years)")
+
+
+def free_memory() -> float:
+    """Return how much memory this process may still take [bytes], infinity where the system does not say."""
+    return min(_of_system(), _of_control_group(), _of_process())
+
+
+def _of_system() -> float:
+    """Return what the system could give, swap included."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        kilobytes = {line.split(":")[0]: float(line.split()[1]) for line in lines}
+        return 1024 * (kilobytes["MemAvailable"] + kilobytes["SwapFree"])
+    except (OSError, LookupError, ValueError):  # no Linux
+        with suppress(AttributeError, OSError, ValueError):
+            return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+        return math.inf
+
+
+def _of_control_group(root: Path = Path("/sys/fs/cgroup")) -> float:
+    """Return what a container may still take; files that the system has read ahead do not count as taken."""
+    for folder, limit, taken, cached in (
+        (root, "memory.max", "memory.current", "inactive_file"),
+        (root / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    ):
+        with suppress(OSError, LookupError, ValueError):  # not this kind of group, or no limit
+            most = float((folder / limit).read_text(encoding="ascii"))
+            pairs = (line.split() for line in (folder / "memory.stat").read_text(encoding="ascii").splitlines())
+            spare = float(dict(pairs)[cached])
+            if most < _NO_LIMIT:
+                return max(0.0, most - float((folder / taken).read_text(encoding="ascii")) + spare)
+    return math.inf
+
+
+def _of_process() -> float:
+    """Return what `ulimit -v` leaves to this process."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return math.inf
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY:
+        return math.inf
+    with suppress(OSError, LookupError, ValueError):
+        taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+        return max(0.0, float(most - taken))
+    return float(most)
+
+
+def _gigabytes(size: float) -> str:
+    return f"{_figure(size / 1e9)} GB"
+
+
+def _figure(number: float) -> str:
+    """Return a number in two digits or whole.
+
+    >>> _figure(0.00123), _figure(1234.5), _figure(1e12)
+    ('0.0012', '1,234', '1e+12')
+    """
+    return f"{number:,.0f}" if 10 <= number < 1e6 else f"{number:.2g}"

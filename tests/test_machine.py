@@ -1,0 +1,95 @@
+"""Sizes that the machine has no memory or time for: refused before anything is made, with what they would take."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ehfl import AlwaysOn, Bernoulli, Fleet, Lockstep, Myopic, PowerOfChoice, machine, simulate, train
+from ehfl.experiment import read_spec, run_all
+from ehfl.scheduling.simulation import Recorder
+from ehfl.validation import InvalidValue, UserError
+
+HUGE = 2**31 - 1
+
+
+@pytest.fixture
+def little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with 2 GB left."""
+    monkeypatch.setattr(machine, "free_memory", lambda: 2e9)
+
+
+def fleet(clients: int = 10) -> Fleet:
+    return Fleet(clients, Bernoulli(0.5))
+
+
+def test_a_fleet_of_any_size_is_described_at_once() -> None:
+    assert fleet(HUGE).sustainable == HUGE // 2
+
+
+@pytest.mark.usefixtures("little")
+def test_what_would_not_fit_into_memory_is_refused_with_what_it_would_take() -> None:
+    free = r"must be small enough for the memory that is free \(2 GB\)"
+
+    with pytest.raises(InvalidValue, match=rf"^clients {free}, got 2147483647 \(13 GB\)$"):
+        simulate(fleet(HUGE), Myopic(), rounds=1)
+    with pytest.raises(InvalidValue, match=rf"^rounds {free}, got 2147483647 \(172 GB\)$"):
+        simulate(fleet(), "greedy", rounds=HUGE)
+    with pytest.raises(InvalidValue, match=rf"^rounds {free}, got 1000000 \(800 GB\)$"):
+        simulate(fleet(100_000), "greedy", rounds=1_000_000, record_energy=True)
+    with pytest.raises(UserError, match=rf"^fleet.clients {free}, got 2000000000 \(40 GB\)$"):
+        read_spec(overrides=["fleet.clients=2000000000"])
+    with pytest.raises(UserError, match=rf"^fleet.clients {free}, got 2000000000 \(40 GB\)$"):
+        read_spec(overrides=["fleet={clients=2000000000, capacity={low=1, high=9}}"])
+
+
+def test_rounds_that_outgrow_the_memory_while_they_are_played_are_refused_before_it_is_full(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Recorder, "_BLOCK", 1000)
+    monkeypatch.setattr(machine, "free_memory", lambda: 1e6)
+
+    with pytest.raises(InvalidValue, match=r"^rounds must be small enough .* \(0.001 GB\), got 10000 \(0.008 GB\)$"):
+        simulate(fleet(200), AlwaysOn(100), rounds=10_000)
+    assert simulate(fleet(200), AlwaysOn(100), rounds=1_000).counts.sum() == 100_000
+
+
+@pytest.mark.usefixtures("little")
+def test_so_are_more_jobs_than_workers_have_room_for(tmp_path: Path) -> None:
+    spec = read_spec(overrides=["learning.task=quadratic", "rounds=2", "seeds=100"])
+
+    with pytest.raises(InvalidValue, match=r"^jobs must be small enough .* \(2 GB\), got 300 \(30 GB\)$"):
+        run_all(spec, tmp_path / "runs", jobs=300)
+
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    "given", [{"local_steps": 10**20}, {"local_steps": 10**12}, {"played": Lockstep(fleet(), PowerOfChoice(), 10)}]
+)
+def test_what_would_not_end_in_a_year_is_refused(given: dict[str, Any]) -> None:
+    steps: dict[str, Any] = {"local_steps": 10**12, "step_size": "nominal-causal"} | given
+    played = steps.pop("played", None) or simulate(fleet(), "greedy", rounds=10)
+
+    with pytest.raises(
+        InvalidValue, match=r"^local_steps must be small enough to end in a year, got \d+ \(.* years\)$"
+    ):
+        train("quadratic", played, **steps)
+
+
+def test_the_smallest_of_what_system_container_and_process_have_left_counts(tmp_path: Path) -> None:
+    for name, text in {
+        "memory.max": "1000",
+        "memory.current": "700",
+        "memory.stat": "anon 5\ninactive_file 50",
+    }.items():
+        (tmp_path / name).write_text(f"{text}\n")
+
+    assert machine._of_control_group(tmp_path) == 350
+    assert machine._of_control_group(tmp_path / "nowhere") == math.inf
+    (tmp_path / "memory.max").write_text("max\n")
+    assert machine._of_control_group(tmp_path) == math.inf
+    assert 0 < machine.free_memory() <= machine._of_system()
