@@ -100,8 +100,16 @@ def printable(text: str) -> str:
     >>> printable("two\nlines, \x1b[31mred")
     'two lines, \\x1b[31mred'
     """
-    line = " ".join(text.split())
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in line)
+    return visible(" ".join(text.split()))
+
+
+def visible(text: str) -> str:
+    r"""Return the text as it is but for signs that a terminal would obey: of a path no space may be lost.
+
+    >>> visible("two  spaces\a")
+    'two  spaces\\x07'
+    """
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 def blame(thing: object, error: BaseException) -> str:

@@ -77,7 +77,7 @@ def test_a_pipe_that_nobody_reads_ends_the_command_quietly(tmp_path: Path) -> No
         said = process.stderr.read()
 
     assert process.returncode == 141
-    assert said.count("\n") == said.count("saved: ") == 3
+    assert said == "saved: played/myopic.npz and 2 more\n"
 
 
 def test_every_command_has_help_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,3 +87,14 @@ def test_every_command_has_help_with_examples(capsys: pytest.CaptureFixture[str]
 
         assert stop.value.code == 0
         assert f"\n    ehfl {command}" in capsys.readouterr().out
+
+
+def test_a_path_never_steers_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        main(["simulate", "--rounds", "1", "-s", "greedy", "--save", "red\x1b[31m"])
+
+    assert capsys.readouterr().err == "saved: red\\x1b[31m/greedy.npz\n"
+    assert Path("red\x1b[31m/greedy.npz").is_file()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import typer.main
 
@@ -37,9 +39,9 @@ SMALL = {
 }
 RIGHT = {
     "--clients": ("1", "2", "3", "4"),
-    "--rate": ("0.5", "0", "1", "0.1,0.5,0.9", "rates.csv", "{low=0.1,high=0.9}"),
-    "--harvest": ("bernoulli:0.3", "replay:sun.csv"),
-    "--capacity": ("3", "inf", "1,2,3", "{low=1,high=9}"),
+    "--rate": ("0.5", "0", "1", "0.1,0.5,0.9", "rates.csv", "{low=0.1,high=0.9}", "odd.csv"),
+    "--harvest": ("bernoulli:0.3", "replay:sun.csv", "replay:odd.csv"),
+    "--capacity": ("3", "inf", "odd.csv", "1,2,3", "{low=1,high=9}"),
     "--initial": ("0", "1", "1,1,1"),
     "--cost": ("1", "2", "1,2,1"),
     "--scheduler": ("myopic", "greedy", "round-robin:1", "always-on", "power-of-choice", "uniform-random"),
@@ -73,16 +75,24 @@ RIGHT = {
     "--out": ("there",),
     "--runs": ("there",),
 }
+ODD = (b"", b"\n", b"0.5", b"a,b\n1,0\n", b"1,2\n3\n", b"nan,inf\n", b"1e999\n", b"\xff\xfe\x00",
+       b"\x93NUMPY\x01\x00", b"-1,-1,-1\n" * 9,
+       b"1;2;3\n", b"# nothing\n", b"0.5,0.5,0.5", b"1 0 1\n" * 9, b"9" * 30 + b"\n",
+       b"\xef\xbb\xbf0.1,0.2,0.3\n")  # fmt: skip
+WIDTHS = ("1", "0", "-5", "20", "40", "1000", "wide", "")
 NEVER = {"--task": {"digits", "cifar10"}}  # too slow for a case, or wants the network
 
 
 def try_command(chance: Random, place: Path) -> Iterator[str]:
-    """Try one command line."""
+    """Try one command line, in a terminal of any width and any encoding."""
     lay_out(place)
+    (place / "odd.csv").write_bytes(odd := _odd_content(chance))
     words = command_line(chance)
-    yield f"ehfl {shlex.join(words)}"
+    columns, encoding = chance.choice((*WIDTHS, *["80"] * 9)), chance.choice(("ascii", "latin-1", *["utf-8"] * 9))
+    yield f"COLUMNS={columns} PYTHONIOENCODING={encoding} ehfl {shlex.join(words)}, odd.csv holding {odd!r}"
     before = files_in(place)
-    outcome = call(words)
+    with patch.dict(os.environ, COLUMNS=columns):
+        outcome = call(words, encoding)
     yield from judge(words, outcome, files_in(place) - before)
     if outcome.code == 0 and words[0] == "simulate" and "--json" in words:
         yield from _as_asked(words, outcome)
@@ -94,6 +104,11 @@ def lay_out(place: Path) -> None:
     (place / "rates.csv").write_text("0.1\n0.5\n0.9\n")
     (place / "sun.csv").write_text("1,0,1\n" * 9)
     (place / "there").mkdir()
+
+
+def _odd_content(chance: Random) -> bytes:
+    content = chance.choice(ODD)
+    return content[: chance.randrange(len(content) + 1)] if chance.random() < 0.2 else content
 
 
 def command_line(chance: Random) -> list[str]:

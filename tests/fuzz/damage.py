@@ -48,6 +48,25 @@ def delete(_: Random, path: Path, __: list[Path]) -> str:
     return "deleted"
 
 
+def delete_run(_: Random, path: Path, __: list[Path]) -> str:
+    """Lose the folder that the file lies in."""
+    shutil.rmtree(path.parent)
+    return "its whole folder deleted"
+
+
+def add(chance: Random, path: Path, _: list[Path]) -> str:
+    """Put something beside the file that does not belong there."""
+    name = chance.choice(
+        ("notes.txt", ".DS_Store", "greedy-s9", "spec.toml.bak", ".part-1-rounds.jsonl", "rounds.jsonl~")
+    )
+    beside = path.parent / name
+    if chance.random() < 0.5:
+        beside.write_bytes(path.read_bytes())
+        return f"copied to {name}"
+    beside.mkdir()
+    return f"a folder {name} beside it"
+
+
 def exchange(chance: Random, path: Path, files: list[Path]) -> str:
     """Exchange the contents of two files."""
     alike = [one for one in files if one.name == path.name and one != path]
@@ -139,5 +158,5 @@ def _somewhere(chance: Random, facts: dict[str, Any]) -> tuple[Any, Any]:
     return inner, where
 
 
-DAMAGES: tuple[Damage, ...] = (flip, flip, cut, lengthen, empty, delete, exchange, replace, edit_digit, edit_digit,
-                               edit_lines, edit_json, edit_json)  # fmt: skip
+DAMAGES: tuple[Damage, ...] = (flip, flip, cut, lengthen, empty, delete, delete_run, add, exchange, replace, edit_digit,
+                               edit_digit, edit_lines, edit_json, edit_json)  # fmt: skip

@@ -37,7 +37,7 @@ def try_folder(chance: Random, place: Path) -> Iterator[str]:
     yield f"{done}; then {action.__name__}"
     try:
         yield from action(place)
-    except UserError as error:
+    except (UserError, OSError) as error:  # the system's errors name the file
         yield from judge_error(error)
         if "runs/made" not in str(error):
             yield f"no path in: {error}"

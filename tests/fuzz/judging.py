@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ehfl.cli import main
-from ehfl.validation import UserError
 
 LONGEST = 1000  # characters that anyone reads of a message
 _NOT_SHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # it would steer a terminal
@@ -27,17 +26,17 @@ class Outcome:
     err: str
 
 
-def call(words: Sequence[str]) -> Outcome:
+def call(words: Sequence[str], encoding: str = "utf-8") -> Outcome:
     """Run a command line in this process; streams are as strict about characters as a terminal's."""
-    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
-    err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace", write_through=True)
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True)
+    err = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="backslashreplace", write_through=True)
     code: object = "no exit"
     with redirect_stdout(out), redirect_stderr(err):
         try:
             main(list(words))
         except SystemExit as end:
             code = end.code
-    return Outcome(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
+    return Outcome(code, *(stream.buffer.getvalue().decode(encoding) for stream in (out, err)))
 
 
 def judge(words: Sequence[str], outcome: Outcome, left: set[Path]) -> Iterator[str]:
@@ -69,11 +68,11 @@ def judge_line(err: str) -> Iterator[str]:
         yield f"not one line that says what is wrong: {err[:1000]!r}"
     if len(err) > LONGEST:
         yield f"a message of {len(err)} characters: {err[:200]!r}"
-    if re.search(r"\w(Error|Exception)\b(?!:)|object at 0x", err.removeprefix("ehfl: error:")):
+    if re.search(r"Traceback|object at 0x", err.removeprefix("ehfl: error:")):
         yield f"a message of Python's own: {err[:1000]!r}"
 
 
-def judge_error(error: UserError) -> Iterator[str]:
+def judge_error(error: Exception) -> Iterator[str]:
     """Yield what is wrong with an exception that tells a user something."""
     text = str(error)
     if not text.strip() or len(text) > LONGEST:

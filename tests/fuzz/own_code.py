@@ -73,8 +73,8 @@ def try_own_code(chance: Random, place: Path) -> Iterator[str]:
 
 def _without_prints(outcome: Outcome, *, as_json: bool) -> Outcome:
     """Return what is left when the user's own prints are taken away; among JSON they have no place."""
-    out = outcome.out if as_json else outcome.out.replace("mine\n", "")
-    return Outcome(outcome.code, out, outcome.err.replace("mine\n", ""))
+    printed = re.compile(r"^mine\n", re.MULTILINE)
+    return Outcome(outcome.code, outcome.out if as_json else printed.sub("", outcome.out), printed.sub("", outcome.err))
 
 
 def _changed(chance: Random, kind: str) -> tuple[str, str]:

@@ -31,7 +31,7 @@ from ehfl.cli.options import (
     scheduler_names,
     spec_of,
 )
-from ehfl.cli.output import FIGURES, check_writable, print_table, progress, say_if_blind, say_if_compiling
+from ehfl.cli.output import FIGURES, check_writable, print_table, progress, say_if_blind, say_if_compiling, say_where
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path, whole
 from ehfl.files import json_text
@@ -247,7 +247,7 @@ def _promise(
 
         about = f"{_described(spec)}, K = {local_steps}, {numbers}"
         draw_slowdown(slow, figure, schedulers=scheduler_names(spec) | {MAINS: MAINS}, about=about)
-        typer.echo(f"figure: {figure}", err=True)
+        say_where("figure", figure)
 
 
 def _described(spec: Spec) -> str:
@@ -280,4 +280,4 @@ def _verify(counts: Counts, seeds: int, spec: Spec, as_json: bool, figure: Path 
 
         about = f"{_described(spec)}; means of {seeds} runs"
         draw_verified(results, figure, schedulers=scheduler_names(spec) | {MAINS: MAINS}, about=about)
-        typer.echo(f"figure: {figure}", err=True)
+        say_where("figure", figure)

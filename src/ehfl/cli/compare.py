@@ -16,7 +16,7 @@ from ehfl.cli.options import RUNS, AsJson, Override, named_by_option
 from ehfl.cli.output import check_folder, print_results
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import path, whole
-from ehfl.validation import shown
+from ehfl.validation import shown, visible
 
 if TYPE_CHECKING:
     from ehfl.experiment.runner import Place
@@ -92,7 +92,8 @@ def compare(
         print_results(results.comparison, written, as_json)
     if others := unlisted_runs([run.folder_name for run in read.runs()], folder):
         some = f"{', '.join(others[:3])}{', ...' if len(others) > 3 else ''}"
-        typer.echo(f"not in this report, of other arms or seeds: {len(others)} in {folder} ({some})", err=True)
+        where = visible(f"{folder} ({some})")
+        typer.echo(f"not in this report, of other arms or seeds: {len(others)} in {where}", err=True)
     if failed:
         ended = f"{len(failed)} of {len(outcomes)} runs failed, {len(outcomes) - len(failed)} finished"
         advice = "tracebacks are in their meta.json; the same command runs them again"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ehfl.validation import InvalidValue
+from ehfl.validation import InvalidValue, visible
 
 if TYPE_CHECKING:
     from ehfl.analysis import Comparison
@@ -62,6 +62,11 @@ def say_if_blind(label: str, scheduler: Scheduler) -> None:
         typer.echo(f"{label} chooses by losses, which only training gives: none are known here", err=True)
 
 
+def say_where(what: str, path: Path, *, more: int = 0, err: bool = True) -> None:
+    """Tell the user where something was written, and how many files besides."""
+    typer.echo(f"{what}: {visible(str(path))}{f' and {more} more' if more else ''}", err=err)
+
+
 def print_table(title: str, table: SideBySide) -> None:
     """Print a title and a table; where no terminal bounds it, as wide as it needs to be."""
     from rich.console import Console
@@ -86,7 +91,7 @@ def print_results(compared: Comparison, page: Path, as_json: bool) -> None:
 
         print_table(compared.name, comparison_table(compared))
         _print_sentences(summary(compared))
-    typer.echo(f"report: {page}", err=as_json)
+    say_where("report", page, err=as_json)
 
 
 def _print_sentences(sentences: Sequence[str]) -> None:

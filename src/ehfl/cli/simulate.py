@@ -37,6 +37,7 @@ from ehfl.cli.output import (
     progress,
     say_if_blind,
     say_if_compiling,
+    say_where,
 )
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import path, whole
@@ -128,7 +129,7 @@ def simulate(
         _draw(spec, played, figure)
     if save is not None:
         first, *others = (save / _file_name(spec, run.arm, run.seed) for run in spec.runs())
-        typer.echo(f"saved: {first}{f' and {len(others)} more' if others else ''}", err=True)
+        say_where("saved", first, more=len(others))
     if as_json:
         typer.echo(json.dumps(_as_json(fleet, spec.seeds, played)))
     else:
@@ -238,4 +239,4 @@ def _draw(spec: Spec, played: Played, figure: Path) -> None:
     counts = {label: np.stack([one.counts for one in many]) for label, many in played.items()}
     target = next(iter(played.values()))[0].summary.target
     draw_participation(counts, figure, schedulers=scheduler_names(spec), target=target)
-    typer.echo(f"figure: {figure}", err=True)
+    say_where("figure", figure)
