@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from ehfl.cli.live import live
+from ehfl.cli.output import progress
 from ehfl.experiment import State
 
 
@@ -52,11 +53,11 @@ def test_plain_lines_name_each_end_once_and_count_no_rounds_that_will_not_come(
         show([State("mine", 0, 0, 8, None), State("greedy", 0, 0, 8, None)])
         for _ in range(2):
             show([State("mine", 0, 3, 8, None, "the sun went out"), State("greedy", 0, 3, 8, 0.5)])
-        show([State("mine", 0, 3, 8, None, "the sun went out"), State("greedy", 0, 8, 8, 0.9)])
+        show([State("mine", 0, 3, 8, None, "the sun went out"), State("greedy", 0, 8, 8, 0.9, metric_name="accuracy")])
 
     first, second = capsys.readouterr().err.splitlines()
     assert first.startswith("mine seed 0 failed: the sun went out (6 of 11 rounds in all")
-    assert second == "greedy seed 0: 8 rounds, 0.9000 (11 of 11 rounds in all)"
+    assert second == "greedy seed 0: 8 rounds, accuracy 0.9 (11 of 11 rounds in all)"
 
 
 def test_arms_of_different_lengths_have_bars_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,5 +68,21 @@ def test_arms_of_different_lengths_have_bars_of_their_own(monkeypatch: pytest.Mo
     with live({"short": 4, "long": 16}) as show:
         show([State("short", 0, 1, 2, None), State("short", 1, 2, 2, 0.5), State("long", 0, 3, 8, None)])
 
-    assert re.search(r"short.*3/4 rounds.*0\.5000", terminal.getvalue())
+    assert re.search(r"short.*3/4 rounds.*metric 0\.5", terminal.getvalue())
     assert re.search(r"long.*3/8 rounds.*-", terminal.getvalue())
+
+
+def test_values_have_labels_in_bars_and_in_the_progress_of_a_single_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+
+    with live({"mine": 8}) as show:
+        show([State("mine", 0, 4, 8, 0.93, None, "accuracy [%]")])
+    with progress("training", 8, lambda step: "gap 0.25" if step == 1 else "") as advance:
+        assert advance is not None
+        for step in (1, 2):
+            advance(step)
+
+    assert re.search(r"4/8 rounds.*accuracy \[%\] 0\.93", terminal.getvalue())
+    assert "gap 0.25" in terminal.getvalue()

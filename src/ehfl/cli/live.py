@@ -32,7 +32,7 @@ def live(totals: Mapping[str, int]) -> Iterator[Show]:
         # rich's own colours make an empty bar and a finished one the same grey where a terminal has only 16
         BarColumn(None, style="bright_black", complete_style="cyan", finished_style="green", pulse_style="cyan"),
         TextColumn("{task.completed:,.0f}/{task.total:,.0f} rounds", justify="right"),
-        TextColumn("{task.fields[metric]}", justify="right"),
+        TextColumn("{task.fields[metric]}", justify="right", markup=False),
         TimeRemainingColumn(compact=True),
     )
     with Progress(*columns, console=console, expand=True, transient=True, refresh_per_second=4) as bars:
@@ -62,11 +62,11 @@ def _failure(state: State) -> str:
 
 
 def _mean_metric(states: Sequence[State]) -> str:
-    """Return the mean of the latest metrics, of the runs that have one."""
+    """Return the metric's name and the mean of its latest values, of the runs that have one."""
     known = [state.metric for state in states if state.metric is not None]
     if not known:
         return "failed" if states and all(state.error for state in states) else "-"
-    return f"{sum(known) / len(known):.4f}"
+    return f"{states[0].metric_name} {sum(known) / len(known):.4g}"
 
 
 class _Lines:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -105,15 +105,27 @@ def _print_sentences(sentences: Sequence[str]) -> None:
 
 
 @contextmanager
-def progress(label: str, total: int) -> Iterator[Callable[[object], None] | None]:
-    """Give a function to call after each of `total` steps, which moves a bar; None where no terminal would show it."""
+def progress(
+    label: str, total: int, detail: Callable[[Any], str] = lambda _: ""
+) -> Iterator[Callable[[object], None] | None]:
+    """Give a function to call after each of `total` steps, which moves a bar; None where no terminal would show it.
+
+    `detail` says what a step brought, such as "accuracy 0.93"; what was said last stays where it says nothing.
+    """
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress, TextColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None
         return
-    with Progress(console=console, transient=True, refresh_per_second=5) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda _: bar.advance(task)
+    last = TextColumn("{task.fields[detail]}", markup=False)
+    with Progress(*Progress.get_default_columns(), last, console=console, transient=True, refresh_per_second=5) as bar:
+        task = bar.add_task(label, total=total, detail="")
+
+        def advance(step: object) -> None:
+            if news := detail(step):
+                bar.update(task, detail=news)
+            bar.advance(task)
+
+        yield advance

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -133,7 +134,8 @@ def _train(run: Run, threads: int | None, place: Path | None) -> tuple[Metric, S
     if threads is not None:
         limit = Threads(whole_number("--threads", threads, low=1, high=MOST_THREADS), exactly=True)
     data = check_learnable(run.setting, run.seed)
-    with progress(f"training {run.setting.learning.task['name']}", run.setting.rounds) as advance:
+    detail = partial(_detail, loaded_task(run.setting).metric.name)
+    with progress(f"training {run.setting.learning.task['name']}", run.setting.rounds, detail) as advance:
         if place is None:
             history = run_training(run, limit, on_round=advance)
             return history.metric, history.records
@@ -148,6 +150,11 @@ def _train(run: Run, threads: int | None, place: Path | None) -> tuple[Metric, S
     return loaded_task(run.setting).metric, read_history(folder.rounds)
 
 
+def _detail(metric_name: str, record: Record) -> str:
+    """Return what a round brought, empty where its model was not evaluated."""
+    return "" if record.test_metric is None else f"{metric_name} {record.test_metric:.4g}"
+
+
 def _print_history(metric: Metric, records: Sequence[Record]) -> None:
     from rich.console import Console
     from rich.table import Table
@@ -155,12 +162,12 @@ def _print_history(metric: Metric, records: Sequence[Record]) -> None:
     from ehfl.history import evaluations_of
 
     table = Table(box=None, pad_edge=False)
-    for name in ("round", "test loss", metric.name):
+    for name in ("rounds", "test loss", metric.name):
         table.add_column(name, justify="right")
     evaluations = evaluations_of(records)
     shown = evaluations[:: max(1, len(evaluations) // 10)]
     for found in dict.fromkeys((*shown, evaluations[-1])):
-        table.add_row(f"{found.rounds:,}", f"{found.loss:.4f}", f"{found.metric:.4f}")
+        table.add_row(f"{found.rounds:,}", f"{found.loss:.4g}", f"{found.metric:.4g}")
     Console().print(table)
     seconds = sum(record.seconds + record.eval_seconds for record in records)
     empty = sum(record.participants == 0 for record in records)

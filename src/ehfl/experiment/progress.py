@@ -22,6 +22,7 @@ class State:
     total: int  # to play
     metric: float | None  # of the last evaluation
     error: str | None = None  # one line, where it has failed since we began to look
+    metric_name: str = "metric"
 
     @property
     def over(self) -> bool:
@@ -32,8 +33,9 @@ class State:
 class Follower:
     """Reads what was added to each rounds.jsonl since it last looked, and which runs have failed since it began to."""
 
-    def __init__(self, runs: Sequence[Run], experiment: Path) -> None:
+    def __init__(self, runs: Sequence[Run], experiment: Path, metric_name: str) -> None:
         folders = [RunFolder(experiment / run.folder_name) for run in runs]
+        self._metric_name = metric_name
         self._runs = [(run, Tail(of.rounds), _Failure(of)) for run, of in zip(runs, folders, strict=True)]
 
     def look(self) -> list[State]:
@@ -42,7 +44,8 @@ class Follower:
 
     def _state(self, run: Run, tail: Tail, failure: _Failure) -> State:
         tail.read()  # only what was added since the last look
-        return State(run.arm.label, run.seed, tail.rounds, run.setting.rounds, tail.metric, failure.read())
+        done, total = tail.rounds, run.setting.rounds
+        return State(run.arm.label, run.seed, done, total, tail.metric, failure.read(), self._metric_name)
 
 
 class _Failure:

@@ -75,6 +75,7 @@ def run_all(
 def _run_in(place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLook | None) -> list[Outcome]:
     forget_task()  # its data may have changed since the last comparison
     data = _checked_data(spec)
+    metric_name = loaded_task(spec.arms[-1].setting).metric.name  # the same for all arms
     work = [_prepared(run, place, data[run.arm.label]) for run in spec.runs()]
     cluster = Cluster() if on == "ray" else None
     workers, threads = share_cores(len(work), jobs, cluster.cores if cluster else joblib.cpu_count())
@@ -87,7 +88,7 @@ def _run_in(place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLoo
     with sole_use(place):  # two comparisons in one folder would each start the other's runs
         _check_same_comparison(spec, place, [folder for _, folder, _ in work])
         write_sealed(place, write_spec(spec.facts()))
-        with _watched(Follower(spec.runs(), place), on_look):
+        with _watched(Follower(spec.runs(), place, metric_name), on_look):
             return _run(work, workers, Threads(threads), crew)
 
 
