@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ehfl.cli import main
+from ehfl.experiment.spec import EvaluationSpec, FleetSpec, LearningSpec, Section
 
 EHFL = str(Path(sys.executable).with_name("ehfl"))
 # Modules of Python's that the commands and their workers import on their way, and one of a library's.
@@ -80,13 +82,34 @@ def test_a_pipe_that_nobody_reads_ends_the_command_quietly(tmp_path: Path) -> No
     assert said == "saved: played/myopic.npz and 2 more\n"
 
 
-def test_every_command_has_help_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ("compare", "report", "simulate", "bound", "train"):
-        with pytest.raises(SystemExit) as stop:
-            main([command, "--help"])
+def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as stop:
+        main([*command.split(), "--help"])
+    assert stop.value.code == 0
+    return capsys.readouterr().out
 
-        assert stop.value.code == 0
-        assert f"\n    ehfl {command}" in capsys.readouterr().out
+
+@pytest.mark.parametrize("command", ["", "compare", "report", "simulate", "bound", "train"])
+def test_help_fits_80_columns_breaks_no_word_and_names_no_type_of_python(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = help_of(command, capsys)
+
+    assert not [line for line in text.splitlines() if len(line) > 80 or line.endswith("-")]
+    assert not re.search(r"\{[A-Z]+\}|<list|<Path>", text)
+    assert f"\n    ehfl {command}" in text or not command
+
+
+def test_the_help_of_compare_lists_every_key_of_a_spec(capsys: pytest.CaptureFixture[str]) -> None:
+    found = help_of("compare", capsys).partition("Keys of a spec")[2].partition("Arguments:")[0]
+    sections: dict[str, type[Section]] = {"fleet": FleetSpec, "learning": LearningSpec, "evaluation": EvaluationSpec}
+
+    for section, kind in sections.items():
+        listed = re.search(rf"{section}\.\s+(.*?)(?:\n\s+\w+\.|\Z)", found, re.DOTALL)
+        assert listed is not None
+        assert set(kind.model_fields) <= set(re.findall(r"\w+", listed[1]))
+    assert {"name", "code", "rounds", "target", "seeds", "schedulers", "arms"} <= set(re.findall(r"\w+", found))
 
 
 def test_a_path_never_steers_the_terminal(

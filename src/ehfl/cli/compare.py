@@ -32,9 +32,17 @@ RUNS/<name>; stopped or killed, the same command goes on where it was, and runs 
 Examples:
   ehfl compare
   ehfl compare -o seeds=2 -o rounds=50 -o learning.local_steps=1 -o name=k1
-  ehfl compare -o name=two -o "schedulers=['myopic', 'round-robin:1', 'mine:Reserve:units=3']"
+  ehfl compare -o name=two -o "schedulers=['myopic', 'mine:Reserve:units=3']"
   ehfl compare experiments/paper.toml --data ~/cifar --jobs 2
   ehfl compare experiments/heterogeneous.toml --on ray
+
+\b
+Keys of a spec, for -o too; docs/experiments.md says what they mean:
+  name, code, rounds, target, seeds, schedulers or arms
+  fleet.       clients, rate or harvest, capacity, initial, cost, unit
+  learning.    task, data, local_steps, batch_size, step_size, partition,
+               order, aggregation, clip, weight_decay, device
+  evaluation.  every, goal
 """
 
 

@@ -49,8 +49,8 @@ reports it, alone or beside others.
 \b
 Examples:
   ehfl train
-  ehfl train --scheduler greedy --rounds 300 --local-steps 1 --step-size linear
-  ehfl train --partition dirichlet:0.3 --aggregation weighted --run runs/noniid
+  ehfl train --scheduler greedy --rounds 300 -k 1 --step-size linear
+  ehfl train --partition dirichlet:0.3 --run runs/noniid
   ehfl train --scheduler power-of-choice --step-size nominal-causal
   ehfl train --task cifar10 --data ~/cifar --rounds 150 --run runs/cifar
 """
@@ -79,9 +79,7 @@ def train(
     batch_size: Annotated[int | None, Option(metavar="N", parser=whole, help="Examples a step [50].")] = None,
     step_size: Annotated[
         str | None,
-        Option(
-            metavar="RULE", help="nominal, linear, constant:0.1, theorem, nominal-causal, ... or a number [nominal]."
-        ),
+        Option(metavar="RULE", help="nominal, linear, constant:0.1, theorem, ... or a number [nominal]."),
     ] = None,
     partition: Annotated[
         str | None, Option(metavar="HOW", help="Who holds which data: iid, dirichlet:ALPHA or shards:N [iid].")

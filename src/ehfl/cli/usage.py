@@ -28,6 +28,11 @@ class OneOfEach(TyperCommand):
                 raise InvalidValue(_name(option), "given once", f"{given.count(option)} of it")
         return super().parse_args(ctx, args)
 
+    def get_help(self, ctx: Any) -> str:
+        """Return the help, an argument called by its name alone: typer adds braces and Python's types."""
+        text = re.sub(r"\{([A-Z]+)\}", r"\1", super().get_help(ctx))
+        return re.sub(r"(?m)^(  [A-Z]+) <[^>]+>", r"\1", text)
+
 
 def whole(text: str | int) -> int:
     """Return a whole number as TOML writes it; whoever asked for it refuses anything else, with what is allowed."""
