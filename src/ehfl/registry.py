@@ -37,6 +37,12 @@ Factory = typing.Callable[..., Any]
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", type(None): "none"}
 
 
+class Here(str):
+    """A text that was not read from a file, such as an override: a path in it starts from the current folder."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Registry(Generic[Thing]):
     """The things of one kind, by name."""
@@ -48,21 +54,22 @@ class Registry(Generic[Thing]):
     def table(self, given: object, key: str = "", folder: Path | None = None) -> Table:
         """Return what was given, a text or a table, as a table; parameters that were left out stay out.
 
-        A parameter that is a path is looked for in `folder`, where it is given. Errors name `key` (else the kind).
+        A parameter that is a path is looked for in `folder`, where it is given (in the current one, if it is from `Here`).
+        Errors name `key` (else the kind).
 
         >>> Registry("partition", {"dirichlet": "ehfl.partition:Dirichlet"}, ()).table("dirichlet:0.3")
         {'name': 'dirichlet', 'alpha': 0.3}
         """
         key = key or self.kind
         if isinstance(given, str):
-            found = self._parsed(given, key)
+            found, folder = self._parsed(given, key), Path() if folder and isinstance(given, Here) else folder
         elif (
             isinstance(given, Mapping) and isinstance(given.get("name"), str) and all(isinstance(k, str) for k in given)
         ):
             found = self._parsed(given["name"], key) | {k: v for k, v in given.items() if k != "name"}
         else:
             raise InvalidValue(key, f"{self._allowed()}, or a table with such a name", repr(given))
-        return found if folder is None else self._anchored(found, folder)
+        return found if folder is None else self._anchored(found, folder, key)
 
     def make(self, given: object, key: str = "") -> Thing:
         """Return the thing that a text or a table names; a thing that is there already is returned as it is."""
@@ -164,15 +171,30 @@ class Registry(Generic[Thing]):
             raise InvalidValue(key, needed, f"{shown}{f' without {missing[0]}' if missing else ''}")
         return cast(Thing, thing)
 
-    def _anchored(self, table: Table, folder: Path) -> Table:
+    def _anchored(self, table: Table, folder: Path, key: str) -> Table:
         """Return the table with relative paths made absolute, where such a file lies in the folder."""
         texts = [name for name, value in table.items() if name != "name" and isinstance(value, str)]
         if not texts:
             return table
         hints = _hints(self._factory(table["name"], self.kind))
         may_be_paths = [name for name in texts if Path in (hints.get(name), *typing.get_args(hints.get(name)))]
-        paths = [name for name in may_be_paths if (folder / table[name]).exists()]
-        return table | {name: str((folder / table[name]).resolve()) for name in paths}
+        found = dict(table)
+        for name in may_be_paths:
+            start = Path() if isinstance(table[name], Here) else folder
+            if lies_there(start / table[name]):
+                found[name] = str((start / table[name]).resolve())
+            elif lies_there(Path(table[name])):  # taken as it is, it would be another file than the spec means
+                given = f"{table[name]}, which is in the current one"
+                raise InvalidValue(f"{key}.{name}", f"in the spec's folder, {folder}", given)
+        return found
+
+
+def lies_there(path: Path) -> bool:
+    """Return whether there is a file or folder of that name; one that no system would allow is none."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def literal(text: str) -> Any:

@@ -104,13 +104,13 @@ def test_one_parameter_of_what_the_spec_names_can_be_changed_alone() -> None:
 
 def test_what_the_spec_sets_an_arm_can_do_without() -> None:
     arms = [{"label": "free", "learning.clip": "none"}, {"label": "held"}, {"label": "short", "learning.clip": 0.5}]
-    spec = make_spec({"learning": {"clip": 2.0, "data": "x"}, "arms": arms})
+    spec = make_spec({"learning": {"clip": 2.0, "data": "/x"}, "arms": arms})
 
     again = make_spec(spec.facts())
 
     for one in (spec, again):
         assert [arm.setting.learning.clip for arm in one.arms] == [None, 2.0, 0.5]
-        assert {arm.setting.learning.data for arm in one.arms} == {"x"}
+        assert {arm.setting.learning.data for arm in one.arms} == {"/x"}
 
 
 def test_a_list_in_an_arm_must_fit_the_clients_that_there_are() -> None:

@@ -376,7 +376,8 @@ def test_none_takes_a_value_away_again(key: str, tmp_path: Path) -> None:
 
     learning = read_spec(path, [f"{key}=none"]).base.learning
 
-    assert (learning.clip, learning.data) == ((None, "x") if key == "learning.clip" else (2.0, None))
+    there = str(tmp_path / "x")
+    assert (learning.clip, learning.data) == ((None, there) if key == "learning.clip" else (2.0, None))
 
 
 def test_one_parameter_of_a_default_can_be_changed_alone() -> None:

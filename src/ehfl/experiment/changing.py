@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from ehfl.experiment.spec import FleetSpec, Setting
 from ehfl.experiment.validating import SECTIONS
-from ehfl.registry import literal
+from ehfl.registry import Here, literal
 from ehfl.run_folder import Facts
 from ehfl.validation import InvalidValue, SpecError, shown
 
@@ -76,8 +76,17 @@ def collected(changes: Iterable[tuple[str, Any]]) -> dict[str, Any]:
         if undone:
             fault = "given once" if key in undone else f"given before {undone[0]}, which it would undo"
             raise SpecError(key, f"must be {fault}, got {shown(value)}")
-        found[key] = value
+        found[key] = _from_here(value)
     return found
+
+
+def _from_here(value: Any) -> Any:
+    """Return a value whose texts know that they are of no file: paths among them start from the current folder."""
+    if isinstance(value, Mapping):
+        return {name: _from_here(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(_from_here, value))
+    return Here(value) if isinstance(value, str) else value
 
 
 def _parsed_override(override: str) -> tuple[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationInfo, model_validator
@@ -23,6 +24,7 @@ from ehfl.experiment.values import (
     per_client,
     positive,
     read_aggregation,
+    read_data,
     read_harvest,
     read_partition,
     read_scheduler,
@@ -85,7 +87,7 @@ class LearningSpec(Section):
     """Who trains what, and how."""
 
     task: Annotated[Table, PlainValidator(read_task)] = Field(default_factory=lambda: {"name": "digits"})
-    data: str | None = None  # where the task's data lie
+    data: Annotated[str | None, PlainValidator(read_data)] = None  # where the task's data lie
     local_steps: Whole = 5  # K
     batch_size: Whole = 50
     step_size: Annotated[Table, PlainValidator(read_step_size)] = Field(
@@ -137,7 +139,9 @@ class Setting(Section):
         facts: Facts = self.model_dump(mode="python")
         # One form for what can be written in two, so that equal settings have equal facts.
         facts["fleet"] |= {"harvest": self.fleet.harvest_table(), "rate": None}
+        data = self.learning.data
         facts["learning"] |= {
+            "data": None if data is None else str(Path(data).absolute()),  # what is written may be read from elsewhere
             "task": TASKS.spelled_out(self.learning.task, "learning.task"),
             "aggregation": AGGREGATIONS.spelled_out(self.learning.aggregation, "learning.aggregation"),
         }

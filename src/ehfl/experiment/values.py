@@ -13,7 +13,7 @@ from pydantic import ValidationInfo
 from ehfl.energy import HARVESTS
 from ehfl.files import read_numbers
 from ehfl.partition import PARTITIONS
-from ehfl.registry import Registry, Table
+from ehfl.registry import Here, Registry, Table, lies_there
 from ehfl.scheduling import SCHEDULERS
 from ehfl.theory import STEP_SIZES, step_size_of, step_size_table
 from ehfl.validation import InvalidValue, closest, short, whole_number
@@ -28,7 +28,7 @@ PER_CLIENT = ("rate", "capacity", "initial", "cost")  # keys of the fleet that t
 
 def per_client(value: Any, info: ValidationInfo) -> Any:
     """Return a number, one per client, or the ends of an even spread; a text names a file with one per client."""
-    return _read_per_client(value, f"fleet.{info.field_name}", folder_of(info))
+    return _read_per_client(value, f"fleet.{info.field_name}", folder_of(info, value))
 
 
 def count_clients(fleet: Mapping[str, Any], info: ValidationInfo) -> int:
@@ -39,7 +39,9 @@ def count_clients(fleet: Mapping[str, Any], info: ValidationInfo) -> int:
     if table and table["name"] != "bernoulli":  # a record knows how many clients it is of
         return int(getattr(HARVESTS.make(table, "fleet.harvest"), "n_clients", 0))
     given["fleet.harvest.rate"] = table.get("rate")
-    lists = (_read_per_client(value, key, folder_of(info)) for key, value in given.items() if _may_be_list(value))
+    lists = (
+        _read_per_client(value, key, folder_of(info, value)) for key, value in given.items() if _may_be_list(value)
+    )
     return max((len(one) for one in lists if isinstance(one, tuple)), default=0)
 
 
@@ -57,23 +59,25 @@ def _read_per_client(value: Any, key: str, folder: Path) -> Any:
     if isinstance(value, Mapping) and value.keys() == {"low", "high"} and all(map(_is_number, value.values())):
         return {"low": value["low"], "high": value["high"]}
     allowed = "a number, a list or a file with one per client, or { low = 0.1, high = 0.9 }"
-    if isinstance(value, str) and value and not _exists(folder / value):  # a word for a number, rather than a file
+    if isinstance(value, str) and value and not lies_there(folder / value):  # a word for a number, rather than a file
         raise InvalidValue(key, allowed, f"{value} (there is no such file)")
     if isinstance(value, str) and value:
         return tuple(read_numbers(key, folder / value, flat=True).tolist())
     raise InvalidValue(key, allowed, short(repr(value)))
 
 
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # a name that is too long for any file
-        return False
+def folder_of(info: ValidationInfo, value: Any = None) -> Path:
+    """Return the folder that relative paths of a spec start from: its file's, for what was read from that."""
+    return Path() if isinstance(value, Here) else Path((info.context or {}).get("folder", "."))
 
 
-def folder_of(info: ValidationInfo) -> Path:
-    """Return the folder that relative paths of a spec start from."""
-    return Path((info.context or {}).get("folder", "."))
+def read_data(value: Any, info: ValidationInfo) -> str | None:
+    """Return where a task's data lie; a relative path in a file starts from there."""
+    if value is None or (isinstance(value, str) and "folder" not in (info.context or {})):
+        return value
+    if not isinstance(value, str):
+        raise ValueError("must be a text")
+    return value if isinstance(value, Here) or not value else str(folder_of(info) / value)
 
 
 def read_harvest(value: Any, info: ValidationInfo) -> Table | None:
@@ -83,7 +87,8 @@ def read_harvest(value: Any, info: ValidationInfo) -> Table | None:
     table = HARVESTS.table(value, "fleet.harvest", folder_of(info))
     # Bernoulli's rate is the one parameter of a harvest that a spec may write in every form of a value per client.
     if "rate" in table and table["name"] == "bernoulli":
-        table["rate"] = _read_per_client(table["rate"], "fleet.harvest.rate", folder_of(info))
+        rate = table["rate"]
+        table["rate"] = _read_per_client(rate, "fleet.harvest.rate", folder_of(info, rate))
     return HARVESTS.spelled_out(table, "fleet.harvest")
 
 
