@@ -54,7 +54,7 @@ class Registry(Generic[Thing]):
     def table(self, given: object, key: str = "", folder: Path | None = None) -> Table:
         """Return what was given, a text or a table, as a table; parameters that were left out stay out.
 
-        A parameter that is a path is looked for in `folder`, where it is given (in the current one, if it is from `Here`).
+        A parameter that is a path is looked for in `folder`, where it is given (in the current one, if it is `Here`).
         Errors name `key` (else the kind).
 
         >>> Registry("partition", {"dirichlet": "ehfl.partition:Dirichlet"}, ()).table("dirichlet:0.3")

@@ -480,8 +480,9 @@ def test_a_recorded_harvest_lies_where_the_spec_says(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("short", ["replay:data/sun.csv", "replay:arrivals=data/sun.csv"])
-def test_the_short_forms_of_a_recorded_harvest(short: str, tmp_path: Path) -> None:
+def test_the_short_forms_of_a_recorded_harvest(short: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = recorded(tmp_path)
+    monkeypatch.chdir(tmp_path)  # from which paths of overrides start
 
     assert read_spec(path, {"fleet.harvest": short}).base == read_spec(path).base
 
