@@ -99,6 +99,15 @@ def test_the_path_of_a_spec_may_be_a_text(tmp_path: Path) -> None:
     assert read_spec(str(path)) == read_spec(path)
 
 
+def test_arrays_of_numpys_are_lists_in_a_spec() -> None:
+    table = {"rounds": np.int64(3), "fleet": {"rate": np.array([0.1, 0.9]), "capacity": np.array([1, 2])}}
+    plain = {"rounds": 3, "fleet": {"rate": [0.1, 0.9], "capacity": [1, 2]}}
+
+    assert read_spec(table).facts() == read_spec(plain).facts() == make_spec(table).facts()
+    with pytest.raises(SpecError, match=r"^learning\.clip must be"):
+        read_spec({}, {"learning.clip": np.array(["none", "none"])})
+
+
 def test_folders_bear_letters_and_digits_of_any_alphabet() -> None:
     labels = ("Größe_2, x", "贪婪", "a/../b")
     spec = make_spec({"arms": [{"scheduler": "greedy", "label": label} for label in labels]})

@@ -36,7 +36,9 @@ def call(words: Sequence[str], encoding: str = "utf-8") -> Outcome:
             main(list(words))
         except SystemExit as end:
             code = end.code
-    return Outcome(code, *(stream.buffer.getvalue().decode(encoding) for stream in (out, err)))
+    # click takes ASCII for a mistake and writes UTF-8
+    known = "utf-8" if encoding == "ascii" else encoding
+    return Outcome(code, *(stream.buffer.getvalue().decode(known) for stream in (out, err)))
 
 
 def judge(words: Sequence[str], outcome: Outcome, left: set[Path]) -> Iterator[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import tomli_w
 from pydantic import BeforeValidator, PlainValidator, Strict
 
@@ -38,7 +38,7 @@ def read_spec(
     2
     """
     file, facts = _read_source(source)
-    changes = parsed_overrides(overrides)
+    changes = _plain(parsed_overrides(overrides))
     try:
         change(facts, changes)
         return make_spec(facts, folder=None if file is None else file.resolve().parent)
@@ -48,11 +48,20 @@ def read_spec(
 
 def _read_source(source: Any) -> tuple[Path | None, Facts]:
     if source is None or isinstance(source, Mapping):
-        return None, dict(copy.deepcopy(source or {}))
+        return None, _plain(source or {})
     if not isinstance(source, str | os.PathLike):
         raise InvalidValue("spec", "a TOML file, a table or nothing", repr(source))
     file = path_of("spec", source)
     return file, {"name": file.stem} | _read_file(file)
+
+
+def _plain(given: Any) -> Any:
+    """Return a copy with lists and numbers of Python's in the place of NumPy's, which TOML does not have."""
+    if isinstance(given, np.generic | np.ndarray):
+        return given.tolist()
+    if isinstance(given, Mapping):
+        return {key: _plain(value) for key, value in given.items()}
+    return [_plain(value) for value in given] if isinstance(given, list | tuple) else given
 
 
 def make_spec(facts: Facts, folder: Path | None = None) -> Spec:
@@ -62,7 +71,7 @@ def make_spec(facts: Facts, folder: Path | None = None) -> Spec:
     """
     if not all(isinstance(key, str) for key in facts):
         raise InvalidValue("spec", "a table whose keys are texts", repr(facts))
-    facts = copy.deepcopy(facts)  # the caller's stay as they are
+    facts = _plain(facts)  # the caller's stay as they are
     check_known(facts, "", [*SAME_FOR_ALL, *Setting.model_fields])
     heading = validated(_Heading, {key: facts.pop(key) for key in _Heading.model_fields if key in facts}, folder)
     code = str(((folder or Path.cwd()) / (heading.code or ".")).absolute())
