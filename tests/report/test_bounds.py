@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from rich.console import Console
 
-from ehfl.report import draw_slowdown, draw_verified, promise_table, verified_table
+from ehfl.report import draw_slowdown, draw_verified, promise_table, style, verified_table
 from ehfl.report.looks import looks
 from ehfl.report.tables import SideBySide
 from ehfl.theory import Constants, Verified, promise, slowdown
@@ -60,3 +63,20 @@ def test_colours_go_by_scheduler_and_not_by_label(tmp_path: Path, kind: str) -> 
     own, greedy = looks({"not-greedy": "", "b": "greedy"}).values()
     assert own.colour.lower() in drawn
     assert (greedy.colour.lower() in drawn) == (kind == "verified")
+
+
+def test_extra_rounds_start_at_zero_with_numbers_and_what_was_played(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(style, "save", lambda figure, path: drawn.append(figure))
+    slow = {"a": {"constant": 1.0084, "sqrt": 1.5, "linear": 4.26, "best": math.inf}, "mains": SLOW["mains"]}
+
+    draw_slowdown(
+        slow, Path("unused.svg"), schedulers={"a": "", "mains": "always-on"}, about="10 clients, K = 5, seed 3"
+    )
+
+    (figure,) = drawn
+    assert figure.get_suptitle() == "10 clients, K = 5, seed 3"
+    assert "extra rounds" in figure.get_supxlabel() and "[%], one seed" in figure.get_supxlabel()
+    assert [axes.texts[0].get_text() for axes in figure.axes] == ["+0.84", "+50", "+326", "never"]
+    bars = [bar for axes in figure.axes for bar in axes.patches if isinstance(bar, Rectangle)]
+    assert [bar.get_x() for bar in bars] == [0] * 4

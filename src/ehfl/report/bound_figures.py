@@ -11,49 +11,58 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from ehfl.analysis.numbers import fixed, shown_decimals
 from ehfl.report import style
-from ehfl.report.bound_tables import four_digits
 from ehfl.report.looks import Look, looks
-from ehfl.theory import RULES, Verified
+from ehfl.theory import Verified
 
+_TITLES = {"constant": "constant steps", "sqrt": r"$c\sqrt{n_t}$", "linear": r"$c\,n_t$", "best": "best steps"}
 _MARKERS = {"constant": "o", "sqrt": "s", "linear": "^"}
 
 
 def draw_slowdown(
     slow: Mapping[str, Mapping[str, float]], path: Path, *, schedulers: Mapping[str, str], about: str = ""
 ) -> None:
-    """Draw how many times as many rounds as on mains power (the last entry) each arm takes, by step size rule.
+    """Draw how many more rounds than on mains power (the last entry) each arm takes, a panel for each step size rule.
 
     `schedulers` gives the registered name of each arm's scheduler by label, empty for the user's own: see `looks`.
-    `about` says below what was played.
+    `about` says what was played.
     """
     names = list(slow)[:-1] or list(slow)
     look = looks({name: schedulers[name] for name in names})
-    figure = style.new_figure(5.2, 3.2)
-    axes = figure.subplots()
-    width = 0.8 / len(names)
-    for place, name in enumerate(names):
-        heights = np.array([value if math.isfinite(value) else 1.0 for value in slow[name].values()])
-        places = np.arange(heights.size) + (place - (len(names) - 1) / 2) * width
-        colour, label = look[name].colour, style.shorten(name)
-        bars = axes.bar(places, heights - 1, width * 0.9, bottom=1, color=colour, label=label)
-        axes.bar_label(bars, [four_digits(value) for value in slow[name].values()], fontsize=7, padding=1)
-    axes.axhline(1, color="black", linewidth=0.8)
-    axes.set_xticks(range(len(RULES) + 1), ["constant", r"$c\sqrt{n_t}$", r"$c\,n_t$", "best"])
-    axes.set_xlabel("step size rule")
-    axes.set_ylabel("rounds, relative to mains power")
-    axes.margins(y=0.15)
-    axes.legend(frameon=False, fontsize=8)
-    style.tidy(axes)
-    _say(figure, about)
+    figure = style.new_figure(7.2, 1.3 + 0.3 * len(names))
+    panels = figure.subplots(1, len(_TITLES), sharey=True, sharex=True)
+    for axes, (rule, title) in zip(panels, _TITLES.items(), strict=True):
+        extra = [100 * (slow[name][rule] - 1) for name in names]
+        drawn = [value if math.isfinite(value) else 0.0 for value in extra]
+        bars = axes.barh(range(len(names)), drawn, 0.7, color=[look[name].colour for name in names])
+        axes.bar_label(bars, [_extra(value) for value in extra], fontsize=style.SMALL, padding=2)
+        axes.axvline(0, color="black", linewidth=0.8)
+        axes.set_title(title, fontsize=10, loc="left")
+        style.tidy(axes)
+        axes.grid(visible=False, axis="y")
+        axes.margins(x=0.35)  # for the numbers beside the bars
+    panels[0].set_yticks(range(len(names)), [style.shorten(name, 30) for name in names])
+    panels[0].set_ylim(len(names) - 0.5, -0.5)
+    figure.supxlabel("extra rounds to the same bound as on mains power [%], one seed", fontsize=10)
+    figure.suptitle(about, fontsize=style.SMALL, color="#444444", parse_math=False)
     style.save(figure, path)
+
+
+def _extra(percent: float) -> str:
+    """Return extra rounds to two digits.
+
+    >>> _extra(0.837), _extra(13.14), _extra(326.4), _extra(float("inf"))
+    ('+0.84', '+13', '+326', 'never')
+    """
+    return fixed(percent, shown_decimals(abs(percent)), "+") if math.isfinite(percent) else "never"
 
 
 def draw_verified(results: Sequence[Verified], path: Path, *, schedulers: Mapping[str, str], about: str = "") -> None:
     """Draw measured against bound, a point an experiment with its interval, one panel per problem and K.
 
     `schedulers` gives the registered name of each arm's scheduler by label, empty for the user's own: see `looks`.
-    `about` says below what was played.
+    `about` says what was played.
     """
     panels = list(dict.fromkeys((r.problem, r.local_steps) for r in results))
     look = looks({r.scheduler: schedulers[r.scheduler] for r in results})
@@ -66,13 +75,8 @@ def draw_verified(results: Sequence[Verified], path: Path, *, schedulers: Mappin
     for axes in grid[:, 0]:
         axes.set_ylabel("measured, weighted mean of $|\\nabla f|^2$", fontsize=8)
     _legend(figure, look)
-    _say(figure, about)
+    figure.supxlabel(about, fontsize=style.SMALL, color="#444444", parse_math=False)  # legends have the top
     style.save(figure, path)
-
-
-def _say(figure: Figure, about: str) -> None:
-    if about:
-        figure.supxlabel(about, fontsize=7, color="#666666", parse_math=False)
 
 
 def _draw_panel(axes: Axes, results: Sequence[Verified], look: Mapping[str, Look]) -> None:
