@@ -47,7 +47,13 @@ if TYPE_CHECKING:
 MAINS = "always-on"
 EXAMPLES = 2000  # that stand for all in estimates: a pass over all of CIFAR-10 takes 25 times as long
 _OF_PROBLEM = ("smoothness", "variance", "gap")
-_CONSTANTS = {"smoothness": "--smoothness", "variance": "--variance", "gap": "--gap", "eta": "--eta"}
+_CONSTANTS = {
+    "smoothness": "--smoothness",
+    "variance": "--variance",
+    "gap": "--gap",
+    "eta": "--eta",
+    "seeds": "--seeds",
+}
 # The \b in it keeps the lines that follow as they are.
 HELP = """Bound the gradient norm for the participation that really happens.
 

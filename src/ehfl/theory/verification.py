@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ehfl.arrays import FloatArray
+from ehfl.machine import check_memory, check_time
 from ehfl.randomness import Purpose, generator
 from ehfl.theory.bounds import Constants, bound_for, weights
 from ehfl.theory.counts import checked_counts
@@ -19,7 +20,7 @@ from ehfl.validation import UserError, whole_number
 
 MOST_SEEDS = 100_000  # all are run at once
 _AT_ONCE = 2**24  # numbers in the local models of one round
-_MOST_DRAWS = 1e12  # some hours
+_DRAWS_A_SECOND = 1e9  # of noise, at most
 _NORMAL_975 = 1.959963984540054  # quantile of the 95 % interval
 
 
@@ -66,7 +67,7 @@ def verify(
         if not n_t.any():
             raise UserError(f"{scheduler} has no participants in any round: there is nothing to verify")
     for problem_name, problem in (known_problems() if problems is None else problems).items():
-        _check_work(checked, problem.dimension, local_steps, seeds)
+        _check_work(checked.values(), problem.dimension, local_steps, seeds)
         start = problem.centre + 1.0
         gap = float(problem.loss(start)) - problem.minimum
         constants = Constants(problem.smoothness, problem.variance, gap)
@@ -115,10 +116,8 @@ def gradient_squares(
     return squares
 
 
-def _check_work(checked: Mapping[str, FloatArray], dimension: int, local_steps: Sequence[int], seeds: int) -> None:
-    """Refuse what would not end: all draws of gradient noise are counted beforehand."""
-    clients = {K: sum(float((n_t if K > 1 else n_t > 0).sum()) for n_t in checked.values()) for K in local_steps}
-    draws = sum(len(RULES) * K * seeds * dimension * clients[K] for K in local_steps)
-    if draws > _MOST_DRAWS:
-        limit = f"at most {_MOST_DRAWS:.0e} draws of noise for each problem can be waited for"
-        raise UserError(f"fewer seeds, rounds or clients are needed: {limit}, got {draws:.1e}")
+def _check_work(counts: Collection[FloatArray], dimension: int, local_steps: Sequence[int], seeds: int) -> None:
+    """Refuse more seeds than memory or a lifetime has room for; all draws of gradient noise are counted beforehand."""
+    check_memory("seeds", seeds, 8.0 * seeds * max(n_t.size for n_t in counts))
+    turns = sum(K * float(n_t.sum() if K > 1 else np.count_nonzero(n_t)) for n_t in counts for K in local_steps)
+    check_time("seeds", seeds, len(RULES) * turns * seeds * dimension / _DRAWS_A_SECOND)
