@@ -5,8 +5,8 @@ the step sizes that make the bound smallest, `step_sizes` the rules of the exper
 reads what a user gives as one, `problems` has functions whose constants are known, `promise` puts all bounds of a
 participation side by side, `verification` sets measurement beside bound. Derivations: docs/theory.md.
 
-May enter: NumPy, SciPy, `ehfl.arrays`, `ehfl.validation`, `ehfl.registry`, `ehfl.randomness`, `ehfl.machine`. Leaves: the
-names below.
+May enter: NumPy, SciPy, `ehfl.arrays`, `ehfl.validation`, `ehfl.registry`, `ehfl.randomness`, `ehfl.machine`. Leaves:
+the names below.
 """
 
 from ehfl.theory.bounds import Constants, bound, largest_step, leading_order
