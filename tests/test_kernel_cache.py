@@ -19,6 +19,7 @@ import pytest
 pytest.importorskip("numba")
 
 from ehfl import kernel_cache, randomness
+from ehfl.cli.output import say_if_compiling
 from ehfl.compiled import kernel, kernels_are_cached
 from ehfl.kernel_cache import kernel_folder
 
@@ -85,7 +86,7 @@ def test_a_disk_without_room_costs_time_alone(folder: Path, monkeypatch: pytest.
 
 
 def test_without_a_place_to_write_to_kernels_work_and_nothing_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, f"/proc/{name}")
@@ -96,6 +97,8 @@ def test_without_a_place_to_write_to_kernels_work_and_nothing_is_left(
     assert kernel_folder() is None
     assert called_anew() == (42, False)
     assert not kernels_are_cached()
+    say_if_compiling(5000)
+    assert "about 20 s, every time, unless NUMBA_CACHE_DIR names a folder" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
     kernel_folder.cache_clear()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -58,6 +59,22 @@ class Task:
         task = load_task("quadratic")
         object.__setattr__(task, "loss", lambda outputs, targets: sys.exit(0))
         return task
+
+def asking():
+    from ehfl import load_task
+    task = load_task("quadratic")
+    object.__setattr__(task, "loss", ask)
+    return task
+
+def ask(outputs, targets):
+    raise EOFError("nobody answers")
+
+class Terminated:
+    def select(self, view):
+        import os, signal
+        if view.round == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return []
 '''
 
 
@@ -94,6 +111,7 @@ EXITS = {
     ("simulate", *SMALL, "--harvest", "things_that_leave:Night"): "SystemExit: 3",
     ("train", "--task", "things_that_leave:Task", *SMALL): "SystemExit: 0 (things_that_leave.py:42)",
     ("train", "--task", "things_that_leave:Task", *SMALL, "--run", "kept"): "SystemExit: 0",
+    ("train", "--task", "things_that_leave:asking", *SMALL): "EOFError: nobody answers",
 }
 
 
@@ -103,7 +121,8 @@ def test_an_exit_in_code_of_ones_own_is_one_line_and_exit_code_2(command: tuple[
 
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err.count("\n") == 1 and shown.err.startswith("ehfl: error: ")
+    said = shown.err.lstrip("\n")  # typer begins a new line if it meets EOFError
+    assert said.count("\n") == 1 and said.startswith("ehfl: error: ")
     assert EXITS[command] in shown.err
     assert not Path("runs").exists()
 
@@ -121,6 +140,15 @@ def test_ctrl_c_says_how_to_go_on_and_the_code_is_130(capsys: Capture) -> None:
     assert run("train", *LEARNING, "-s", "things_that_leave:Interrupted", "--run", "kept") == 130
 
     assert capsys.readouterr().err.splitlines()[-1] == "stopped; the same command goes on from here"
+
+
+def test_so_does_the_signal_of_a_system_that_ends_it_whose_code_is_143(capsys: Capture) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+
+    assert run("train", *LEARNING, "-s", "things_that_leave:Terminated", "--run", "kept") == 143
+
+    assert capsys.readouterr().err.splitlines()[-1] == "stopped; the same command goes on from here"
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_characters_that_a_terminal_does_not_know_are_written_in_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import typer
 
 import ehfl
 from ehfl.cli import bound, compare, report, simulate, train
+from ehfl.cli.stopping import terminated_like_interrupted
 from ehfl.cli.streams import leave_closed_pipe, show_what_can_be_shown
 from ehfl.cli.usage import OneOfEach, UsageError, refusal
 from ehfl.validation import InvalidValue, UserError, blame, one_line
@@ -57,8 +58,10 @@ def main(arguments: list[str] | None = None) -> None:
             sys.path.append(here)  # classes of the user's own; last, so that no file there stands for one of Python's
         show_what_can_be_shown()
         _check_text(sys.argv[1:] if arguments is None else arguments)
-        code = app(arguments, prog_name="ehfl", standalone_mode=False)
-        sys.stdout.flush()
+        with terminated_like_interrupted() as signals:
+            code = app(arguments, prog_name="ehfl", standalone_mode=False)
+            sys.stdout.flush()
+        code = 143 if signals else code
     except BrokenPipeError:
         leave_closed_pipe()
     except UsageError as error:
@@ -69,7 +72,9 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(leaving.__context__, BrokenPipeError):  # which click has seen first
             leave_closed_pipe()
         _stop(f"code of your own ended Python: {blame(None, leaving)}")
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, typer.Abort) as stop:
+        if isinstance(stop.__cause__, EOFError):  # which code of the user's own raises if it asks for input
+            _stop(f"code of your own failed: {blame(None, stop.__cause__)}")
         sys.exit(130)
     sys.exit(code if isinstance(code, int) else 0)
 
