@@ -13,7 +13,7 @@ import pytest
 import ehfl
 from ehfl import InvalidValue
 from ehfl.analysis import difference, estimate, read_results
-from ehfl.experiment import SpecError, read_spec, run_all
+from ehfl.experiment import SpecError, make_spec, read_spec, run_all
 from ehfl.theory import (
     Constants,
     Extremes,
@@ -44,6 +44,10 @@ RAGGED: Any = [[1], 2]
 CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "a fleet in simulate": (lambda: ehfl.simulate(TEXT, "greedy", 3), "fleet must be of the kind Fleet, got 'text'"),
     "a fleet in play": (lambda: next(ehfl.play(TEXT, ehfl.Greedy(), 3)), "fleet must be of the kind Fleet, got 'text'"),
+    "many clients": (lambda: ehfl.check_aggregation("mean", clients=2**31), "clients must be a whole number in [1, 1"),
+    "a seed": (lambda: ehfl.check_harvest("bernoulli:0.5", seed=TEXT), "seed must be a whole number in [0, 1844"),
+    "a place": (lambda: run_all(read_spec(), "runs", on=RAGGED), "on must be local or ray, got [[1], 2]"),
+    "a folder": (lambda: make_spec({}, folder=FLEET), "folder must be a path, as a text or a Path, got Fleet("),
     "a fleet in a lockstep": (lambda: ehfl.Lockstep(TEXT, ehfl.Greedy(), 3), "fleet must be of the kind Fleet"),
     "a fleet in a ledger": (lambda: ehfl.Ledger(TEXT, 3, 0), "fleet must be of the kind Fleet, got 'text'"),
     "costs": (lambda: ehfl.Fleet(2, ehfl.Bernoulli(0.5), cost=RAGGED), "cost must be one number or one per client (2)"),

@@ -218,7 +218,7 @@ def test_seeds_that_share_draws_are_told_by_the_full_check() -> None:
 
 
 def test_what_is_asked_for_is_checked() -> None:
-    with pytest.raises(InvalidValue, match="clients must be a whole number >= 1, got 0"):
+    with pytest.raises(InvalidValue, match=r"clients must be a whole number in \[1, 100000\], got 0"):
         check_harvest("bernoulli:0.5", clients=0)
     with pytest.raises(InvalidValue, match="harvest must be a harvest, with units, mean_rates, got"):
         check_harvest(object())  # type: ignore[arg-type]

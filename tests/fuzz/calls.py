@@ -73,6 +73,22 @@ def metric(chance: Random) -> Any:
     return named("ehfl:Metric")("gap", lower_is_better=chance.random() < 0.5, bounds=(0.0, 1.0))
 
 
+def small_spec(chance: Random) -> Any:
+    """Return a table that makes a spec of runs of no time at all."""
+    learning = {"task": "quadratic", "local_steps": 1}
+    return {
+        "rounds": whole(chance),
+        "seeds": 1,
+        "schedulers": ["greedy"],
+        "fleet": {"clients": 2},
+        "learning": learning,
+    }
+
+
+def model(_: Random) -> Any:
+    return named("ehfl:load_task")("quadratic").model(np.random.default_rng(0))
+
+
 windowed: dict[str, Draw] = {"initial": number, "decay": number, "every": few, "window": few}
 called: dict[str, Draw] = {"counts": counts, "rounds": of(None, 3, 5)}
 REGISTRIES = ("SCHEDULERS", "HARVESTS", "PARTITIONS", "AGGREGATIONS", "STEP_SIZES")
@@ -90,7 +106,20 @@ CALLS: list[tuple[str, dict[str, Draw]]] = [
                        "threads": of(None, 1)}),
     ("ehfl:play", {"fleet": fleet, "scheduler": scheduler, "rounds": few, "seed": seed}),
     ("ehfl:Lockstep", {"fleet": fleet, "scheduler": scheduler, "rounds": few, "seed": seed}),
-    ("ehfl:check_scheduler", {"scheduler": scheduler}),
+    ("ehfl:check_scheduler", {"scheduler": scheduler, "clients": few, "rounds": few, "seed": seed}),
+    ("ehfl:check_harvest", {"harvest": of("bernoulli:0.5"), "clients": few, "rounds": few, "seed": seed}),
+    ("ehfl:check_partition", {"partition": of("iid", "shards:1"), "clients": few, "seed": seed}),
+    ("ehfl:check_aggregation", {"aggregation": of("mean", "weighted"), "clients": few, "rounds": few, "seed": seed}),
+    ("ehfl:check_task", {"task": of("quadratic"), "examples": few, "seed": seed}),
+    ("ehfl:evaluate", {"task": of("quadratic"), "model": model}),
+    ("ehfl:load_model", {"folder": of("nowhere", "."), "task": of(None, "quadratic")}),
+    ("ehfl:compare", {"spec": small_spec, "jobs": of(1), "runs": of("runs"), "rounds": few, "seeds": few,
+                      "fleet": of({"clients": 2}), "learning.task": of("quadratic")}),
+    ("ehfl.experiment:run_all", {"spec": lambda chance: named("ehfl.experiment:read_spec")(small_spec(chance)),
+                                 "experiment": of("runs"), "jobs": of(1), "on": of("local"), "on_look": of(None)}),
+    ("ehfl.experiment:read_spec", {"source": small_spec, "overrides": of((), ["rounds=2"], {"rounds": 2})}),
+    ("ehfl.experiment:make_spec", {"facts": small_spec, "folder": of(None)}),
+    ("ehfl.learning:LocalSgd", {"local_steps": few, "batch_size": few, "clip": of(None, 1.0), "weight_decay": of(0.0)}),
     ("ehfl:Myopic", {"target": of("auto", 1)}),
     ("ehfl:RoundRobin", {"per_round": of("auto", 1)}),
     ("ehfl:UniformRandom", {"target": of("auto", 1)}),

@@ -21,8 +21,8 @@ from .values import typed, wild
 # What these raise besides, as Python's own do: a list for its index, `open` for its path.
 ALLOWED: dict[str, tuple[type[Exception], ...]] = {
     "ehfl:Participation.clients": (IndexError, TypeError),
-    "ehfl:Participation.load": (OSError, TypeError),
-    "ehfl:read": (OSError, TypeError),
+    "ehfl:Participation.load": (OSError,),
+    "ehfl:read": (OSError,),
 }
 
 
@@ -36,9 +36,9 @@ def try_function(chance: Random, _: Path) -> Iterator[str]:
     if chance.random() < 0.03:
         arguments[typed(chance)] = 1
     yield f"{name}(**{arguments!r})"
-    given = arguments.pop("folder", None)
+    folders = [arguments.pop("folder")] if name == "ehfl:read" and "folder" in arguments else []
     try:
-        result = named(name)(*([] if given is None else [given]), **arguments)
+        result = named(name)(*folders, **arguments)
         result = list(result) if hasattr(result, "__next__") else result
     except UserError as error:
         yield from judge_error(error)

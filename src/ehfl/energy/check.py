@@ -51,9 +51,9 @@ def check_harvest(
     made = HARVESTS.make(harvest)
     # Made again where that can be, as every process of a comparison does.
     twin = None if made is harvest else HARVESTS.make(harvest)
-    whole_number("clients", clients, low=1)
-    whole_number("rounds", rounds, low=1)
-    check_seed(seed + _SEEDS - 1)
+    whole_number("clients", clients, low=1, high=100_000)
+    whole_number("rounds", rounds, low=1, high=100_000)
+    check_seed(check_seed(seed) + _SEEDS - 1)
     faults: list[str] = []
     with _generators_watched(faults):
         for check in (_check_parts, _check_rates, *(() if quick else (_check_means_and_seeds,))):

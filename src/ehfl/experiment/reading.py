@@ -69,8 +69,9 @@ def make_spec(facts: Facts, folder: Path | None = None) -> Spec:
 
     Relative paths, and classes of the user's own, are looked for in `folder`.
     """
-    if not all(isinstance(key, str) for key in facts):
+    if not isinstance(facts, Mapping) or not all(isinstance(key, str) for key in facts):
         raise InvalidValue("spec", "a table whose keys are texts", repr(facts))
+    folder = None if folder is None else path_of("folder", folder)
     facts = _plain(facts)  # the caller's stay as they are
     check_known(facts, "", [*SAME_FOR_ALL, *Setting.model_fields])
     heading = validated(_Heading, {key: facts.pop(key) for key in _Heading.model_fields if key in facts}, folder)

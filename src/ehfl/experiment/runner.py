@@ -63,7 +63,7 @@ def run_all(
     process itself, for debuggers. A run that kills its process fails alone. `on_look` gets the state of every run at
     the start, twice a second and at the end. Interrupted or killed, it goes on where it was when called again.
     """
-    if on not in ("local", "ray"):
+    if not isinstance(on, str) or on not in ("local", "ray"):
         raise InvalidValue("on", "local or ray", on)
     place = path_of("experiment", experiment).absolute()
     if on_look is not None and not callable(on_look):

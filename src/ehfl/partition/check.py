@@ -28,7 +28,7 @@ def check_partition(partition: Partition, *, targets: Targets | None = None, cli
       - must be one that deals every example to one client: seed 0, got 200 of 400 examples not dealt, such as 200
     """
     partition = PARTITIONS.make(partition)
-    whole_number("clients", clients, low=1)
+    whole_number("clients", clients, low=1, high=100_000)
     labels = np.arange(_EACH * clients) % 10 if targets is None else np.asarray(targets)
     for one in (check_seed(seed), check_seed(seed + 1)):
         faults = list(_faults(partition, labels, clients, one))

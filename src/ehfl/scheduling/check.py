@@ -31,8 +31,8 @@ def check_scheduler(scheduler: Scheduler, *, clients: int = 10, rounds: int = 50
       - spends energy that is not there: round 0, client 0 was picked with 0 units and a round costs 1
     """
     scheduler = SCHEDULERS.make(scheduler)
-    whole_number("clients", clients, low=1)
-    whole_number("rounds", rounds, low=1)
+    whole_number("clients", clients, low=1, high=100_000)
+    whole_number("rounds", rounds, low=1, high=100_000)
     check_seed(seed)
     faults: dict[str, str] = {}  # rule -> the first case that breaks it
     for fault in _faults(scheduler, clients, rounds, seed):

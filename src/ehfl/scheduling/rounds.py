@@ -111,7 +111,7 @@ def play(
     [1]
     """
     rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
-    seed = check_seed(seed)
+    seed, fleet = check_seed(seed), of_kind("fleet", fleet, Fleet)
     check_memory("clients", fleet.clients, _BYTES_A_CLIENT * fleet.clients)
     check_time("rounds", rounds, rounds * (_SECONDS_A_ROUND + _SECONDS_A_CLIENT * fleet.clients))
     decider = Decider(fleet, scheduler, seed, target)

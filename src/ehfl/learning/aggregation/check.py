@@ -36,8 +36,8 @@ def check_aggregation(aggregation: Aggregation | str, *, clients: int = 6, round
       - must leave what it is given as it is: round 0, x was changed
     """
     aggregation = AGGREGATIONS.make(aggregation)
-    whole_number("clients", clients, low=1)
-    whole_number("rounds", rounds, low=1)
+    whole_number("clients", clients, low=1, high=100_000)
+    whole_number("rounds", rounds, low=1, high=100_000)
     faults = list(_Trial(aggregation, clients, rounds, check_seed(seed)).faults())
     if faults:
         raise BrokenRules(type(aggregation).__name__, faults)

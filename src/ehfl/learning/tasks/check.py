@@ -36,7 +36,7 @@ def check_task(task: Task | str, *, examples: int = 64, seed: int = 0) -> None:
       - score of task digits must be a finite number in [0, 1], the bounds of accuracy, got 4.6875
     """
     task = TASKS.make(task)
-    whole_number("examples", examples, low=1)
+    whole_number("examples", examples, low=1, high=1_000_000)
     check_seed(seed)
     stages = (_facts(task, examples), _training(task, examples, seed), _scoring(task, examples, seed))
     for stage in stages:  # what comes later makes no sense where an earlier rule is broken
