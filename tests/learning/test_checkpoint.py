@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from safetensors.numpy import save
 
 from ehfl.learning.checkpoint import NAME, PREVIOUS, Checkpoint, CheckpointError, latest_checkpoint, read_checkpoint
 from ehfl.run_folder import OtherRun, check_same
@@ -108,6 +109,14 @@ def test_one_of_another_version_is_refused_by_its_format(tmp_path: Path, monkeyp
         checkpoint(2).write(tmp_path)
 
     with pytest.raises(CheckpointError, match="format 2, this version reads 3"):
+        read_checkpoint(tmp_path / NAME)
+
+
+@pytest.mark.parametrize("facts", ["[" * 100_000, "[1]", "{}", '{"format": NaN}'])
+def test_facts_that_were_never_written_are_refused(tmp_path: Path, facts: str) -> None:
+    (tmp_path / NAME).write_bytes(save({"x": np.zeros(3)}, metadata={"ehfl": facts}))
+
+    with pytest.raises(CheckpointError, match=f"{NAME} is damaged: "):
         read_checkpoint(tmp_path / NAME)
 
 

@@ -289,7 +289,12 @@ FOREIGN: dict[str, tuple[Callable[[Path], object], str]] = {
     "an unknown total": (lambda path: rewrite(path, facts=totals(more=1)), "more"),
     "half a client": (lambda path: rewrite(path, facts={"n_clients": 7.0}), "n_clients is no whole number"),
     "a target of none": (lambda path: rewrite(path, facts={"target": 0}), "target and seed"),
-    "a unit of none": (lambda path: rewrite(path, facts={"unit": None}), "scheduler, unit and mains_powered"),
+    "a unit of none": (lambda path: rewrite(path, facts={"unit": None}), "unit is not 1 to 20 printable"),
+    "a unit with escape codes": (
+        lambda path: rewrite(path, facts={"unit": "\x1b[31mJ"}),
+        "unit is not 1 to 20 printable",
+    ),
+    "no scheduler": (lambda path: rewrite(path, facts={"scheduler": 3}), "scheduler is no text"),
     "mains power": (lambda path: rewrite(path, facts={"mains_powered": True}), "what the rounds cost"),
 }
 

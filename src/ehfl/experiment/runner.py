@@ -180,7 +180,7 @@ def _check_same_comparison(spec: Spec, experiment: Path, folders: Sequence[RunFo
         there, _ = read_comparison(experiment)
     except UserError:
         # Runs of this comparison, which have been looked at, show that it is the same; its spec is then written anew.
-        if any(folder.spec.exists() for folder in folders):
+        if (experiment / SPEC).is_file() and any(folder.spec.exists() for folder in folders):
             return
         raise
     check_same(_shared(there), _shared(spec.facts()), experiment, remedy)

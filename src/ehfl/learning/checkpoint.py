@@ -89,7 +89,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         found = Checkpoint(facts["rounds"], model, facts["identity"], state, facts["history"])
         if found._checksum() != facts["sha256"]:
             raise ValueError("its checksum does not fit")
-    except (SafetensorError, ValueError, KeyError, TypeError, OSError) as error:
+    except (SafetensorError, ValueError, KeyError, TypeError, OSError, RecursionError) as error:
         raise CheckpointError(f"{path} is damaged: {error}") from error
     return found
 

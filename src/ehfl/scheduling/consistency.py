@@ -30,9 +30,10 @@ def _check_facts(played: Participation) -> None:
             raise UserError(f"{name} is no whole number >= 0")
     if not 1 <= played.target <= played.n_clients or played.seed >= 2**64:
         raise UserError("target and seed are not such that they could have been played")
-    texts = isinstance(played.scheduler, str) and isinstance(played.unit, str)
-    if not texts or not isinstance(played.mains_powered, bool):
-        raise UserError("scheduler, unit and mains_powered are no texts and no fact")
+    if not isinstance(played.scheduler, str) or not isinstance(played.mains_powered, bool):
+        raise UserError("scheduler is no text, or mains_powered neither true nor false")
+    if not isinstance(played.unit, str) or not played.unit.isprintable() or not 0 < len(played.unit) <= 20:
+        raise UserError("unit is not 1 to 20 printable characters")
 
 
 def _check_rounds(played: Participation) -> None:
