@@ -9,9 +9,11 @@ the step sizes. The runs themselves, which took hours, are not kept.
 from __future__ import annotations
 
 import csv
+import shutil
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ehfl.analysis import Comparison, Trial, compare
 from ehfl.experiment import Spec, played_by, read_spec
@@ -23,7 +25,10 @@ from ehfl.report.texts import table_text
 from ehfl.scheduling import Participation
 
 HERE = Path(__file__).parent
-NAMES = ("paper", "paper-capacity1")
+FIGURES = {
+    "paper": ("learning", "differences", "energy", "participation", "batteries", "slowdown"),
+    "paper-capacity1": ("learning",),
+}
 
 Line = dict[str, str]
 
@@ -66,14 +71,17 @@ def _record(line: Line, eta: float) -> Record:
 
 
 def redraw(name: str, folder: Path) -> None:
-    """Write summary.json, table.txt and figures/ into the folder."""
+    """Write summary.json, table.txt and the published figures into the folder."""
     comparison = published(name)
     write_text(folder / "summary.json", json_text(as_facts(comparison), indent=2) + "\n")
     write_text(folder / "table.txt", table_text(comparison))
-    draw_all(comparison, folder / "figures")
+    with TemporaryDirectory() as drawn:  # all figures, as PNG and SVG
+        draw_all(comparison, Path(drawn))
+        for figure in FIGURES[name]:
+            shutil.copyfile(Path(drawn) / f"{figure}.png", folder / "figures" / f"{figure}.png")
 
 
 if __name__ == "__main__":
-    for name in NAMES:
+    for name in FIGURES:
         redraw(name, HERE / name)
         print(f"results/{name}: summary.json, table.txt, figures")

@@ -19,6 +19,7 @@ from ehfl.analysis.numbers import p_value
 from ehfl.experiment import Spec, played_by, read_spec
 from ehfl.experiment.building import step_size_rule_of
 from ehfl.report import as_facts
+from ehfl.report.texts import table_text
 from ehfl.scheduling import Participation
 
 ROOT = Path(__file__).parents[1]
@@ -62,9 +63,12 @@ def test_every_arm_and_seed_of_the_spec_is_there(published: Published) -> None:
 
 
 def test_the_published_numbers_are_what_the_code_makes_of_the_rounds(published: Published) -> None:
-    redraw = runpy.run_path(str(ROOT / "results" / "redraw.py"))
-    made = as_facts(redraw["published"](published.spec.name))
+    name = published.spec.name
+    comparison = runpy.run_path(str(ROOT / "results" / "redraw.py"))["published"](name)
+    made = as_facts(comparison)
 
+    table = (ROOT / "results" / name / "table.txt").read_text(encoding="utf-8")
+    assert table == table_text(comparison), "tables look different now: make results"
     assert made["goal"] == pytest.approx(published.summary["goal"], abs=1e-6)
     for arm, there in zip(made["arms"], published.summary["arms"], strict=True):
         for name, figure in arm.items():
