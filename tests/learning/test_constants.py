@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from ehfl.learning import constants, estimate_constants, estimate_spread, load_task
+from ehfl.learning import Examples, Metric, constants, estimate_constants, estimate_spread, initialise, load_task
 from ehfl.learning.device import pick_device, thread_limit
 from ehfl.learning.first_model import initial_model
 from ehfl.randomness import Purpose, generator
@@ -107,10 +108,31 @@ def test_the_spread_between_clients_is_that_of_their_means() -> None:
     assert found.within == pytest.approx(np.mean(noise), rel=5 * math.sqrt(2 / 20 / 400))
 
 
-@pytest.mark.parametrize("parts", [[], [[1, 2], []]])
-def test_a_client_without_examples_has_no_gradient(parts: list[list[int]]) -> None:
-    with pytest.raises(ValueError, match="parts must be the example numbers of each client, at least one of each"):
-        estimate_spread(load_task("quadratic"), [np.array(part, dtype=int) for part in parts])
+@pytest.mark.parametrize("parts", [[], [[1, 2], []], [[0, 1000]], [[-1]], [[0.5]], [[[0]]]])
+def test_what_is_no_deal_of_the_examples_has_no_spread(parts: list[Any]) -> None:
+    with pytest.raises(ValueError, match=r"parts must be (the )?example numbers"):
+        estimate_spread(load_task("quadratic"), [np.array(part) for part in parts])
+
+
+class Slope:
+    """f(x) = x: no curvature, no minimum."""
+
+    metric = Metric("loss", lower_is_better=True)
+    training = test = Examples(torch.zeros(8, 1), torch.zeros(8, 1))
+
+    def model(self, rng: np.random.Generator) -> torch.nn.Module:
+        return initialise(torch.nn.Linear(1, 1), rng)
+
+    def loss(self, outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return outputs.mean()
+
+    def score(self, outputs: torch.Tensor, targets: torch.Tensor) -> float:
+        return float(outputs.mean())
+
+
+def test_a_loss_without_curvature_has_no_estimate() -> None:
+    with pytest.raises(ValueError, match=r"smoothness must be in \[1e-50, 1e50\], got 0.0"):
+        estimate_constants(Slope(), batch_size=2)
 
 
 def test_the_variance_of_digits_grows_tenfold_while_it_is_trained() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from ehfl.cli.bound_problem import MAINS, check_alike, described, estimated, play, say_left_out
 from ehfl.cli.options import (
     KEYS,
     AsJson,
@@ -31,21 +32,17 @@ from ehfl.cli.options import (
     scheduler_names,
     spec_of,
 )
-from ehfl.cli.output import FIGURES, check_writable, print_table, progress, say_if_blind, say_if_compiling, say_where
+from ehfl.cli.output import FIGURES, check_writable, print_table, progress, say_where
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path, whole
 from ehfl.files import json_text
-from ehfl.validation import InvalidValue, UserError, short, whole_number
+from ehfl.validation import InvalidValue, whole_number
 
 if TYPE_CHECKING:
-    from ehfl.arrays import IntArray
+    from ehfl.cli.bound_problem import Counts
     from ehfl.experiment import Spec
     from ehfl.theory import Constants
 
-    Counts = dict[str, IntArray]  # n_t by label
-
-MAINS = "always-on"
-EXAMPLES = 2000  # that stand for all in estimates: a pass over all of CIFAR-10 takes 25 times as long
 _OF_PROBLEM = ("smoothness", "variance", "gap")
 _CONSTANTS = {
     "smoothness": "--smoothness",
@@ -125,16 +122,16 @@ def bound(
     if spec is not None:
         with own_prints_aside():
             read = read_spec(spec, override or ())
-        _check_alike(read)
+        check_alike(read)
     else:
         with named_by_option():
             read = spec_of(context)
-    counts, origin = _play(read), ""
+    counts, origin = play(read), ""
     if spec is not None:
-        _say_left_out(read)
+        say_left_out(read)
     if task is not None:
         batch_size = read.base.learning.batch_size
-        constants, origin = _estimated(task, batch_size), f" (estimates for {task}, batches of {batch_size})"
+        constants, origin = estimated(task, batch_size), f" (estimates for {task}, batches of {batch_size})"
     with named_by_option(_CONSTANTS):
         if verify:
             _verify(counts, seeds, read, as_json, figure)
@@ -161,66 +158,6 @@ def _check_left_out(context: typer.Context, names: Sequence[str], why: str) -> N
     for name in names:
         if is_given(context, name):
             raise InvalidValue(f"--{name.replace('_', '-')}", f"left out {why}", context.params[name])
-
-
-def _check_alike(spec: Spec) -> None:
-    """Refuse arms that change what a table of bounds has once for all."""
-    for place, arm in enumerate(spec.arms, start=1):
-        for key in ("rounds", "learning.local_steps"):
-            if any(f"{changed}.".startswith(f"{key}.") for changed in arm.changes):
-                raise UserError(f"arms[{place}].{key} must be left out here: bounds have one of it for all arms")
-
-
-def _say_left_out(spec: Spec) -> None:
-    """Tell the user which of the spec's keys the bounds know nothing of, where they are not as theory has them."""
-    settings = [arm.setting.learning for arm in spec.arms]
-    given = {
-        f"seeds but {spec.seeds[0]}": len(spec.seeds) > 1,
-        "learning.step_size": any(key.startswith("learning.step_size") for arm in spec.arms for key in arm.changes),
-        "learning.aggregation": any(one.aggregation["name"] != "mean" for one in settings),
-        "learning.partition": any(one.partition["name"] != "iid" for one in settings),
-        "learning.clip": any(one.clip is not None for one in settings),
-        "learning.weight_decay": any(one.weight_decay > 0 for one in settings),
-    }
-    found = ", ".join(key for key, there in given.items() if there)
-    if found:
-        theirs = "the bounds are for one seed, the mean, data alike and the best steps of each rule"
-        typer.echo(f"not looked at: {found} ({theirs})", err=True)
-
-
-@own_prints_aside()
-def _estimated(task: str, batch_size: int) -> Constants:
-    from ehfl.learning import estimate_constants, load_task
-    from ehfl.learning.constants import ITERATIONS, POINTS
-
-    with named_by_option({"task": "--task"}):
-        loaded = load_task(task)
-    examples, passes = min(EXAMPLES, len(loaded.training)), 2 * POINTS * ITERATIONS
-    typer.echo(f"estimating L, S2 and D of {task}: {passes} gradients of {examples:,} examples, one thread", err=True)
-    with progress("estimating", POINTS * ITERATIONS) as advance:
-        return estimate_constants(loaded, batch_size=batch_size, examples=examples, on_iteration=advance)
-
-
-@own_prints_aside()
-def _play(spec: Spec) -> Counts:
-    """Return n_t of each arm, mains power last."""
-    from ehfl import SCHEDULERS, AlwaysOn, simulate
-    from ehfl.experiment.building import fleet_of, scheduler_of, target_of
-
-    base, seed = spec.base, spec.seeds[0]
-    fleet = fleet_of(base)
-    say_if_compiling(fleet.clients)
-    mains = base.model_copy(update={"scheduler": SCHEDULERS.spelled_out(MAINS)})
-    counts: Counts = {}
-    for arm in spec.arms:
-        one, scheduler = arm.setting, scheduler_of(arm.setting)
-        if one == mains:  # last, whether it is asked for or not
-            continue
-        if arm.label == MAINS:
-            raise UserError(f"{MAINS} must not be the label of another arm: it is what mains power is called here")
-        say_if_blind(arm.label, scheduler)
-        counts[arm.label] = simulate(fleet_of(one), scheduler, one.rounds, seed, target=target_of(one)).counts
-    return counts | {MAINS: simulate(fleet, AlwaysOn(), base.rounds, seed, target=target_of(base)).counts}
 
 
 def _promise(
@@ -251,19 +188,9 @@ def _promise(
     if figure is not None:
         from ehfl.report import draw_slowdown
 
-        about = f"{_described(spec)}, K = {local_steps}, {numbers}"
+        about = f"{described(spec)}, K = {local_steps}, {numbers}"
         draw_slowdown(slow, figure, schedulers=scheduler_names(spec) | {MAINS: MAINS}, about=about)
         say_where("figure", figure)
-
-
-def _described(spec: Spec) -> str:
-    """Return what was played, for a figure that is passed on without the command that made it."""
-    from ehfl.energy import HARVESTS
-
-    base = spec.base
-    harvest, capacity = short(HARVESTS.text(base.fleet.harvest_table())), short(str(base.fleet.capacity))
-    fleet = f"{base.fleet.clients:,} clients, {harvest}, capacity {capacity}"
-    return f"{fleet}, {base.rounds:,} rounds, seed {spec.seeds[0]}"
 
 
 def _verify(counts: Counts, seeds: int, spec: Spec, as_json: bool, figure: Path | None) -> None:
@@ -284,6 +211,6 @@ def _verify(counts: Counts, seeds: int, spec: Spec, as_json: bool, figure: Path 
     if figure is not None:
         from ehfl.report import draw_verified
 
-        about = f"{_described(spec)}; means of {seeds} runs"
+        about = f"{described(spec)}; means of {seeds} runs"
         draw_verified(results, figure, schedulers=scheduler_names(spec) | {MAINS: MAINS}, about=about)
         say_where("figure", figure)

@@ -2,9 +2,8 @@
 
 They are estimates, and are called so wherever they are shown: L is the largest curvature met at a few points of a short
 training run, not over all of space; sigma^2 is a mean over sampled minibatches at x_0, and grows as training goes on
-(tenfold on digits); Delta takes 0 for f*, which is
-right for losses that cannot be negative and that the model can bring near 0. All on one thread, so that the numbers
-depend neither on how many there are nor on what else they do.
+(tenfold on digits); Delta takes 0 for f*, which is right for losses that cannot be negative and that the model can
+bring near 0. All on one thread, so that the numbers depend neither on how many there are nor on what else they do.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -65,7 +65,7 @@ def estimate_constants(
         smoothness = probe.curvature(iterations)
         for _ in range(POINTS - 1):
             # 1 / L is the largest step that cannot diverge on a quadratic of this curvature.
-            probe.descend(steps=25, step_size=min(0.1, 1 / smoothness))
+            probe.descend(steps=25, step_size=min(0.1, 1 / smoothness) if smoothness else 0.1)
             smoothness = max(smoothness, probe.curvature(iterations))
     return Constants(smoothness, variance, start)
 
@@ -96,21 +96,37 @@ def estimate_spread(
     >>> round(alike.between, 9), round(alike.within, 9)
     (0.0, 0.0)
     """
-    if not len(parts) or not all(len(part) for part in parts):
-        raise InvalidValue("parts", "the example numbers of each client, at least one of each", "none")
+    rows = [_checked_rows(part, len(task.training)) for part in parts]
+    if not rows:
+        raise InvalidValue("parts", "the example numbers of at least one client", "none")
     for name, count in (("batch_size", batch_size), ("batches", batches)):
         whole_number(name, count, low=1)
     model = initial_model(task, seed, pick_device(device))
     gradients, squares = [], 0.0
     with thread_limit(1):
-        for client, part in enumerate(parts):
-            probe = _Probe(task, model, torch.as_tensor(part), batch_size, seed, client=client)
+        for client, mine in enumerate(rows):
+            probe = _Probe(task, model, mine, batch_size, seed, client=client)
             _, gradient = probe.full(model.weights)
             gradients.append(gradient)
             squares += probe.variance(gradient, batches)
     stacked = torch.stack(gradients)  # (n_clients, n_params)
     between = (stacked - stacked.mean(dim=0)).square().sum(dim=1).mean()
     return Spread(float(between), squares / len(parts))
+
+
+def _checked_rows(part: IntArray, n_examples: int) -> Tensor:
+    """Return a client's example numbers as an index."""
+    given = np.asarray(part)
+    if (
+        given.ndim != 1
+        or given.dtype.kind not in "iu"
+        or not given.size
+        or given.min() < 0
+        or given.max() >= n_examples
+    ):
+        allowed = f"example numbers in [0, {n_examples - 1}], at least one of each client"
+        raise InvalidValue("parts", allowed, f"an array of {given.dtype} and shape {given.shape}")
+    return torch.from_numpy(given.astype(np.int64))
 
 
 class _Probe:
@@ -173,5 +189,7 @@ class _Probe:
             size = float(vector.norm())
             if self.on_iteration is not None:
                 self.on_iteration(size)
+            if size == 0:  # a loss without curvature
+                break
         self.model.weights.copy_(point)
         return size
