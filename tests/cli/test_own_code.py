@@ -106,7 +106,7 @@ EXITS = {
         "things_that_leave:Quits",
     ): "Quits fails: round 3, SystemExit: 0 (things_that_leave.py:9",
     ("bound", *SMALL, "-s", "things_that_leave:Quits"): "Quits fails: round 3, SystemExit: 0 (things_that_leave.py:9",
-    ("train", *LEARNING, "-s", "things_that_leave:Quits"): "Quits fails: round 3, SystemExit: 0",
+    ("train", *LEARNING, "-s", "things_that_leave:Quits"): "which breaks the rules: fails: round 3, SystemExit: 0",
     ("simulate", *SMALL, "-s", "things_that_leave:QuitsWhenMade"): "SystemExit: enough",
     ("simulate", *SMALL, "--harvest", "things_that_leave:Night"): "SystemExit: 3",
     ("train", "--task", "things_that_leave:Task", *SMALL): "SystemExit: 0 (things_that_leave.py:42)",

@@ -85,6 +85,7 @@ def of_the_day(seed: int, rounds: range, clients: range) -> NDArray[Any]:
 def test_a_good_harvest_passes_in_silence(units: Units, rate: Any, capsys: pytest.CaptureFixture[str]) -> None:
     check_harvest(Made(units, rate), rounds=200)
     check_harvest(Made(units, rate), clients=1, rounds=1, quick=True)
+    check_harvest(Made(units, rate), rounds=2**31 - 1, seed=2**64 - 1, quick=True)
 
     assert capsys.readouterr() == ("", "")
 

@@ -159,7 +159,7 @@ def test_progress_can_be_followed() -> None:
 FAILS = """
 class Fails:
     def select(self, view):
-        if view.round == 3:
+        if view.round == 25:  # later than a scheduler is tried before the start
             raise RuntimeError("the sun went out")
         return []
 """
@@ -169,7 +169,7 @@ def test_runs_that_fail_are_named_and_the_others_compared(tmp_path: Path, monkey
     (tmp_path / "fails_in_part.py").write_text(FAILS)
     monkeypatch.syspath_prepend(tmp_path)
 
-    compared = ehfl.compare(SMALL, schedulers=["greedy", "fails_in_part:Fails"], jobs=1)
+    compared = ehfl.compare(SMALL, schedulers=["greedy", "fails_in_part:Fails"], rounds=30, jobs=1)
 
     assert [arm.name for arm in compared.arms] == ["greedy"]
     assert compared.missing == ("fails_in_part:Fails seed 0 (failed)", "fails_in_part:Fails seed 1 (failed)")
@@ -180,11 +180,11 @@ def test_where_all_fail_it_is_one_line(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.syspath_prepend(tmp_path)
 
     with pytest.raises(UserError) as caught:
-        ehfl.compare(SMALL, schedulers=["fails_always:Fails"], jobs=1)
+        ehfl.compare(SMALL, schedulers=["fails_always:Fails"], rounds=30, jobs=1)
 
     assert str(caught.value) == (
-        "no run came to its end: fails_always:Fails seed 0 failed: Fails fails: round 3, RuntimeError: the sun went "
-        "out (fails_always.py:5)"
+        "no run came to its end: fails_always:Fails seed 0 failed: Fails fails: round 25, RuntimeError: the sun "
+        "went out (fails_always.py:5)"
     )
 
 

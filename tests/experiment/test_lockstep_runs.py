@@ -9,7 +9,7 @@ import pytest
 
 from ehfl import Bernoulli, Fleet, Lockstep, PowerOfChoice, simulate, train
 from ehfl.analysis import read_results
-from ehfl.experiment import Run, check_learnable, execute, inputs_of, make_spec, run_all
+from ehfl.experiment import Run, check_comparison, execute, inputs_of, make_spec, run_all
 from ehfl.experiment.execution import Threads
 from ehfl.history import Record, read_history
 from ehfl.run_folder import RunFolder
@@ -35,7 +35,7 @@ def interrupted_in(round_: int, run: Run, folder: RunFolder) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        execute(run, folder, Threads(1), inputs_of(run, check_learnable(run.setting, run.seed)), stop)
+        execute(run, folder, Threads(1), inputs_of(run, check_comparison(run.spec)[run.arm.label]), stop)
 
 
 def numbers(folder: Path) -> dict[str, object]:

@@ -15,7 +15,7 @@ import pytest
 
 from ehfl import Fleet, History, simulate, train
 from ehfl.analysis import read_results
-from ehfl.experiment import Spec, SpecError, execute, inputs_of, make_spec, read_spec, run_all
+from ehfl.experiment import Spec, SpecError, check_comparison, execute, inputs_of, make_spec, read_spec, run_all
 from ehfl.experiment.execution import Threads
 from ehfl.history import Record, read_history
 from ehfl.own_code import importing
@@ -183,7 +183,7 @@ def test_a_wrong_parameter_is_refused_under_its_key(
         ("learning.aggregation.prat", 1, "learning.aggregation.prat must be a parameter of {}:Damped, one of part, got "
          "prat (did you mean part?)"),
         ("fleet.clients", 1, "learning.partition must be one that can deal out the data, got ValueError: number "
-         "sections must be larger than 0."),
+         "sections must be larger than 0., seed 0"),
     ],
 )  # fmt: skip
 def test_what_shows_when_it_is_made_is_refused_before_anything_is_written(
@@ -338,7 +338,7 @@ def test_a_worker_that_would_begin_with_other_code_than_the_comparison_refuses(
 ) -> None:
     name, helper = takes
     (run,) = plain(name, tmp_path).runs()
-    inputs = inputs_of(run, "x")
+    inputs = inputs_of(run, check_comparison(run.spec)[run.arm.label])
     helper.write_text("LIMIT = 2\n")
 
     outcome = execute(run, RunFolder(tmp_path / "run"), Threads(1), inputs)

@@ -113,7 +113,7 @@ def test_a_folder_of_another_spec_is_refused_before_anything_is_written(tmp_path
 BROKEN = """
 class Broken:
     def select(self, view):
-        if view.round == 3:
+        if view.round == 25:  # later than a scheduler is tried before the start
             raise RuntimeError("the sun went out")
         return []
 """
@@ -122,11 +122,11 @@ class Broken:
 def test_a_failing_arm_is_reported_and_the_others_finish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "broken_scheduler.py").write_text(BROKEN)
     monkeypatch.syspath_prepend(tmp_path)
-    spec = small("schedulers=['broken_scheduler:Broken', 'greedy']", "seeds=1")
+    spec = small("schedulers=['broken_scheduler:Broken', 'greedy']", "seeds=1", "rounds=30")
 
     broken, greedy = run_all(spec, tmp_path / "runs", jobs=1)
 
-    assert broken.error == "Broken fails: round 3, RuntimeError: the sun went out (broken_scheduler.py:5)"
+    assert broken.error == "Broken fails: round 25, RuntimeError: the sun went out (broken_scheduler.py:5)"
     assert greedy.error is None
     meta = RunFolder(tmp_path / "runs" / "broken-scheduler-broken-s0").meta()
     assert (meta["status"], meta["error"]) == ("failed", broken.error)
@@ -228,7 +228,7 @@ def test_a_failure_is_shown_when_it_happens_and_an_old_one_is_no_news(
 ) -> None:
     (tmp_path / "failing_scheduler.py").write_text(BROKEN)
     monkeypatch.syspath_prepend(tmp_path)
-    spec = small("schedulers=['failing_scheduler:Broken']", "seeds=1")
+    spec = small("schedulers=['failing_scheduler:Broken']", "seeds=1", "rounds=30")
 
     for _ in range(2):
         looks: list[list[State]] = []
@@ -329,7 +329,7 @@ QUITS = """
 import sys
 class Quits:
     def select(self, view):
-        sys.exit(0) if view.round == 3 else None
+        sys.exit(0) if view.round == 25 else None
         return []
 """
 
@@ -338,11 +338,10 @@ def test_a_run_that_quits_fails_and_the_others_finish(tmp_path: Path, monkeypatc
     (tmp_path / "quitting_scheduler.py").write_text(QUITS)
     monkeypatch.syspath_prepend(tmp_path)
 
-    quits, greedy = run_all(
-        small("schedulers=['quitting_scheduler:Quits', 'greedy']", "seeds=1"), tmp_path / "runs", jobs=1
-    )
+    spec = small("schedulers=['quitting_scheduler:Quits', 'greedy']", "seeds=1", "rounds=30")
+    quits, greedy = run_all(spec, tmp_path / "runs", jobs=1)
 
-    assert quits.error == "Quits fails: round 3, SystemExit: 0 (quitting_scheduler.py:5)"
+    assert quits.error == "Quits fails: round 25, SystemExit: 0 (quitting_scheduler.py:5)"
     assert greedy.error is None
 
 

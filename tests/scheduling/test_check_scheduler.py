@@ -1,12 +1,14 @@
 """check_scheduler() names every fault in plain words, and is silent about a scheduler that has none."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from ehfl.arrays import IntArray
+from ehfl.energy import Fleet, Replay
 from ehfl.scheduling import Myopic, OldestFirst, SchedulerError, View, check_scheduler
 
 
@@ -185,3 +187,56 @@ def test_a_fleet_size_written_into_a_scheduler_is_found() -> None:
 
     with pytest.raises(SchedulerError, match="IndexError"):
         check_scheduler(TenClients())
+
+
+@pytest.mark.parametrize(("name", "round_"), [("rates", 0), ("losses", 1), ("cost", 4)])
+def test_whatever_of_a_view_is_changed_is_told(name: str, round_: int) -> None:
+    def choose(view: View) -> IntArray:
+        shown = getattr(view, name)
+        if isinstance(shown, np.ndarray):
+            shown[1] = 7
+        return np.arange(0)
+
+    assert f"changes its input: round {round_}, the {name} of client 1 was" in fault_of(Picks(choose))
+
+
+def test_a_scheduler_for_one_fleet_is_tried_on_that_alone() -> None:
+    """It has a number for each of three clients, so ten are too many for it; its fleet's costs and batteries count."""
+    seen: list[View] = []
+
+    def choose(view: View) -> IntArray:
+        seen.append(view)
+        return np.intersect1d(view.able(), np.flatnonzero(np.array([1, 0, 1]) * view.energy))
+
+    fleet = Fleet(clients=3, harvest=Replay([[1, 2, 3]] * 6), capacity=[2, 4, 9], cost=[1, 2, 3])
+    check_scheduler(Picks(choose), fleet=fleet, rounds=6)
+
+    assert all(view.energy.shape == (3,) and (view.energy <= [2, 4, 9]).all() for view in seen)
+    assert all(np.asarray(view.cost).tolist() == [1, 2, 3] for view in seen)
+    assert max(view.energy.max() for view in seen) > 3
+    with pytest.raises(SchedulerError, match="fails: round 0, ValueError"):
+        check_scheduler(Picks(choose))
+
+
+NUMBERED = """
+import itertools
+
+NUMBERS = itertools.count()
+
+class Numbered:
+    def __init__(self):
+        self.number = next(NUMBERS)
+
+    def select(self, view):
+        return view.able()[: self.number]
+"""
+
+
+def test_a_scheduler_that_is_another_whenever_it_is_made_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "numbered_scheduler.py").write_text(NUMBERED)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(SchedulerError, match="Numbered breaks the rules:\n  - is another one whenever it is made from"):
+        check_scheduler("numbered_scheduler:Numbered")

@@ -110,8 +110,13 @@ def train(
         if len(spec.runs()) > 1:
             raise UserError(f"ehfl train is for a single run, and these are {len(spec.runs())}: use ehfl compare")
         begin_process()
-        with own_code.held(spec.code):
-            metric, records = _train(spec.runs()[0], threads, run)
+        try:
+            with own_code.held(spec.code):
+                metric, records = _train(spec.runs()[0], threads, run)
+        except KeyboardInterrupt:
+            if run is not None:
+                typer.echo("stopped; the same command goes on from here", err=True)
+            raise
     if as_json:
         typer.echo(json.dumps({"metric": metric.name, "rounds": [record.facts() for record in records]}))
     else:
@@ -123,7 +128,7 @@ def _train(run: Run, threads: int | None, place: Path | None) -> tuple[Metric, S
     """Return what the run is judged by, and its rounds; those of a finished folder are read from it."""
     import torch
 
-    from ehfl.experiment import check_learnable, execute, inputs_of, run_training
+    from ehfl.experiment import check_comparison, check_schedulers, execute, inputs_of, run_training
     from ehfl.experiment.execution import Threads, loaded_task
     from ehfl.history import read_history
     from ehfl.run_folder import RunFolder
@@ -131,21 +136,18 @@ def _train(run: Run, threads: int | None, place: Path | None) -> tuple[Metric, S
     limit = Threads(torch.get_num_threads())
     if threads is not None:
         limit = Threads(whole_number("--threads", threads, low=1, high=MOST_THREADS), exactly=True)
-    data = check_learnable(run.setting, run.seed)
-    detail = partial(_detail, loaded_task(run.setting).metric.name)
+    data = check_comparison(run.spec)[run.arm.label]
+    check_schedulers([run])
+    detail = partial(_detail, loaded_task(run.setting)[0].metric.name)
     with progress(f"training {run.setting.learning.task['name']}", run.setting.rounds, detail) as advance:
         if place is None:
             history = run_training(run, limit, on_round=advance)
             return history.metric, history.records
         folder = RunFolder(place)
-        try:
-            outcome = execute(run, folder, limit, inputs_of(run, data), advance)
-        except KeyboardInterrupt:
-            typer.echo("stopped; the same command goes on from here", err=True)
-            raise
+        outcome = execute(run, folder, limit, inputs_of(run, data), advance)
     if outcome.error:
         raise UserError(outcome.error)
-    return loaded_task(run.setting).metric, read_history(folder.rounds)
+    return loaded_task(run.setting)[0].metric, read_history(folder.rounds)
 
 
 def _detail(metric_name: str, record: Record) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.energy.harvest import HARVESTS, Harvest, rates_of
 from ehfl.energy.weather import fault_of
-from ehfl.randomness import check_seed
-from ehfl.validation import BrokenRules, InvalidValue, blame, whole_number
+from ehfl.randomness import MAX_CLIENTS, MAX_ROUNDS, check_seed
+from ehfl.validation import FAILURES, BrokenRules, InvalidValue, blame, whole_number
 
 # What is looked at: enough to see a fault, and little enough for a harvest that is slow.
 _ROUNDS, _CLIENTS, _SEEDS, _BLOCKS = 40, 12, 8, 10
+_MOST = 100_000  # clients or rounds of a full check
 _REMEDY = "draw chance from ehfl.randomness.words(seed, Purpose.HARVEST, rounds, clients), and remember nothing"
 
 
@@ -27,7 +28,12 @@ class _Fault(Exception):
 
 
 def check_harvest(
-    harvest: Harvest | str, *, clients: int = 10, rounds: int = 1000, seed: int = 0, quick: bool = False
+    harvest: Harvest | str | Mapping[str, Any],
+    *,
+    clients: int = 10,
+    rounds: int = 1000,
+    seed: int = 0,
+    quick: bool = False,
 ) -> None:
     """Try a harvest on parts of its weather; raise BrokenRules that says plainly what is wrong.
 
@@ -51,9 +57,9 @@ def check_harvest(
     made = HARVESTS.make(harvest)
     # Made again where that can be, as every process of a comparison does.
     twin = None if made is harvest else HARVESTS.make(harvest)
-    whole_number("clients", clients, low=1, high=100_000)
-    whole_number("rounds", rounds, low=1, high=100_000)
-    check_seed(check_seed(seed) + _SEEDS - 1)
+    whole_number("clients", clients, low=1, high=MAX_CLIENTS if quick else _MOST)
+    whole_number("rounds", rounds, low=1, high=MAX_ROUNDS if quick else _MOST)
+    check_seed(seed)
     faults: list[str] = []
     with _generators_watched(faults):
         for check in (_check_parts, _check_rates, *(() if quick else (_check_means_and_seeds,))):
@@ -84,12 +90,14 @@ def _check_parts(harvest: Harvest, twin: Harvest | None, clients: int, rounds: i
     everything = range(min(rounds, _ROUNDS)), range(min(clients, _CLIENTS))
     returned = _units(harvest, seed, *everything)
     whole = returned.copy()
-    _units(harvest, seed + 1, *everything)
+    _units(harvest, _next(seed), *everything)
     if not np.array_equal(returned, whole):
         raise _Fault("changes what it has returned before: a later call wrote into the array of an earlier one")
     _check_same(whole, everything, _units(harvest, seed, *everything))
     for part in _parts(*everything):
-        _units(harvest, seed + 1, *part)  # before it is asked for with its own seed: one that keeps the first is found
+        _units(
+            harvest, _next(seed), *part
+        )  # before it is asked for with its own seed: one that keeps the first is found
         _check_same(whole, everything, _units(harvest, seed, *part), part)
     if twin is not None and not np.array_equal(_units(twin, seed, *everything), whole):
         raise _Fault(f"is another one whenever it is made from the same parameters ({_REMEDY})")
@@ -127,11 +135,15 @@ def _units(harvest: Harvest, seed: int, rounds: range, clients: range) -> IntArr
     asked = f"units({seed}, {_shown(rounds, clients)})"
     try:
         units: NDArray[Any] = np.asarray(harvest.units(seed, rounds, clients))
-    except (Exception, SystemExit) as error:  # whatever the user's own code raises
+    except FAILURES as error:  # whatever the user's own code raises
         raise _Fault(f"fails: {asked}, {blame(harvest, error)}") from error
     if fault := fault_of(units, rounds, clients):
         raise _Fault(f"{fault}: {asked}")
     return units
+
+
+def _next(seed: int, by: int = 1) -> int:
+    return (seed + by) % 2**64
 
 
 def _shown(rounds: range, clients: range) -> str:
@@ -147,14 +159,14 @@ def _rates(harvest: Harvest, clients: int) -> FloatArray:
         return rates_of(harvest, clients)
     except InvalidValue as error:
         raise _Fault(str(error).removeprefix("harvest.")) from error
-    except (Exception, SystemExit) as error:  # whatever the user's own code raises
+    except FAILURES as error:  # whatever the user's own code raises
         raise _Fault(f"fails: mean_rates({clients}), {blame(harvest, error)}") from error
 
 
 def _check_means_and_seeds(harvest: Harvest, twin: Harvest | None, clients: int, rounds: int, seed: int) -> None:
     """Units come to mean_rates over many rounds and seeds, and no seed gives what another does to its neighbours."""
     some = range(min(clients, _CLIENTS))
-    drawn = np.stack([_units(harvest, seed + s, range(rounds), some) for s in range(_SEEDS)]).astype(np.float64)
+    drawn = np.stack([_units(harvest, _next(seed, s), range(rounds), some) for s in range(_SEEDS)]).astype(np.float64)
     _check_independent(drawn, seed)
     if (drawn == drawn[0]).all():  # it does not look at the seed: what was drawn is drawn once
         drawn = drawn[:1]
@@ -193,4 +205,4 @@ def _check_independent(drawn: FloatArray, seed: int) -> None:
     }
     for what, (ahead, behind) in shifted.items():
         if ahead.size and np.array_equal(ahead, behind) and not np.array_equal(one, other):
-            raise _Fault(f"seeds are not independent: seed {seed + 1} gives {what.format(seed)} ({_REMEDY})")
+            raise _Fault(f"seeds are not independent: seed {_next(seed)} gives {what.format(seed)} ({_REMEDY})")

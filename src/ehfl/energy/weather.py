@@ -12,7 +12,7 @@ from ehfl.arrays import IntArray
 from ehfl.energy.battery import MAX_LEVEL
 from ehfl.energy.harvest import Harvest
 from ehfl.randomness import batch_rounds
-from ehfl.validation import UserError, blame
+from ehfl.validation import FAILURES, UserError, blame
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Weather:
             units = np.asarray(self.harvest.units(self.seed, rounds, clients))
         except UserError:
             raise
-        except (Exception, SystemExit) as error:  # whatever the user's own code raises
+        except FAILURES as error:  # whatever the user's own code raises
             asked = f"rounds {rounds.start} to {rounds[-1]}"
             raise UserError(f"{type(self.harvest).__name__} fails: {asked}, {blame(self.harvest, error)}") from error
         if fault := fault_of(units, rounds, clients):

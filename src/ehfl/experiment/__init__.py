@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 from ehfl.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from ehfl.experiment.checking import check_comparison, check_schedulers
     from ehfl.experiment.comparing import compare
     from ehfl.experiment.execution import Outcome, begin_process, execute, played_by, run_training
     from ehfl.experiment.inputs import inputs_of
     from ehfl.experiment.progress import State
     from ehfl.experiment.reading import make_spec, read_spec, write_spec
-    from ehfl.experiment.runner import check_learnable, run_all
+    from ehfl.experiment.runner import run_all
     from ehfl.experiment.spec import Arm, Run, Setting, Spec
     from ehfl.validation import SpecError
 
@@ -33,7 +34,8 @@ __all__ = [
     "SpecError",
     "State",
     "begin_process",
-    "check_learnable",
+    "check_comparison",
+    "check_schedulers",
     "compare",
     "execute",
     "inputs_of",
@@ -48,12 +50,13 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     "ehfl.experiment",
     {
+        "checking": ["check_comparison", "check_schedulers"],
         "comparing": ["compare"],
         "execution": ["Outcome", "begin_process", "execute", "played_by", "run_training"],
         "inputs": ["inputs_of"],
         "progress": ["State"],
         "reading": ["SpecError", "make_spec", "read_spec", "write_spec"],
-        "runner": ["check_learnable", "run_all"],
+        "runner": ["run_all"],
         "spec": ["Arm", "Run", "Setting", "Spec"],
     },
 )

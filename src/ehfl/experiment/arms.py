@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ehfl.experiment.changing import change
-from ehfl.experiment.spec import Arm, Setting
+from ehfl.experiment.spec import Arm, Setting, placed
 from ehfl.experiment.validating import SECTIONS, check_known, validated
 from ehfl.experiment.values import plain_label
 from ehfl.run_folder import Facts
@@ -93,13 +93,11 @@ def _arm(where: str, label: str, changes: Facts, facts: Facts, folder: Path | No
         change(mine, changes)
         setting = validated(Setting, mine, folder)
     except SpecError as error:
-        # in a list of schedulers an entry is the scheduler itself
-        key = error.key.removeprefix("scheduler").lstrip(".") if where.startswith("schedulers[") else error.key
-        raise SpecError(f"{where}.{key}".rstrip("."), error.fault) from error
+        raise SpecError(placed(where, error.key), error.fault) from error
     given = mine.get("scheduler", setting.scheduler)
     text = given if isinstance(given, str) else SCHEDULERS.text(SCHEDULERS.table(given))
     unlabelled = "needs a label of its own ([[arms]] has them), since its text is not"
-    return Arm(label or _label(text, where, unlabelled), changes, setting)
+    return Arm(label or _label(text, where, unlabelled), changes, setting, where)
 
 
 def _label(given: Any, key: str, fault: str = "must be") -> str:

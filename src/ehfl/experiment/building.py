@@ -13,6 +13,7 @@ from ehfl.energy import HARVESTS, Fleet
 from ehfl.machine import check_memory
 from ehfl.partition import PARTITIONS, InLabelOrder, Partition
 from ehfl.randomness import MAX_CLIENTS, TILE
+from ehfl.registry import Table
 from ehfl.scheduling import SCHEDULERS, Decider, Scheduler, wants_losses
 from ehfl.theory import StepSize, step_size_of
 from ehfl.validation import FAILURES, InvalidValue, UserError, at, one_line, whole_number
@@ -30,16 +31,19 @@ def fleet_of(setting: Setting) -> Fleet:
     # before anything is spread over them
     whole_number("fleet.clients", fleet.clients, low=1, high=MAX_CLIENTS)
     check_memory("fleet.clients", fleet.clients, _BYTES_A_CLIENT * fleet.clients)
-    harvest = dict(fleet.harvest_table())
     key = "fleet.harvest" if fleet.rate is None else "fleet"  # `rate` is the short form of bernoulli's
-    if "rate" in harvest:
-        harvest["rate"] = spread(harvest["rate"], fleet.clients)
-    made = HARVESTS.make(harvest, key)
+    made = HARVESTS.make(harvest_table(setting), key)
     with at(key), users_own("", "one whose mean_rates can be asked for"):
         made.mean_rates(fleet.clients)  # refuses another number of clients
     levels = {name: _whole(spread(getattr(fleet, name), fleet.clients)) for name in ("capacity", "initial", "cost")}
     with at("fleet"):
         return Fleet(fleet.clients, made, **levels, unit=fleet.unit)
+
+
+def harvest_table(setting: Setting) -> Table:
+    """Return the harvest's name and parameters, its rate spread over the clients."""
+    table = setting.fleet.harvest_table()
+    return table | ({"rate": spread(table["rate"], setting.fleet.clients)} if "rate" in table else {})
 
 
 @contextmanager

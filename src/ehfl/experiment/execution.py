@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import ehfl
 from ehfl import own_code
 from ehfl.experiment import building
-from ehfl.experiment.inputs import Inputs, check_inputs, check_still
+from ehfl.experiment.inputs import Inputs, check_inputs, check_still, data_of
 from ehfl.experiment.reading import write_spec
 from ehfl.experiment.spec import Run, Setting
 from ehfl.files import sole_use
@@ -75,7 +75,7 @@ def execute(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_ro
             if folder.finished:
                 folder.check_untouched(folder.meta())
             else:
-                check_still(run, inputs)
+                check_still(run, inputs, data=loaded_task(run.setting)[1])
                 _work(run, folder, threads, inputs, on_round)
     except FAILURES as error:  # one arm's failure must not stop the others
         return Outcome(run.arm.label, run.seed, one_line(error))
@@ -133,7 +133,7 @@ def training_of(run: Run, played: Participation | Lockstep) -> Training:
 
     setting = run.setting
     return Training(
-        loaded_task(setting),
+        loaded_task(setting)[0],
         played,
         rule=building.local_sgd_of(setting),
         step_size=building.step_size_rule_of(setting),
@@ -146,16 +146,19 @@ def training_of(run: Run, played: Participation | Lockstep) -> Training:
     )
 
 
-_last_task: dict[str, Task] = {}  # the last task by what names it: the runs of a worker mostly share one
+# The last task and the fingerprint of its data, by what names it: the runs of a worker mostly share one.
+_last_task: dict[str, tuple[Task, str]] = {}
 
 
-def loaded_task(setting: Setting) -> Task:
-    """Return the task of a setting, its data read; the last one is kept."""
+def loaded_task(setting: Setting) -> tuple[Task, str]:
+    """Return the task of a setting, its data read, and their fingerprint; the last one is kept."""
     # By what names it, not by the setting: arms that differ in anything else share a task.
     key = json.dumps([setting.learning.task, setting.learning.data], sort_keys=True)
     if key not in _last_task:
         _last_task.clear()
-        _last_task[key] = building.task_of(setting)
+        task = building.task_of(setting)
+        with building.users_own("learning.task", "one with examples to train on and to test with"):
+            _last_task[key] = task, data_of(task)
     return _last_task[key]
 
 

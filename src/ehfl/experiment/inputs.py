@@ -45,9 +45,14 @@ def check_inputs(folder: RunFolder, inputs: Inputs) -> None:
         )
 
 
-def check_still(run: Run, inputs: Inputs) -> None:
-    """Refuse to begin a run with other code or files than its comparison began with."""
-    if difference := _difference(inputs, inputs_of(run, inputs["data"])):
+def check_still(run: Run, inputs: Inputs, data: str) -> None:
+    """Refuse to begin a run with other data, files or code than its comparison began with."""
+    if data != inputs["data"]:
+        raise UserError(
+            "learning.task has other data than when the comparison began: either their files have changed, or the task "
+            "makes them by chance without a seed"
+        )
+    if difference := _difference(inputs, inputs_of(run, data)):
         raise UserError(
             f"the comparison began {difference}: put it back as it was, or give this spec another name and run it anew"
         )

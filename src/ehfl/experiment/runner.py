@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import joblib
 
 from ehfl import own_code
-from ehfl.experiment import building
+from ehfl.experiment.checking import check_comparison, check_schedulers
 from ehfl.experiment.cluster import Cluster
 from ehfl.experiment.execution import Outcome, Threads, begin_worker, execute, forget_task, loaded_task
-from ehfl.experiment.inputs import Inputs, check_inputs, data_of, inputs_of
+from ehfl.experiment.inputs import Inputs, check_inputs, inputs_of
 from ehfl.experiment.progress import Follower, State
 from ehfl.experiment.reading import write_spec
-from ehfl.experiment.spec import Arm, Run, Setting, Spec
+from ehfl.experiment.spec import Run, Spec
 from ehfl.experiment.workers import Crew, Processes, call_all
 from ehfl.files import sole_use
 from ehfl.machine import check_memory
@@ -34,11 +34,7 @@ from ehfl.run_folder import (
     read_comparison,
     write_sealed,
 )  # fmt: skip
-from ehfl.validation import InvalidValue, UserError, at, of_kind, path_of, whole_number
-
-if TYPE_CHECKING:
-    from ehfl.history import Metric
-    from ehfl.learning import Task
+from ehfl.validation import InvalidValue, UserError, of_kind, path_of, whole_number
 
 Place = Literal["local", "ray"]
 Work = tuple[Run, RunFolder, Inputs]
@@ -74,8 +70,8 @@ def run_all(
 
 def _run_in(place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLook | None) -> list[Outcome]:
     forget_task()  # its data may have changed since the last comparison
-    data = _checked_data(spec)
-    metric_name = loaded_task(spec.arms[-1].setting).metric.name  # the same for all arms
+    data = check_comparison(spec)
+    metric_name = loaded_task(spec.arms[-1].setting)[0].metric.name  # the same for all arms
     work = [_prepared(run, place, data[run.arm.label]) for run in spec.runs()]
     cluster = Cluster() if on == "ray" else None
     workers, threads = share_cores(len(work), jobs, cluster.cores if cluster else joblib.cpu_count())
@@ -84,6 +80,7 @@ def _run_in(place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLoo
     # A single worker is this process, unless somebody else's code could end it and nobody asked for that.
     apart = workers > 1 or (jobs is None and any(run.setting.own_classes() for run in spec.runs()))
     crew = cluster or (Processes(_beginning(work), threads) if apart else None)
+    check_schedulers([run for run, folder, _ in work if not folder.finished], crew)
     place.mkdir(parents=True, exist_ok=True)
     with sole_use(place):  # two comparisons in one folder would each start the other's runs
         _check_same_comparison(spec, place, [folder for _, folder, _ in work])
@@ -104,69 +101,12 @@ def share_cores(runs: int, jobs: int | None, cores: int) -> tuple[int, int]:
     return workers, max(1, cores // workers)
 
 
-def _checked_data(spec: Spec) -> dict[str, str]:
-    """Return the fingerprint of each arm's data, by label; refuse arms that could not be put into one table."""
-    data: dict[str, str] = {}
-    metrics: list[Metric] = []
-    for number, arm in enumerate(spec.arms, start=1):
-        with _in_arm(arm, number):
-            data[arm.label] = check_learnable(arm.setting, spec.seeds[0])
-        metrics.append(loaded_task(arm.setting).metric)
-        if metrics[-1] != metrics[0]:
-            name = arm.setting.learning.task["name"]
-            allowed = f"judged by {metrics[0].name}, as the first arm's is"
-            raise InvalidValue(f"arms[{number}].learning.task", allowed, f"{name}, judged by {metrics[-1].name}")
-    return data
-
-
-@contextmanager
-def _in_arm(arm: Arm, number: int) -> Iterator[None]:
-    """Let errors in what an arm changes bear its place, counted from 1."""
-    try:
-        yield
-    except InvalidValue as error:
-        changed = any(f"{error.name}.".startswith(f"{key}.") for key in arm.changes)
-        name = f"arms[{number}].{error.name}" if changed else error.name
-        raise InvalidValue(name, error.allowed, error.given) from error
-
-
 def _prepared(run: Run, experiment: Path, data: str) -> Work:
     """Return what there is to do for a run; refuse, before anything is written, what cannot be done."""
     folder, inputs = RunFolder(experiment / run.folder_name), inputs_of(run, data)
     folder.check_free_for(run.facts())
     check_inputs(folder, inputs)
     return run, folder, inputs
-
-
-def check_learnable(setting: Setting, seed: int) -> str:
-    """Refuse a task that is not there, data that cannot be dealt out so, or a goal beyond the metric's bounds.
-
-    Returns the fingerprint of the data.
-    """
-    from ehfl.learning.device import pick_device
-
-    building.check_step_size(setting)
-    task = loaded_task(setting)
-    building.aggregation_of(setting)
-    with at("learning"):
-        pick_device(setting.learning.device)
-    _check_dealt_out(task, setting, seed)
-    if setting.evaluation.goal != "auto":
-        with at("evaluation"):
-            task.metric.check_goal(setting.evaluation.goal)
-    return data_of(task)
-
-
-def _check_dealt_out(task: Task, setting: Setting, seed: int) -> None:
-    from ehfl.learning import deal
-
-    partition = building.partition_of(setting)
-    try:
-        with building.users_own("partition", "one that can deal out the data"):
-            deal(task, setting.fleet.clients, partition, seed)
-    except InvalidValue as error:
-        name = "fleet.clients" if error.name == "clients" else f"learning.{error.name}"
-        raise InvalidValue(name, error.allowed, error.given) from error
 
 
 def _check_same_comparison(spec: Spec, experiment: Path, folders: Sequence[RunFolder]) -> None:

@@ -148,6 +148,17 @@ class Setting(Section):
         return _plain(facts)
 
 
+def placed(place: str, key: str) -> str:
+    """Return the key of something in an arm; an entry in a list of schedulers is the scheduler itself.
+
+    >>> placed("arms[2]", "scheduler.target"), placed("schedulers[2]", "scheduler.target")
+    ('arms[2].scheduler.target', 'schedulers[2].target')
+    """
+    return f"{place}.{key.removeprefix('scheduler').lstrip('.') if place.startswith('schedulers[') else key}".rstrip(
+        "."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Arm:
     """One side of a comparison: a label, and what it changes in the spec, by key."""
@@ -155,6 +166,12 @@ class Arm:
     label: str
     changes: Mapping[str, Any]  # dotted key -> value
     setting: Setting  # the spec's, with these changes
+    place: str = "arms[1]"  # where it stands in the spec: "arms[2]", "schedulers[2]" or "scheduler"
+
+    def key_of(self, key: str) -> str:
+        """Return a key as the spec has it: under this arm's place where the arm changes it."""
+        changed = any(f"{key}.".startswith(f"{name}.") for name in self.changes)
+        return placed(self.place, key) if changed else key
 
     @property
     def slug(self) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ehfl.arrays import Levels
 from ehfl.energy import Bernoulli, Fleet
 from ehfl.randomness import Purpose, check_seed, generator
 from ehfl.scheduling.contract import Scheduler, SchedulerError, admitted, blamed_on, is_mains_powered, unpaid
@@ -16,11 +19,19 @@ from ehfl.scheduling.view import View
 from ehfl.validation import whole_number
 
 
-def check_scheduler(scheduler: Scheduler, *, clients: int = 10, rounds: int = 50, seed: int = 0) -> None:
+def check_scheduler(
+    scheduler: Scheduler | str | Mapping[str, Any],
+    *,
+    clients: int = 10,
+    rounds: int = 50,
+    seed: int = 0,
+    fleet: Fleet | None = None,
+) -> None:
     """Try a scheduler on many views and in whole simulations; raise SchedulerError that says plainly what is wrong.
 
     Checked: that it returns client numbers, each existing client at most once, spends no energy that is not there,
-    leaves what it is shown unchanged, and does the same when shown the same again. Silence means that it passed.
+    leaves what it is shown unchanged, and does the same when shown the same again. Views are of fleets with so many
+    clients and a few more, with costs of all kinds; or of a fleet that is given, alone. Silence means that it passed.
 
     >>> class Everyone:
     ...     def select(self, view):
@@ -30,34 +41,39 @@ def check_scheduler(scheduler: Scheduler, *, clients: int = 10, rounds: int = 50
     ehfl.scheduling.contract.SchedulerError: Everyone breaks the rules:
       - spends energy that is not there: round 0, client 0 was picked with 0 units and a round costs 1
     """
-    scheduler = SCHEDULERS.make(scheduler)
+    made = SCHEDULERS.make(scheduler)
+    # Made again where that can be, as every run of a comparison does.
+    twin = made if made is scheduler else SCHEDULERS.make(scheduler)
     whole_number("clients", clients, low=1, high=100_000)
     whole_number("rounds", rounds, low=1, high=100_000)
     check_seed(seed)
+    views = _views(clients, rounds, seed) if fleet is None else _views_of(fleet, rounds, seed)
+    if fleet is None:
+        fleet = Fleet(clients, Bernoulli(rate=0.9), capacity=6, cost=1 + np.arange(clients) % 2)
     faults: dict[str, str] = {}  # rule -> the first case that breaks it
-    for fault in _faults(scheduler, clients, rounds, seed):
+    for fault in _faults(made, twin, views, fleet, rounds, seed):
         faults.setdefault(fault.rule, fault.fault)
     if faults:
         lines = "".join(f"\n  - {line}" for line in faults.values())
-        raise SchedulerError("several", f"breaks the rules:{lines}", type(scheduler).__name__)
+        raise SchedulerError("several", f"breaks the rules:{lines}", type(made).__name__)
 
 
-def _faults(scheduler: Scheduler, n_clients: int, rounds: int, seed: int) -> Iterator[SchedulerError]:
-    for view in _views(n_clients, rounds, seed):
-        shown = view.energy.copy()
+def _faults(
+    scheduler: Scheduler, twin: Scheduler, views: Iterator[View], fleet: Fleet, rounds: int, seed: int
+) -> Iterator[SchedulerError]:
+    for view in views:
         picks = []
-        for _ in range(2):
+        for one in (scheduler, scheduler, twin):
+            copies: dict[str, Any] = {name: array.copy() for name, array in _arrays(view).items()}
+            shown = view._replace(**copies)
             try:
                 with blamed_on(scheduler, view.round):
-                    picks.append(np.array(scheduler.select(view._replace(energy=shown))))
+                    picks.append(np.array(one.select(shown)))
             except SchedulerError as error:
                 yield error
                 return
-            if not np.array_equal(shown, view.energy):
-                client = int(np.flatnonzero(shown != view.energy)[0])
-                given, left = view.energy[client], shown[client]
-                detail = f"round {view.round}, the energy of client {client} was {given} and is {left}"
-                yield SchedulerError("input", f"changes its input: {detail}")
+            if changed := _changed(view, shown):
+                yield SchedulerError("input", f"changes its input: round {view.round}, {changed}")
                 return
         if not np.array_equal(picks[0], picks[1]):
             detail = f"round {view.round}, the same view gave {picks[0].tolist()} and then {picks[1].tolist()}"
@@ -66,6 +82,8 @@ def _faults(scheduler: Scheduler, n_clients: int, rounds: int, seed: int) -> Ite
                 f"is not reproducible: {detail} (chance comes from view.generator(), memory from view.turns, "
                 "view.last_turn and view.losses)",
             )
+        elif not np.array_equal(picks[0], picks[2]):
+            yield SchedulerError("twin", "is another one whenever it is made from the same parameters")
         try:
             clients = admitted(picks[0], view.energy.size, view.round)
         except SchedulerError as error:
@@ -74,8 +92,23 @@ def _faults(scheduler: Scheduler, n_clients: int, rounds: int, seed: int) -> Ite
         if not is_mains_powered(scheduler):
             costs = np.broadcast_to(view.cost, view.energy.shape)
             for client in clients[view.energy[clients] < costs[clients]].tolist():
-                yield unpaid(client, int(view.energy[client]), int(costs[client]), "units", view.round)
-    yield from _simulation_faults(scheduler, n_clients, rounds, seed)
+                yield unpaid(client, int(view.energy[client]), int(costs[client]), fleet.unit, view.round)
+    yield from _simulation_faults(scheduler, fleet, rounds, seed)
+
+
+def _arrays(view: View) -> dict[str, NDArray[Any]]:
+    return {name: value for name, value in view._asdict().items() if isinstance(value, np.ndarray)}
+
+
+def _changed(view: View, shown: View) -> str:
+    """Return the first number that a scheduler has changed of what it was shown, in words."""
+    for name, before in _arrays(view).items():
+        after = _arrays(shown)[name]
+        changed = np.flatnonzero(~np.isclose(before, after, rtol=0, atol=0, equal_nan=True))
+        if changed.size:
+            client = int(changed[0])
+            return f"the {name} of client {client} was {before[client]} and is {after[client]}"
+    return ""
 
 
 def _views(n_clients: int, rounds: int, seed: int) -> Iterator[View]:
@@ -86,26 +119,42 @@ def _views(n_clients: int, rounds: int, seed: int) -> Iterator[View]:
     chance = generator(seed, Purpose.SCHEDULE, client=1)
     for t in range(rounds):
         size = n_clients + (7 if t % 5 == 4 else 0)
-        energy = chance.integers(0, (1, 2, 4, 12)[t % 4], size).astype(np.int32)
-        cost = 1 + t % 3
-        losses = np.where(np.arange(size) % 3 == 0, np.nan, np.arange(size) % 4 + 0.5)
-        past = Past(size, asked=True)
-        past.note(max(0, t - 3), np.arange(0, size, 2))
-        yield View(
-            round=t,
-            energy=energy,
-            cost=cost if t % 7 < 4 else 1 + (np.arange(size) + t) % 3,
+        yield _view(
+            t,
+            energy=chance.integers(0, (1, 2, 4, 12)[t % 4], size).astype(np.int32),
+            cost=1 + t % 3 if t % 7 < 4 else 1 + (np.arange(size) + t) % 3,
             seed=seed,
             target=max(1, size // 2),
             rates=np.full(size, 0.5),
-            losses=losses if t % 2 else None,
-            past=past,
         )
 
 
-def _simulation_faults(scheduler: Scheduler, n_clients: int, rounds: int, seed: int) -> Iterator[SchedulerError]:
-    cost = 1 + np.arange(n_clients) % 2
-    fleet = Fleet(clients=n_clients, harvest=Bernoulli(rate=0.9), capacity=6, cost=cost)
+def _views_of(fleet: Fleet, rounds: int, seed: int) -> Iterator[View]:
+    """Yield views of one fleet, its batteries empty, nearly so, mixed and rich."""
+    chance = generator(seed, Purpose.SCHEDULE, client=1)
+    for t in range(rounds):
+        most = (0, 1, 3, 11)[t % 4] * int(fleet.costs.max())
+        yield _view(
+            t,
+            energy=np.minimum(chance.integers(0, most + 1, fleet.clients), fleet.ceilings).astype(np.int32),
+            cost=fleet.costs if fleet.costs.size > 1 else int(fleet.costs[0]),
+            seed=seed,
+            target=fleet.sustainable,
+            capacity=fleet.capacity,
+            rates=fleet.rates,
+        )
+
+
+def _view(t: int, energy: Levels, **facts: Any) -> View:
+    """Return a view in which every second client has had a turn, and every second view has losses."""
+    size = energy.size
+    losses = np.where(np.arange(size) % 3 == 0, np.nan, np.arange(size) % 4 + 0.5)
+    past = Past(size, asked=True)
+    past.note(max(0, t - 3), np.arange(0, size, 2))
+    return View(round=t, energy=energy, losses=losses if t % 2 else None, past=past, **facts)
+
+
+def _simulation_faults(scheduler: Scheduler, fleet: Fleet, rounds: int, seed: int) -> Iterator[SchedulerError]:
     try:
         first, second = (simulate(fleet, scheduler, rounds, seed) for _ in range(2))
     except SchedulerError as error:

@@ -1,0 +1,184 @@
+"""What is looked at before a comparison starts: can it be learned, and does what is the user's own keep the rules.
+
+Each distinct thing is looked at once, quickly; errors bear the key of the spec that it stands under.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ehfl import own_code
+from ehfl.energy import Bernoulli, Fleet, check_harvest
+from ehfl.experiment import building
+from ehfl.experiment.execution import loaded_task
+from ehfl.experiment.spec import Arm, Run, Setting, Spec
+from ehfl.experiment.workers import Calls, Crew
+from ehfl.partition import check_partition
+from ehfl.randomness import TILE
+from ehfl.scheduling import SchedulerError, check_scheduler, simulate
+from ehfl.validation import BrokenRules, InvalidValue, SpecError, at
+
+if TYPE_CHECKING:
+    from ehfl.learning import Task
+
+_ROUNDS = 20  # of a scheduler's or a rule's trial
+_CLIENTS = 1000  # at most, of an aggregation's
+
+
+def check_comparison(spec: Spec) -> dict[str, str]:
+    """Return the fingerprint of each arm's data, by label; refuse what cannot be learned or put into one table."""
+    checks, data, metrics = _Checks(spec.seeds), {}, []
+    for arm in spec.arms:
+        with _placed(arm):
+            data[arm.label] = checks.learnable(arm.setting)
+            checks.own_things(arm.setting)
+        metrics.append(loaded_task(arm.setting)[0].metric)
+        if metrics[-1] != metrics[0]:
+            name = arm.setting.learning.task["name"]
+            allowed = f"judged by {metrics[0].name}, as the first arm's is"
+            raise InvalidValue(arm.key_of("learning.task"), allowed, f"{name}, judged by {metrics[-1].name}")
+    return data
+
+
+def check_schedulers(runs: Sequence[Run], crew: Crew | None = None) -> None:
+    """Try the user's own schedulers of these runs; in workers, if there are any, since one might end its process.
+
+    Of one that does nothing is said here: its runs will tell, and leave the others alone.
+    """
+    own: dict[str, Run] = {}
+    for run in runs:
+        if _is_own(run.setting.scheduler):
+            own.setdefault(_key(run.setting.scheduler, run.setting.fleet), run)
+    calls = Calls([partial(scheduler_fault, run) for run in own.values()])
+    calls.waiting.extend(range(len(calls.calls)))
+    while calls.waiting and crew is not None:
+        crew.work(calls, 1)
+    for number, run in enumerate(own.values()):
+        fault = calls.calls[number]() if crew is None else calls.results.get(number)
+        if fault:
+            raise SpecError(run.arm.key_of("scheduler"), fault)
+
+
+def scheduler_fault(run: Run) -> str:
+    """Return what is wrong with the scheduler of a run, on its own fleet; nothing where all is right."""
+    setting = run.setting
+    with own_code.held(run.spec.code):
+        fleet = building.fleet_of(setting)
+        rounds = min(setting.rounds, _ROUNDS if fleet.clients <= TILE else 2)
+        try:
+            check_scheduler(setting.scheduler, rounds=rounds, seed=run.seed, fleet=fleet)
+        except SchedulerError as error:
+            return _broken(setting.scheduler, [line.removeprefix("  - ") for line in error.fault.splitlines()[1:]])
+    return ""
+
+
+@contextmanager
+def _placed(arm: Arm) -> Iterator[None]:
+    """Let errors in what an arm changes bear its place."""
+    try:
+        yield
+    except InvalidValue as error:
+        raise InvalidValue(arm.key_of(error.name), error.allowed, error.given) from error
+    except SpecError as error:
+        raise SpecError(arm.key_of(error.key), error.fault) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Checks:
+    """Checks under these seeds, each made once."""
+
+    seeds: Sequence[int]
+    done: dict[str, Any] = field(default_factory=dict)
+
+    def learnable(self, setting: Setting) -> str:
+        """Return the fingerprint of a setting's data; refuse a task that is not there, a goal beyond its metric."""
+        from ehfl.learning.device import pick_device
+
+        learning = setting.learning
+        building.check_step_size(setting)
+        task, data = loaded_task(setting)
+        building.aggregation_of(setting)
+        with at("learning"):
+            pick_device(learning.device)
+        dealt = _key(learning.task, learning.data, learning.partition, learning.order, setting.fleet.clients)
+        self._once(dealt, partial(self._deal, setting, task))
+        if setting.evaluation.goal != "auto":
+            with at("evaluation"):
+                task.metric.check_goal(setting.evaluation.goal)
+        return data
+
+    def own_things(self, setting: Setting) -> None:
+        """Refuse things of the user's own that break the rules of their kind."""
+        from ehfl.learning import check_aggregation, check_task
+
+        learning, clients, seed = setting.learning, setting.fleet.clients, self.seeds[0]
+        task, data = loaded_task(setting)
+        harvest, sizes = building.harvest_table(setting), {"clients": clients, "seed": seed}
+        dealer, targets = building.partition_of(setting), task.training.targets.cpu().numpy()
+        aggregation, few = building.aggregation_of(setting), min(clients, _CLIENTS)
+        checks: dict[str, tuple[Any, Callable[[], None]]] = {
+            "fleet.harvest": (harvest, partial(check_harvest, harvest, rounds=setting.rounds, quick=True, **sizes)),
+            "learning.task": (learning.task, partial(check_task, task, seed=seed)),
+            "learning.partition": (learning.partition, partial(check_partition, dealer, targets=targets, **sizes)),
+            "learning.step_size": (learning.step_size, partial(_check_steps, setting)),
+            "learning.aggregation": (learning.aggregation, partial(check_aggregation, aggregation, clients=few)),
+        }
+        for key, (table, check) in checks.items():
+            if _is_own(table):
+                self._once(_key(key, table, data, setting.rounds, clients), partial(_told, key, table, check))
+
+    def _once(self, key: str, check: Callable[[], Any]) -> Any:
+        if key not in self.done:
+            self.done[key] = check()
+        return self.done[key]
+
+    def _deal(self, setting: Setting, task: Task) -> None:
+        """Deal the data on trial; under every seed where some of them may fail."""
+        from ehfl.learning import deal
+
+        name, partition = setting.learning.partition["name"], building.partition_of(setting)
+        for seed in self.seeds[:1] if name in ("iid", "shards") else self.seeds:
+            try:
+                with building.users_own("partition", "one that can deal out the data"):
+                    deal(task, setting.fleet.clients, partition, seed)
+            except InvalidValue as error:
+                key = "fleet.clients" if error.name == "clients" else f"learning.{error.name}"
+                told = key == "fleet.clients" or f"seed {seed}" in str(error.given)
+                raise InvalidValue(
+                    key, error.allowed, error.given if told else f"{error.given}, seed {seed}"
+                ) from error
+
+
+def _check_steps(setting: Setting) -> None:
+    """Try a rule for step sizes on a few rounds with more and fewer participants."""
+    from ehfl.learning.training import step_sizes
+
+    fleet = Fleet(min(setting.fleet.clients, TILE), Bernoulli(0.5))
+    played = simulate(fleet, "greedy", min(setting.rounds, _ROUNDS))
+    with at("learning"), building.users_own("step_size", "one that gives a step size for each round"):
+        step_sizes(building.step_size_rule_of(setting), played)
+
+
+def _told(key: str, table: Any, check: Callable[[], None]) -> None:
+    """Let a check's faults stand under the key of what it checks."""
+    try:
+        check()
+    except BrokenRules as error:
+        raise SpecError(key, _broken(table, error.faults)) from error
+
+
+def _broken(table: Any, faults: Sequence[str]) -> str:
+    return f"names {table['name']}, which breaks the rules: {'; '.join(faults)}"
+
+
+def _is_own(table: Any) -> bool:
+    return ":" in table["name"]
+
+
+def _key(*parts: Any) -> str:
+    return json.dumps(parts, sort_keys=True, default=str)
