@@ -117,6 +117,7 @@ def test_what_is_no_deal_of_the_examples_has_no_spread(parts: list[Any]) -> None
 class Slope:
     """f(x) = x: no curvature, no minimum."""
 
+    name = "slope"
     metric = Metric("loss", lower_is_better=True)
     training = test = Examples(torch.zeros(8, 1), torch.zeros(8, 1))
 

@@ -117,13 +117,8 @@ def estimate_spread(
 def _checked_rows(part: IntArray, n_examples: int) -> Tensor:
     """Return a client's example numbers as an index."""
     given = np.asarray(part)
-    if (
-        given.ndim != 1
-        or given.dtype.kind not in "iu"
-        or not given.size
-        or given.min() < 0
-        or given.max() >= n_examples
-    ):
+    whole = given.ndim == 1 and given.dtype.kind in "iu" and given.size > 0
+    if not whole or given.min() < 0 or given.max() >= n_examples:
         allowed = f"example numbers in [0, {n_examples - 1}], at least one of each client"
         raise InvalidValue("parts", allowed, f"an array of {given.dtype} and shape {given.shape}")
     return torch.from_numpy(given.astype(np.int64))
