@@ -147,6 +147,12 @@ def test_what_a_single_deal_does_not_show_is_told_by_the_check(partition: Any, f
     assert ("Zero" in fault) == ("(test_partition.py:" in found)
 
 
+@pytest.mark.parametrize("targets", ["x", [], [[1], [2, 3]], 3])
+def test_targets_to_try_it_on_are_one_for_each_example(targets: Any) -> None:
+    with pytest.raises(InvalidValue, match="targets must be an array with one for each example, at least one, got "):
+        check_partition(Iid(), targets=targets)
+
+
 def test_the_targets_of_a_task_cannot_be_changed_by_who_deals_them() -> None:
     class Sorts:
         def partition(self, targets: IntArray, n_clients: int, seed: int) -> Any:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ehfl import Participation
-from ehfl.learning import RMSE, TASKS, Examples, Metric, Task, initialise, load_task, rmse, train
+from ehfl.learning import RMSE, TASKS, Examples, Task, initialise, load_task, rmse, train
 from ehfl.learning.first_model import check_model
 from ehfl.learning.initialisation import blank
 from ehfl.randomness import Purpose, generator
@@ -19,21 +19,8 @@ from ehfl.randomness import Purpose, generator
 
 @pytest.mark.parametrize("name", [name for name in TASKS.members if name != "cifar10"])
 class TestEveryTask:
-    def test_is_named_and_has_a_model_that_takes_its_inputs(self, name: str) -> None:
-        task = load_task(name)
-        model = task.model(generator(0, Purpose.INIT))
-        check_model(model)
-
-        batch, targets = task.training.inputs[:7], task.training.targets[:7]
-        loss = task.loss(model(batch), targets)
-
-        assert task.name == name
-        assert loss.shape == ()
-        assert len(torch.autograd.grad(loss, list(model.parameters()))) > 0
-        score = task.score(model(batch), targets)
-        assert isinstance(score, float)
-        assert isinstance(task.metric, Metric)
-        assert task.metric.within(score) == score
+    def test_is_known_by_its_name(self, name: str) -> None:
+        assert load_task(name).name == name
 
     def test_its_model_and_data_are_functions_of_the_seed(self, name: str) -> None:
         first, again = (load_task(name) for _ in range(2))

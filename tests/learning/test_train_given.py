@@ -110,8 +110,7 @@ def test_a_task_that_is_none_is_refused_in_one_line(gaps: Participation, task: A
 
 @pytest.mark.parametrize("played", [None, "myopic", [[0, 1], [1]], 3])
 def test_a_participation_that_is_none_is_refused_in_one_line(blobs: Task, played: Any) -> None:
-    allowed = r"a Participation \(of ehfl.simulate\) or a Lockstep"
-    with pytest.raises(InvalidValue, match=f"^participation must be {allowed}, got "):
+    with pytest.raises(InvalidValue, match=r"^participation must be .* simulate returned, or a Lockstep, got "):
         train(blobs, played, **QUICK)
 
 

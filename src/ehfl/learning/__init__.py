@@ -3,10 +3,11 @@
 `train(task, participation, ...)` sends x_t out, runs K SGD steps at each participant, lets an aggregation make x_{t+1}
 of what comes back (paper, section 2), and returns a `History`; with a run folder it can be killed at any instant and
 goes on from its last checkpoint. Tasks (`tasks/`) and aggregations (`aggregation/`) have a file each and a registry:
-`TASKS`, `AGGREGATIONS`. `engine` is fast, `reference` is the plain loop that it is tested against.
+`TASKS`, `AGGREGATIONS`; `check_task` and `check_aggregation` try one's own. `load_model` gives a run's model back,
+`evaluate` judges it. `engine` is fast, `reference` is the plain loop that it is tested against.
 
-May enter: torch (here and in flower/ alone), NumPy, safetensors, pooch; `ehfl.randomness`, `registry`, `scheduling`,
-`theory`, `history`, `run_folder`, `partition`. Leaves: the names below.
+May enter: torch (here and in flower/ alone), NumPy, safetensors, pooch; `ehfl.randomness`, `registry`, `own_code`,
+`scheduling`, `theory`, `history`, `run_folder`, `partition`. Leaves: the names below.
 """
 
 from ehfl.history import History, Metric, Record

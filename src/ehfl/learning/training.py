@@ -112,8 +112,6 @@ class Training:
         identity: Mapping[str, Any] | None = None,
     ) -> None:
         """Prepare the run; `identity` is what a checkpoint is known by, unless what is given here is enough."""
-        if not isinstance(played, Participation | Lockstep):
-            raise InvalidValue("participation", "a Participation (of ehfl.simulate) or a Lockstep", short(repr(played)))
         self._task, self._played, self._rule, self._seed = task, played, rule, check_seed(seed)
         self._eval_every = whole_number("eval_every", eval_every, low=1)
         self._device = pick_device(device)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ehfl.partition.contract import PARTITIONS, Partition, Targets, checked_shares
 from ehfl.randomness import check_seed
-from ehfl.validation import BrokenRules, InvalidValue, blame, whole_number
+from ehfl.validation import BrokenRules, InvalidValue, blame, short, whole_number
 
 _EACH = 40  # examples for each client, unless the caller brings targets
 
@@ -28,12 +28,22 @@ def check_partition(partition: Partition, *, targets: Targets | None = None, cli
       - must be one that deals every example to one client: seed 0, got 200 of 400 examples not dealt, such as 200
     """
     partition = PARTITIONS.make(partition)
-    whole_number("clients", clients, low=1, high=100_000)
-    labels = np.arange(_EACH * clients) % 10 if targets is None else np.asarray(targets)
+    whole_number("clients", clients, low=1, high=100_000 if targets is None else None)
+    labels = np.arange(_EACH * clients) % 10 if targets is None else _checked_targets(targets)
     for one in (check_seed(seed), check_seed(seed + 1)):
         faults = list(_faults(partition, labels, clients, one))
         if faults:
             raise BrokenRules(type(partition).__name__, faults)
+
+
+def _checked_targets(given: object) -> Targets:
+    try:
+        targets = np.asarray(given)
+    except ValueError:  # lists of different lengths
+        targets = np.array(None)
+    if targets.ndim == 0 or not len(targets):
+        raise InvalidValue("targets", "an array with one for each example, at least one", short(repr(given)))
+    return targets
 
 
 def _faults(partition: Partition, targets: Targets, n_clients: int, seed: int) -> Iterator[str]:

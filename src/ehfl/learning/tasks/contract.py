@@ -35,7 +35,7 @@ class Task(Protocol):
     """Data, model, loss and metric; implement these and `train` does the rest.
 
     Plain attributes serve for the four facts. The model's parameters are what is learned and averaged; it may keep no
-    other state, so no batch normalisation.
+    other state, so no batch normalisation, and draw no chance while it trains, so no dropout. `check_task` tries it.
     """
 
     @property
