@@ -17,7 +17,7 @@ from random import Random
 
 Kind = Callable[[Random, Path], Iterator[str]]  # yields what is tried, and then each fault
 
-SECONDS = 20  # what takes longer hangs
+WORKING, WAITING = 20, 60  # seconds of work and of waiting after which a case hangs
 
 
 class Hang(BaseException):
@@ -112,15 +112,18 @@ def _watchdog() -> Iterator[None]:
     """Raise Hang in what takes too long."""
 
     def bark(*_: object) -> None:
-        raise Hang(f"more than {SECONDS} s")
+        raise Hang
 
-    before = signal.signal(signal.SIGALRM, bark)
-    signal.alarm(SECONDS)
+    timers = ((signal.SIGPROF, signal.ITIMER_PROF, WORKING), (signal.SIGALRM, signal.ITIMER_REAL, WAITING))
+    before = {sign: signal.signal(sign, bark) for sign, _, _ in timers}
+    for _, timer, seconds in timers:
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        for sign, timer, _ in timers:
+            signal.setitimer(timer, 0)
+            signal.signal(sign, before[sign])
 
 
 def _where() -> str:

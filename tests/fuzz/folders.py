@@ -12,6 +12,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import torch
+
 import ehfl
 from ehfl.experiment import Spec, execute, read_spec
 from ehfl.experiment.execution import Threads
@@ -33,7 +35,7 @@ Numbers = dict[tuple[str, int], Any]  # by arm and seed
 def try_folder(chance: Random, place: Path) -> Iterator[str]:
     """Damage a folder, and read, report or go on with it."""
     done = damaged(chance, place, chance.choice(("finished", "finished", "half")))
-    action = chance.choice((read, resume))
+    action = chance.choice((read, resume, load))
     yield f"{done}; then {action.__name__}"
     try:
         yield from action(place)
@@ -76,6 +78,13 @@ def read(place: Path) -> Iterator[str]:
 def resume(place: Path) -> Iterator[str]:
     """Go on with the experiment, and run what is not there."""
     yield from _same(ehfl.compare(_spec(), runs=place / "runs", jobs=1))
+
+
+def load(place: Path) -> Iterator[str]:
+    """Load the model of a run."""
+    run = place / "runs" / "made" / "greedy-s0"
+    if not all(torch.equal(one, _weights()[name]) for name, one in ehfl.load_model(run).state_dict().items()):
+        yield "another model is loaded, without a word"
 
 
 def numbers_of(compared: ehfl.Comparison) -> Numbers:
@@ -127,6 +136,11 @@ def _made() -> Path:
 def _stop(record: Record) -> None:
     if record.round == 10:
         raise KeyboardInterrupt
+
+
+@cache
+def _weights() -> dict[str, torch.Tensor]:
+    return dict(ehfl.load_model(_made() / "finished" / "greedy-s0").state_dict())
 
 
 @cache

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from .cases import Case, Kind
 from .commands import try_command
+from .comparisons import try_comparison
 from .folders import try_folder, try_report
 from .functions import try_function
 from .own_code import try_own_code
@@ -18,8 +19,17 @@ KINDS: dict[str, Kind] = {
     "folders": try_folder,
     "own-code": try_own_code,
     "reports": try_report,
+    "comparisons": try_comparison,
 }
-SHARES = {"commands": 32, "specs": 22, "functions": 22, "folders": 10, "own-code": 12, "reports": 2}  # of 100 cases
+SHARES = {
+    "commands": 32,
+    "specs": 22,
+    "functions": 22,
+    "folders": 10,
+    "own-code": 12,
+    "reports": 1,
+    "comparisons": 1,
+}  # of 100 cases
 
 
 def cases_of(seed: int, total: int) -> Iterator[Case]:
