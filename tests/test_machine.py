@@ -80,6 +80,22 @@ def test_what_would_not_end_in_a_year_is_refused(given: dict[str, Any]) -> None:
         train("quadratic", played, **steps)
 
 
+def test_so_are_runs_that_would_not_all_of_them_together(tmp_path: Path) -> None:
+    small = read_spec(
+        overrides=["learning.task=quadratic", "rounds=1000000", "learning.local_steps=1000000", "seeds=9"]
+    )
+
+    with pytest.raises(
+        InvalidValue, match=r"^rounds must be small enough to end in a year, got 1000000 \(\d+ years\)$"
+    ):
+        run_all(small, tmp_path / "runs", jobs=1)
+
+
+def test_so_are_threads_that_torch_could_not_be_asked_for() -> None:
+    with pytest.raises(InvalidValue, match=r"^threads must be a whole number in \[1, 1024\], got 9{20}$"):
+        train("quadratic", simulate(fleet(), "greedy", rounds=2), threads=10**20 - 1)
+
+
 def test_the_smallest_of_what_system_container_and_process_have_left_counts(tmp_path: Path) -> None:
     for name, text in {
         "memory.max": "1000",

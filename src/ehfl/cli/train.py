@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from ehfl.experiment import Run
     from ehfl.history import Metric, Record
 
-MOST_THREADS = 1024  # more than any machine has use for, and than torch can be asked for
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Train a task with local SGD on the participation of one scheduler.
@@ -131,6 +130,7 @@ def _train(run: Run, threads: int | None, place: Path | None) -> tuple[Metric, S
     from ehfl.experiment import check_comparison, check_schedulers, execute, inputs_of, run_training
     from ehfl.experiment.execution import Threads, loaded_task
     from ehfl.history import read_history
+    from ehfl.learning.device import MOST_THREADS
     from ehfl.run_folder import RunFolder
 
     limit = Threads(torch.get_num_threads())

@@ -23,7 +23,7 @@ from ehfl.experiment.reading import write_spec
 from ehfl.experiment.spec import Run, Spec
 from ehfl.experiment.workers import Crew, Processes, call_all
 from ehfl.files import sole_use
-from ehfl.machine import check_memory
+from ehfl.machine import check_memory, check_time
 from ehfl.run_folder import (
     SPEC,
     Facts,
@@ -75,8 +75,11 @@ def _run_in(place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLoo
     work = [_prepared(run, place, data[run.arm.label]) for run in spec.runs()]
     cluster = Cluster() if on == "ray" else None
     workers, threads = share_cores(len(work), jobs, cluster.cores if cluster else joblib.cpu_count())
-    if jobs is not None:
+    if jobs is not None and cluster is None:
         check_memory("jobs", jobs, workers * _BYTES_A_WORKER)
+    # With one turn a round, which is as few as make sense.
+    least = sum(building.local_sgd_of(run.setting).seconds(turns=run.setting.rounds) for run in spec.runs())
+    check_time("rounds", max(run.setting.rounds for run in spec.runs()), least / workers)
     # A single worker is this process, unless somebody else's code could end it and nobody asked for that.
     apart = workers > 1 or (jobs is None and any(run.setting.own_classes() for run in spec.runs()))
     crew = cluster or (Processes(_beginning(work), threads) if apart else None)

@@ -12,6 +12,7 @@ import torch
 from ehfl.validation import InvalidValue, whole_number
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
+MOST_THREADS = 1024  # more than any machine has use for, and than torch can be asked for
 SMALL_MODEL = 100_000  # parameters
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of malloc.h
@@ -62,7 +63,7 @@ def pick_threads(threads: int | None, n_parameters: int, most: int | None = None
     (1, 3)
     """
     if threads is not None:
-        return whole_number("threads", threads, low=1)
+        return whole_number("threads", threads, low=1, high=MOST_THREADS)
     return 1 if n_parameters < SMALL_MODEL else most or torch.get_num_threads()
 
 
