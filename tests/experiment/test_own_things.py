@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import json
 import shutil
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ import pytest
 
 from ehfl import Fleet, History, simulate, train
 from ehfl.analysis import read_results
+from ehfl.cli import main
 from ehfl.experiment import Spec, SpecError, check_comparison, execute, inputs_of, make_spec, read_spec, run_all
 from ehfl.experiment.execution import Threads
 from ehfl.history import Record, read_history
@@ -516,3 +518,66 @@ def test_a_file_that_a_thing_of_ones_own_reads_lies_beside_the_spec_and_is_watch
 
     with pytest.raises(OtherRun, match=r"-s0 was run with another version of fleet\.harvest\.file: delete the folder"):
         run_all(make_spec(facts, tmp_path), tmp_path / "runs", jobs=1)
+
+
+# all six kinds, by every form in which they can be named
+
+FORMS = {
+    "--scheduler": ("{}:FirstFew:2", "{}:FirstFew:count=2", '{{name="{}:FirstFew", count=2}}'),
+    "--harvest": ("{}:EveryOther:2", "{}:EveryOther:peak=2", '{{name="{}:EveryOther", peak=2}}'),
+    "--task": ("{}:Line:3.0", "{}:Line:slope=3.0", '{{name="{}:Line", slope=3.0}}'),
+    "--partition": ("{}:FirstHas:4", "{}:FirstHas:examples=4", '{{name="{}:FirstHas", examples=4}}'),
+    "--step-size": ("{}:Halving:0.25", "{}:Halving:first=0.25", '{{name="{}:Halving", first=0.25}}'),
+    "--aggregation": ("{}:Damped:0.75", "{}:Damped:part=0.75", '{{name="{}:Damped", part=0.75}}'),
+}
+
+
+@pytest.mark.parametrize("form", [0, 1, 2])
+def test_things_of_ones_own_are_named_with_parameters_on_the_command_line_too(
+    form: int, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    named = [word for option, forms in FORMS.items() for word in (option, forms[form].format(module))]
+    others = ["--clients", "3", "--rounds", str(ROUNDS), "--local-steps", "2", "--batch-size", "3", "--eval-every", "2"]
+
+    with pytest.raises(SystemExit) as caught:
+        main(["train", *named, *others, "--json"])
+
+    assert caught.value.code == 0
+    shown = json.loads(capsys.readouterr().out)["rounds"]
+    expected = trained(importlib.import_module(module), seed=0).records
+    assert [record["test_loss"] for record in shown] == [record.test_loss for record in expected]
+    assert [record["participants"] for record in shown] == [0, 2, 2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("form", [0, 1, 2])
+def test_so_they_are_in_overrides_and_lists_of_a_comparison(form: int, module: str, tmp_path: Path) -> None:
+    given = {option: forms[form].format(module) for option, forms in FORMS.items()}
+    overrides = [f"fleet.harvest={given['--harvest']}", f"learning.task={given['--task']}",
+                 f"learning.partition={given['--partition']}", f"learning.step_size={given['--step-size']}",
+                 f"learning.aggregation={given['--aggregation']}", f"scheduler={given['--scheduler']}"]  # fmt: skip
+    (tmp_path / "mine.toml").write_text("rounds = 6\nseeds = 2\n[fleet]\nclients = 3\n")
+    spec = read_spec(tmp_path / "mine.toml", overrides)
+    expected = make_spec(facts_of(module), tmp_path)
+
+    assert spec.base.scheduler == expected.base.scheduler
+    assert spec.base.fleet == expected.base.fleet
+    for name in ("task", "partition", "step_size", "aggregation"):
+        assert getattr(spec.base.learning, name) == getattr(expected.base.learning, name)
+    scheduler = given["--scheduler"] if form == 2 else f"'{given['--scheduler']}'"
+    listed = read_spec(tmp_path / "mine.toml", [f"schedulers=[{scheduler}, 'greedy']"])
+    assert listed.arms[0].setting.scheduler == expected.base.scheduler
+
+
+def test_several_schedulers_may_each_be_a_table(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    named = [f'{{name="{module}:FirstFew", count=2}}', "{name='round-robin', per_round=1}", f"{module}:FirstFew"]
+
+    with pytest.raises(SystemExit) as caught:
+        main(["simulate", "--rounds", "5", "--json", *(word for one in named for word in ("-s", one))])
+
+    assert caught.value.code == 0
+    labels = [f"{module}:FirstFew:count=2", "round-robin:1", f"{module}:FirstFew"]
+    assert list(json.loads(capsys.readouterr().out)["schedulers"]) == labels

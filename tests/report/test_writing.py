@@ -19,7 +19,8 @@ from made_trials import two_arms
 
 def test_a_report_holds_figures_page_and_numbers(tmp_path: Path) -> None:
     specs = ('name = "one"\n', 'name = "<two>"\n')
-    found = Results(two_arms(), specs, ({"version": "1", "started": "noon"}, {"version": "1", "started": "dawn"}, {}))
+    metas = ({"version": "1", "commit": "a", "started": "noon"}, {"version": "1", "commit": "b", "started": "dawn"}, {})
+    found = Results(two_arms(), specs, metas)
 
     page = write_report(found, tmp_path / "new", ["ehfl compare one.toml"])
 
@@ -30,6 +31,7 @@ def test_a_report_holds_figures_page_and_numbers(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "name = &#34;one&#34;\n\nname = &#34;&lt;two&gt;&#34;" in text
     assert "<dt>version</dt><dd>1</dd>" in text
+    assert "<dt>commit</dt><dd>a, b (not the same for all runs)</dd>" in text
     assert "<dt>first run started</dt><dd>dawn</dd>" in text
     assert "ehfl compare one.toml" in text
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,3 +88,12 @@ def test_a_view_made_by_hand_has_no_past(size: int) -> None:
     assert not view.turns.any()
     assert (view.last_turn == -1).all()
     assert view.losses is None
+
+
+def test_all_that_a_view_offers_is_in_the_documents() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "scheduling.md").read_text(encoding="utf-8")
+    table = page.partition("| of the view | what |")[2].partition("```")[0]
+    documented = set(re.findall(r"`(\w+)", "".join(re.findall(r"^\|(.*?)\|", table, re.MULTILINE))))
+
+    tuples_own, behind = {"count", "index"}, {"past"}  # `turns` and `last_turn` are what is seen of the past
+    assert {name for name in dir(View) if not name.startswith("_")} - tuples_own - behind == documented

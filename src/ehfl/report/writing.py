@@ -39,13 +39,18 @@ def _facts(results: Results) -> dict[str, str]:
     """Return what runs say about where they ran, each value once."""
     metas = results.metas
     found = {name: dict.fromkeys(str(meta[name]) for meta in metas if meta.get(name) is not None) for name in _FACTS}
-    facts = {name: ", ".join(values) for name, values in found.items() if values}
+    facts = {name: _listed(list(values)) for name, values in found.items() if values}
     started = sorted(str(meta.get("started", "unknown")) for meta in metas)
     return facts | {
         "first run started": started[0],
         "last run started": started[-1],
         "time of all runs": f"{_seconds(results.comparison):,.0f} s",
     }
+
+
+def _listed(values: list[str]) -> str:
+    """Return values of a fact; seeds may have been added by another version, which a reader should know."""
+    return values[0] if len(values) == 1 else f"{', '.join(values)} (not the same for all runs)"
 
 
 def _seconds(comparison: Comparison) -> float:
