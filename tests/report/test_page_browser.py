@@ -94,6 +94,15 @@ def test_every_arm_is_drawn_and_no_name_is_run(page: api.Page) -> None:
     assert page.evaluate("document.querySelector('figure img').naturalWidth") > 0
 
 
+def test_the_table_of_eight_arms_is_whole_on_a_desktop(browser: api.Browser, tmp_path: Path) -> None:
+    finals = {f"uniform-random:{n}": [0.9123 + n / 99, 0.9254, 0.9333] for n in range(8)}
+    write_page(arms_ending_at(finals), [], tmp_path / "eight.html", spec="", facts={}, commands=[])
+    with browser.new_context(viewport={"width": 1280, "height": 800}) as context:
+        opened = context.new_page()
+        opened.goto((tmp_path / "eight.html").as_uri())
+        assert opened.locator(".sideways").evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
 def test_the_table_is_whole_on_a_desktop(page: api.Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
     box = page.locator(".sideways")

@@ -17,7 +17,7 @@ from ehfl.report.curves import energy_figure, rounds_figure
 from ehfl.report.differences import differences_figure
 from ehfl.report.looks import looks_of
 from ehfl.report.participation import participation_figure
-from ehfl.report.phrases import listed
+from ehfl.report.phrases import counted, listed
 from ehfl.report.scales import linear_within
 from ehfl.report.sharing import why_unpaired
 from ehfl.report.slowdown import measured, slowdown_figure
@@ -108,7 +108,7 @@ def _say_participation(comparison: Comparison) -> str:
     seeds = f" Dots are of {_first_seed(comparison)}, all else is over all seeds." if many else ""
     return (
         "Participants of each round (left) and how often each number of them occurred (right), with their mean and "
-        f"standard deviation. Grey: the {comparison.target:,} clients wanted a round.{seeds}"
+        f"standard deviation. Grey: the {counted(comparison.target, 'client')} wanted a round.{seeds}"
     )
 
 

@@ -13,6 +13,7 @@ from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
 from ehfl.files import written_whole
@@ -22,7 +23,8 @@ SMALL = 8.5  # the smallest letters [pt]: legible where 7.2 inches are printed a
 
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure of this size [inch] that draws without a screen."""
-    figure = Figure(figsize=(width, height), layout="constrained")
+    room = ConstrainedLayoutEngine(w_pad=0.07, h_pad=0.07)  # around titles and the last ticks [inch]
+    figure = Figure(figsize=(width, height), layout=room)
     FigureCanvasAgg(figure)
     return figure
 
