@@ -19,8 +19,8 @@ from made_trials import two_arms
 
 def test_a_report_holds_figures_page_and_numbers(tmp_path: Path) -> None:
     specs = ('name = "one"\n', 'name = "<two>"\n')
-    metas = ({"version": "1", "commit": "a", "started": "noon"}, {"version": "1", "commit": "b", "started": "dawn"}, {})
-    found = Results(two_arms(), specs, metas)
+    metas = [{"version": "1", "commit": "a", "started": "noon"}, {"version": "1", "commit": "b", "started": "dawn"}]
+    found = Results(two_arms(), specs, (*metas, {}))
 
     page = write_report(found, tmp_path / "new", ["ehfl compare one.toml"])
 

@@ -100,7 +100,8 @@ def spec_of(context: typer.Context, **more: Any) -> Spec:
     _check_given_once(context, overrides)
     changes = {key: _value(key, given[option]) for option, key in KEYS.items() if given.get(option) is not None}
     schedulers = changes.get("schedulers") or SCHEDULERS  # typer makes an empty list of an option that was not given
-    changes["schedulers"] = [schedulers] if isinstance(schedulers, str | dict) else list(schedulers)
+    several = [schedulers] if isinstance(schedulers, str | dict) else schedulers
+    changes["schedulers"] = [_value("schedulers", one) for one in several]
     changes["seeds"] = [check_seed(changes.pop("seed"))]
     return read_spec(None, changes | {key: value for key, value in more.items() if value is not None} | overrides)
 
@@ -131,8 +132,6 @@ def _value(key: str, value: Any) -> Any:
 
     if isinstance(value, Path):
         return str(value)
-    if isinstance(value, list):  # an option that may be given several times
-        return [_value(key, one) for one in value]
     if isinstance(value, str) and value.startswith("{"):
         return literal(value)
     if key == "target" or (key in _PER_CLIENT and isinstance(value, str)):

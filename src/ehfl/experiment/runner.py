@@ -14,6 +14,7 @@ from typing import Any, Literal
 import joblib
 
 from ehfl import own_code
+from ehfl.experiment import building
 from ehfl.experiment.checking import check_comparison, check_schedulers
 from ehfl.experiment.cluster import Cluster
 from ehfl.experiment.execution import Outcome, Threads, begin_worker, execute, forget_task, loaded_task
