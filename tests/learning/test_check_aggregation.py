@@ -62,12 +62,15 @@ def divides(me: Own, x: Any, updates: Any, state: Any) -> Any:
 BROKEN: dict[str, tuple[Any, str]] = {
     "not all": (ignores, "must go through all updates once: round 0, it took 1 of 6"),
     "state in place": (rolls_on, "must leave what it is given as it is: round 0, the state was changed"),
-    "updates in place": (scales_updates, "must leave what it is given as it is: round 0, an update was changed"),
+    "updates in place": (
+        scales_updates,
+        "must leave what it is given as it is: round 0, the update of client 0 was changed",
+    ),
     "empty rounds": (divides, "fails: round 1 with 0 updates, ZeroDivisionError: "),
     "no state": (lambda me, x, updates, state: mean(x, updates), "must return the model and the state, got tensor("),
     "a number": (
         lambda me, x, updates, state: (mean(x, updates).mean(), state),
-        "must return a model of shape (12,): round 0, got torch.float32 of shape ()",
+        "must return a model of shape (12,): round 0 with 6 updates, got torch.float32 of shape ()",
     ),
     "not finite": (
         lambda me, x, updates, state: (mean(x, updates) / 0, state),

@@ -156,7 +156,7 @@ class _Checks:
 
 def _check_steps(setting: Setting) -> None:
     """Try a rule for step sizes on a few rounds with more and fewer participants."""
-    from ehfl.learning.training import step_sizes
+    from ehfl.learning.local_sgd import step_sizes
 
     fleet = Fleet(min(setting.fleet.clients, TILE), Bernoulli(0.5))
     played = simulate(fleet, "greedy", min(setting.rounds, _ROUNDS))

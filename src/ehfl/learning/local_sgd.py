@@ -1,4 +1,4 @@
-"""How a participant trains, and which examples it draws."""
+"""How a participant trains: which examples it draws, and how long its steps are."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ehfl.arrays import IntArray
+import numpy as np
+
+from ehfl.arrays import FloatArray, IntArray
 from ehfl.machine import check_time
 from ehfl.randomness import Purpose, generator
-from ehfl.validation import InvalidValue, is_number, whole_number
+from ehfl.scheduling import Participation
+from ehfl.theory import StepSize
+from ehfl.validation import InvalidValue, is_number, short, whole_number
 
 _SECONDS_A_STEP = 1e-5  # torch does nothing in less
 
@@ -60,3 +64,23 @@ def minibatches(rule: LocalSgd, examples: IntArray, seed: int, client: int, t: i
             yield examples  # in their order: sums of the same numbers in another order round differently
         else:
             yield examples[rng.choice(examples.size, rule.batch_size, replace=False)]
+
+
+def step_sizes(rule: StepSize, participation: Participation) -> FloatArray:
+    """Return eta_t of every round, shape (n_rounds,)."""
+    return checked_steps(rule(participation.counts, participation.rounds), participation.rounds)
+
+
+def checked_steps(found: object, rounds: int) -> FloatArray:
+    """Return what a rule found as an array, if it is a step for each round; a negative one would climb."""
+    allowed = f"a finite number >= 0 for each round ({rounds})"
+    try:
+        etas = np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidValue("step_size", allowed, short(repr(found))) from None
+    if etas.shape != (rounds,):
+        raise InvalidValue("step_size", allowed, f"shape {etas.shape}")
+    wrong = np.flatnonzero(~np.isfinite(etas) | (etas < 0))
+    if wrong.size:
+        raise InvalidValue("step_size", allowed, f"{etas[wrong[0]]:g} in round {wrong[0]}")
+    return etas

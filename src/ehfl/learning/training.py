@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ehfl.arrays import FloatArray, IntArray
+from ehfl.arrays import IntArray
 from ehfl.files import sole_use
 from ehfl.history import NAME, History, HistoryFile, Record, rewind, rounds_digest
 from ehfl.learning.aggregation import AGGREGATIONS, Aggregation
@@ -23,7 +23,7 @@ from ehfl.learning.device import pick_device, pick_threads, thread_limit
 from ehfl.learning.engine import Diverged, Engine
 from ehfl.learning.evaluation import Scores, evaluate
 from ehfl.learning.first_model import initial_model
-from ehfl.learning.local_sgd import LocalSgd
+from ehfl.learning.local_sgd import LocalSgd, checked_steps, step_sizes
 from ehfl.learning.tasks import TASKS, Examples, Task
 from ehfl.machine import check_time
 from ehfl.partition import PARTITIONS, Partition
@@ -32,7 +32,7 @@ from ehfl.randomness import check_seed
 from ehfl.run_folder import OtherRun
 from ehfl.scheduling import Course, Lockstep, Participation, check_target, course_of, wants_losses
 from ehfl.theory import StepSize, step_size_of
-from ehfl.validation import InvalidValue, path_of, short, whole_number
+from ehfl.validation import InvalidValue, path_of, whole_number
 
 OnRound = Callable[[Record], None]
 _Timed = tuple[Scores, float]  # what an evaluation found, and how long it took [s]
@@ -198,16 +198,15 @@ class Training:
             record, losses = self._round(t, clients, self._eta(counts))
             due = (t + 1) % self._eval_every == 0 or t + 1 == self._played.rounds
             record = _with_evaluations(record, before, self._evaluated(test, t + 1) if due else None)
-            self._course.report(
-                t, losses
-            )  # before the yield, so that whoever reads the record sees a round that is over
+            # Before the yield, so that whoever reads the record sees a round that is over.
+            self._course.report(t, losses)
             yield record
 
     def _eta(self, counts: Sequence[int]) -> float:
         """Return the step size of the last round that is counted."""
         if self._etas is not None:
             return float(self._etas[len(counts) - 1])
-        return float(_checked_etas(self._step_size(counts, self._played.rounds), len(counts))[-1])
+        return float(checked_steps(self._step_size(counts, self._played.rounds), len(counts))[-1])
 
     def _round(self, t: int, clients: IntArray, eta: float) -> tuple[Record, list[float]]:
         began = time.perf_counter()
@@ -265,25 +264,6 @@ class Training:
 def deal(task: Task, n_clients: int, partition: Partition, seed: int) -> list[IntArray]:
     """Return each client's example numbers; a deal that breaks the rules is refused."""
     return deal_targets(partition, task.training.targets.cpu().numpy(), n_clients, seed)
-
-
-def step_sizes(rule: StepSize, participation: Participation) -> FloatArray:
-    """Return eta_t of every round, shape (n_rounds,)."""
-    return _checked_etas(rule(participation.counts, participation.rounds), participation.rounds)
-
-
-def _checked_etas(found: object, rounds: int) -> FloatArray:
-    allowed = f"a finite number >= 0 for each round ({rounds})"
-    try:
-        etas = np.asarray(found, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidValue("step_size", allowed, short(repr(found))) from None
-    if etas.shape != (rounds,):
-        raise InvalidValue("step_size", allowed, f"shape {etas.shape}")
-    wrong = np.flatnonzero(~np.isfinite(etas) | (etas < 0))  # a negative step would climb
-    if wrong.size:
-        raise InvalidValue("step_size", allowed, f"{etas[wrong[0]]:g} in round {wrong[0]}")
-    return etas
 
 
 def _value(thing: object) -> str:

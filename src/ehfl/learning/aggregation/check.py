@@ -94,8 +94,7 @@ class _Trial:
 
     def _applied(self, t: int, x: Tensor, updates: Sequence[Update], state: State) -> tuple[Tensor, State]:
         """Return what `apply` does in a round, or say which rule it breaks."""
-        kept = [x.clone(), *(update.weights.clone() for update in updates)]
-        before, taken = _copy(state), 0
+        taken = 0
 
         def once() -> Iterator[Update]:
             nonlocal taken
@@ -103,25 +102,20 @@ class _Trial:
                 taken += 1
                 yield update
 
+        given = {"x": x} | {f"the update of client {one.client}": one.weights for one in updates}
+        before, state_before = _copy(given), _copy(state)
         found = self.aggregation.apply(x, once(), state)
         if taken != len(updates):
             raise _Fault(f"must go through all updates once: round {t}, it took {taken} of {len(updates)}")
         if not isinstance(found, tuple) or len(found) != 2:
             raise _Fault(f"must return the model and the state, got {short(repr(found))}")
-        after, remembered = found
-        if not isinstance(after, Tensor) or after.shape != x.shape or not after.is_floating_point():
-            kind = f"{after.dtype} of shape {tuple(after.shape)}" if isinstance(after, Tensor) else type(after).__name__
-            raise _Fault(f"must return a model of shape {tuple(x.shape)}: round {t}, got {kind}")
-        if not torch.isfinite(after).all():
-            raise _Fault(f"must return a finite model: round {t} with {len(updates)} updates")
-        _check_state(remembered, f"round {t}")
-        for name, one, other in zip(("x", *["an update"] * len(updates)), [x, *(u.weights for u in updates)], kept,
-                                    strict=True):  # fmt: skip
-            if not torch.equal(one, other):
-                raise _Fault(f"must leave what it is given as it is: round {t}, {name} was changed")
-        if not _equal(state, before):
-            raise _Fault(f"must leave what it is given as it is: round {t}, the state was changed")
-        return after, remembered
+        _check_model(found[0], x, f"round {t} with {len(updates)} updates")
+        _check_state(found[1], f"round {t}")
+        changed = [name for name, value in given.items() if not torch.equal(value, before[name])]
+        if changed or not _equal(state, state_before):
+            what = changed[0] if changed else "the state"
+            raise _Fault(f"must leave what it is given as it is: round {t}, {what} was changed")
+        return found
 
     def _check_shares(self) -> None:
         for examples in (1, 50, 10**6):
@@ -134,6 +128,15 @@ class _Trial:
 
     def _update(self, client: int, x: Tensor) -> Update:
         return Update(client, x, x + self._vector(), loss=0.5, steps=5, examples=int(self.rng.integers(1, 100)))
+
+
+def _check_model(after: object, x: Tensor, where: str) -> None:
+    """Refuse what could not be the next model."""
+    if not isinstance(after, Tensor) or after.shape != x.shape or not after.is_floating_point():
+        kind = f"{after.dtype} of shape {tuple(after.shape)}" if isinstance(after, Tensor) else type(after).__name__
+        raise _Fault(f"must return a model of shape {tuple(x.shape)}: {where}, got {kind}")
+    if not torch.isfinite(after).all():
+        raise _Fault(f"must return a finite model: {where}")
 
 
 def _check_state(state: object, where: str) -> None:
