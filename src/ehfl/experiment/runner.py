@@ -78,9 +78,7 @@ def _run_in(place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLoo
     workers, threads = share_cores(len(work), jobs, cluster.cores if cluster else joblib.cpu_count())
     if jobs is not None and cluster is None:
         check_memory("jobs", jobs, workers * _BYTES_A_WORKER)
-    # With one turn a round, which is as few as make sense.
-    least = sum(building.local_sgd_of(run.setting).seconds(turns=run.setting.rounds) for run in spec.runs())
-    check_time("rounds", max(run.setting.rounds for run in spec.runs()), least / workers)
+    _check_time(spec, workers)
     # A single worker is this process, unless somebody else's code could end it and nobody asked for that.
     apart = workers > 1 or (jobs is None and any(run.setting.own_classes() for run in spec.runs()))
     crew = cluster or (Processes(_beginning(work), threads) if apart else None)
@@ -91,6 +89,13 @@ def _run_in(place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLoo
         write_sealed(place, write_spec(spec.facts()))
         with _watched(Follower(spec.runs(), place, metric_name), on_look):
             return _run(work, workers, Threads(threads), crew)
+
+
+def _check_time(spec: Spec, workers: int) -> None:
+    """Refuse a comparison that would take more than a year though a single client took part in each round."""
+    settings = [arm.setting for arm in spec.arms]
+    seconds = [building.local_sgd_of(setting).seconds(turns=setting.rounds) for setting in settings]
+    check_time("rounds", max(setting.rounds for setting in settings), len(spec.seeds) * sum(seconds) / workers)
 
 
 def share_cores(runs: int, jobs: int | None, cores: int) -> tuple[int, int]:
