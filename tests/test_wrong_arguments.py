@@ -31,6 +31,7 @@ from ehfl.theory import (
     theorem1,
     theorem2,
 )
+from ehfl.validation import one_line
 
 ONES: Any = Constants(smoothness=1.0, variance=1.0, gap=1.0)
 FIVES: Any = Extremes(5, 5, 500)
@@ -145,3 +146,9 @@ def test_a_key_given_in_two_ways_is_refused() -> None:
 
     with pytest.raises(SpecError, match=r"^fleet.clients must be given once, got 4$"):
         ehfl.compare(**twice)
+
+
+def test_an_error_that_quotes_all_it_was_given_is_told_in_part() -> None:
+    told = one_line(RuntimeError("first\nsecond " + "x" * 5000))
+
+    assert told.startswith("RuntimeError: first second xxx") and told.endswith("x...") and len(told) < 320

@@ -79,7 +79,10 @@ def one_line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{shown(error.filename)}: {error.strerror}" if error.filename else error.strerror
     text = printable(str(error))
-    return text if isinstance(error, UserError) else f"{type(error).__name__}: {text}".removesuffix(": ")
+    if isinstance(error, UserError):
+        return text
+    # Some libraries' errors quote all that they were given.
+    return f"{type(error).__name__}: {short(text, 300)}".removesuffix(": ")
 
 
 def shown(given: object, limit: int = 200) -> str:

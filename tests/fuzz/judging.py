@@ -71,8 +71,6 @@ def judge_line(err: str) -> Iterator[str]:
         yield f"not one line that says what is wrong: {err[:1000]!r}"
     if len(err) > LONGEST:
         yield f"a message of {len(err)} characters: {err[:200]!r}"
-    if re.search(r"Traceback|object at 0x", err.removeprefix("ehfl: error:")):
-        yield f"a message of Python's own: {err[:1000]!r}"
 
 
 def judge_error(error: Exception) -> Iterator[str]:
