@@ -10,6 +10,7 @@ from typing import TypeVar
 import pytest
 
 from ehfl.experiment.workers import Calls, Processes, call_all
+from ehfl.validation import UserError
 
 Result = TypeVar("Result")
 
@@ -58,6 +59,21 @@ def test_processes_that_end_cost_the_others_nothing() -> None:
     found: list[int | None] = call_all([returns, ends, returns, returns], 2, Processes({}, threads=1))
 
     assert found == [7, None, 7, 7]
+
+
+class Unreadable:
+    """What a worker cannot make of what it is sent."""
+
+    def __call__(self) -> int:
+        return 7
+
+    def __reduce__(self) -> tuple[type[int], tuple[str]]:
+        return int, ("seven",)
+
+
+def test_workers_that_cannot_work_say_why() -> None:
+    with pytest.raises(UserError, match=r"^worker processes cannot work: ValueError: invalid literal .* 'seven'$"):
+        call_all([Unreadable()] * 2, 2, Processes({}, threads=1))
 
 
 def test_an_error_of_our_own_reaches_the_caller() -> None:

@@ -6,12 +6,14 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
+
+from ehfl.validation import UserError
 
 Result = TypeVar("Result")
 
@@ -95,8 +97,11 @@ class Processes:
                 for future in done:
                     calls.results[under_way[future]] = future.result()
                     del under_way[future]
-        except BrokenProcessPool:
+        except TerminatedWorkerError:
             return list(under_way.values()) or [calls.waiting.popleft()]  # at least one, so that there is an end
+        except BrokenProcessPool as error:  # ehfl cannot be imported there, for one: no worker could do better
+            reason = str(error.__cause__ or error).strip().strip('"').strip().splitlines()[-1]
+            raise UserError(f"worker processes cannot work: {reason}") from error
         except BaseException:  # Ctrl-C for one
             executor.shutdown(kill_workers=True)
             raise
