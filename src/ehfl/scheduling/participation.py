@@ -74,7 +74,7 @@ class Participation:
         return summarise(self, target)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to an npz file: aside first and then renamed, so that the file is whole or absent."""
+        """Write everything to an npz file, which is whole or absent; one whose parts do not fit together is refused."""
         place = path_of("path", path)
         check_consistent(self)  # what would not be read again is not written
         facts = {name: getattr(self, name) for name in _FACTS} | {
