@@ -87,6 +87,12 @@ NUMBERS: list[Row] = [
     ("simulate --clients ''", "--clients must be a whole number >= 1, got ''"),
     ("simulate --clients inf", "--clients must be a whole number >= 1, got 'inf'"),
     ("simulate --clients 2147483648", "--clients must be a whole number in [1, 2147483647], got 2147483648"),
+    ("simulate --clients 2147483647 --rounds 1", "--clients must be small enough for the memory ... got 2147483647 ("),
+    ("simulate --clients 4000 --rounds 10000000", "--rounds must be small enough ... got 10000000 ("),
+    (
+        "train --task quadratic --local-steps 99999999999999999999",
+        "--local-steps must be small enough to end in a year",
+    ),
     ("simulate --seed -1", "--seed must be a whole number in [0, 18446744073709551615], got -1"),
     (
         "simulate --seed 18446744073709551616",
@@ -374,6 +380,10 @@ NAMES: list[Row] = [
 ]
 
 SPECS: list[Row] = [
+    (
+        "compare -o learning.partition=dirichlet:0.2 -o learning.task=quadratic -o seeds=2",
+        "learning.partition.alpha must be so large ... got 0.2: 1000 draws of seed 1 failed",
+    ),
     ("compare -o x", "override must be KEY=VALUE such as learning.local_steps=1, got x"),
     ("compare -o =3", "override must be KEY=VALUE such as learning.local_steps=1, got =3"),
     ("compare -o a..b=3", "override must be KEY=VALUE such as learning.local_steps=1, got a..b=3"),
@@ -566,6 +576,19 @@ FILES: dict[str, str | bytes] = {
     "made/greedy-s0/meta.json": "{}",
     **{f"torn/{name}": b"\0" * 10 for name in (*TRAINING, *TEST)},
 }
+# In a folder that holds a finished run of digits, `done`.
+RUNS: list[Row] = [
+    ("report done --goal 3", "--goal must be a finite number in [0, 1], the bounds of accuracy, got 3"),
+    ("report done --goal nan", "--goal must be a finite number, got nan"),
+    ("report done done/spec.toml", "RUN must be a folder that ehfl compare or ehfl train wrote, got done/spec.toml"),
+    ("report done --out done/spec.toml", "--out must be a folder, got done/spec.toml, a file"),
+    (
+        "report done --out done/spec.toml/x",
+        "--out must be a folder, got done/spec.toml/x, and done/spec.toml is a file",
+    ),
+    ("train --rounds 1 --clients 2 --run done", "done belongs to another run (seeds is [7] there and [0] here"),
+    ("compare --runs . -o name=done -o rounds=1", "done is the folder of a single run, not of a comparison: give this"),
+]
 COMMAND = typer.main.get_command(application.app)  # made once: Typer would make it anew for every row
 
 
@@ -605,6 +628,45 @@ def check_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[
         at = shown.err.find(part, at)
         assert at >= 0, f"{part!r} is not in {shown.err!r}"
     assert sorted(Path().rglob("*")) == before
+
+
+@pytest.fixture(scope="module")
+def after_a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("done")
+    command = f"train --rounds 1 --clients 2 --seed 7 --run {place}/done --batch-size 2 --local-steps 1"
+    with pytest.raises(SystemExit, match="0"):
+        main(shlex.split(command))
+    return place
+
+
+@pytest.mark.parametrize(("line", "message"), RUNS, ids=[line for line, _ in RUNS])
+def test_so_it_is_where_there_is_a_run(
+    line: str, message: str, after_a_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(after_a_run)
+    capsys.readouterr()  # what the run itself showed
+
+    check_refused(shlex.split(line), message, capsys)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("report done", "RUN must be a folder that can be written to, got done"),
+        ("report done --out there/deeper", "--out must be a folder that can be written to, got there/deeper"),
+        ("simulate --save there", "--save must be a folder that can be written to, got there"),
+        ("simulate --figure n.png", "--figure must be in a folder that can be written to, got n.png"),
+        ("train --run there", "--run must be a folder that can be written to, got there"),
+        ("compare --runs there", "--runs must be a folder that can be written to, got there"),
+    ],
+)
+def test_a_folder_that_cannot_be_written_to_is_called_as_it_was_given(
+    line: str, message: str, after_a_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(after_a_run)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root, as in containers, may write everywhere
+
+    check_refused(shlex.split(line), message, capsys)
 
 
 ROWS = [*THE_LINE, *NUMBERS, *NAMES, *SPECS, *PLACES, *FOLDERS, *SIGNS]
