@@ -271,7 +271,7 @@ NAMES: list[Row] = [
         "simulate -s bad_input_leaving:Mine",
         "--scheduler must be importable as package.module:Class, got bad_input_leaving:Mine (SystemExit: 0)",
     ),
-    ("simulate -s '{name=3}'", "--scheduler must be one of myopic, ... or package.module:Class, got {name=3}"),
+    ("simulate -s '{name=3}'", "--scheduler must be one of myopic, ... or package.module:Class, or a table with such a name, got {'name': 3}"),
     (
         "simulate -s greedy -s greedy",
         "--scheduler must have labels that differ in letters or digits, got greedy and greedy",
