@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import os
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ehfl import own_code
+from ehfl.own_code import importing
 from ehfl.own_code.made_of import made_of
 from ehfl.validation import UserError
 
@@ -135,14 +137,24 @@ def test_an_edit_is_seen_though_it_is_of_the_same_second_and_length(tree: Tree) 
     assert [name for name in after if after[name] != before[name]] == [f"{tree.name}_pack/helper.py"]
 
 
-def test_what_was_imported_by_others_is_imported_anew(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A notebook that has imported its own module, and then edits it: nobody knows the version that was imported."""
+def test_what_was_imported_by_others_is_imported_anew_if_it_may_have_changed_since(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A notebook that has imported its own module and then edits it; but a program's modules stay what they are."""
     monkeypatch.syspath_prepend(tree.folder)
-    tree.write("{}.py", "LIMIT = 3")
-    assert importlib.import_module(tree.name).LIMIT == 3
-    tree.write("{}.py", "LIMIT = 4")
+    tree.write("{}.py", "from {0}_helper import LIMIT")
+    helper = tree.write("{}_helper.py", "LIMIT = 3")
+    os.utime(tree.folder / f"{tree.name}.py", (1e9, 1e9))
+    os.utime(helper, (1e9, 1e9))
+    first = importlib.import_module(tree.name)
+
+    assert own_code.imported(tree.name) is first
+
+    importing._loaded.clear()  # as if it had been the program alone that imported it
+    tree.write("{}_helper.py", "LIMIT = 4")
 
     assert own_code.imported(tree.name).LIMIT == 4
+    assert first.LIMIT == 3
 
 
 def test_modules_that_share_what_has_changed_are_all_imported_anew(tree: Tree) -> None:

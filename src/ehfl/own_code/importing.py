@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -15,6 +18,8 @@ from ehfl.own_code.made_of import INSTALLED, Files, file_of, fingerprint, is_own
 from ehfl.validation import UserError
 
 Marks = dict[str, str]  # a fingerprint each
+
+_CLOCKS_DIFFER = 2.0  # by so much at most, those of a file system and of this machine [s]
 
 _loaded: dict[str, tuple[Files, Marks]] = {}  # what each module that was asked for is made of, as it was imported
 
@@ -91,11 +96,24 @@ def versions(name: str) -> Marks:
 
 def _import(name: str) -> None:
     ours = {file for files, _ in _loaded.values() for file in files.values()}
-    # What somebody else has imported may be of any version.
-    _forget(file for file in made_of({name: None}).values() if file not in ours)
+    others = [file for file in made_of({name: None}).values() if file not in ours]
+    # What somebody else has imported is as its file is, unless that was written since this process began.
+    if any(file.stat().st_mtime > _beginning() for file in others):
+        _forget(others)
     module = importlib.import_module(name)
     files = made_of({name: None} | {one.__name__: Path(str(one.__file__)) for one in _reached(module)})
     _loaded[name] = files, _marks(files)
+
+
+@cache
+def _beginning() -> float:
+    """Return when this process began, as file times are counted; long ago where the system does not say."""
+    try:
+        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        booted = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+        return booted + ticks / os.sysconf("SC_CLK_TCK") - _CLOCKS_DIFFER
+    except (OSError, ValueError, AttributeError):
+        return 0.0
 
 
 def _reached(module: ModuleType) -> list[ModuleType]:
