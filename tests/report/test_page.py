@@ -176,7 +176,7 @@ def test_a_huge_figure_goes_in_as_pixels(tmp_path: Path, drawing: Drawing) -> No
 def test_the_chart_has_differences_where_there_are_pairs(tmp_path: Path) -> None:
     data = Parsed(page_of(tmp_path, arms_ending_at(FINALS))).data
 
-    assert data["difference"]["label"] == "test accuracy less that of myopic [points]"
+    assert data["difference"]["label"] == "difference to myopic [points]"
     assert (data["difference"]["goal"], data["difference"]["goalText"]) == (0, "myopic")
     assert data["arms"][0]["difference"] is None
     assert data["arms"][1]["difference"]["mean"][-1] == pytest.approx(-0.1, rel=1e-5)
@@ -188,3 +188,12 @@ def test_differences_can_be_chosen_where_there_are_some(
     tmp_path: Path, finals: dict[str, list[float]], button: bool
 ) -> None:
     assert ('data-value="difference"' in page_of(tmp_path, arms_ending_at(finals))) == button
+
+
+def test_nothing_speaks_of_intervals_where_there_is_one_seed(tmp_path: Path) -> None:
+    one, many = (
+        page_of(tmp_path, arms_ending_at({"myopic": finals, "mine": finals})) for finals in ([0.9], [0.9, 0.8])
+    )
+
+    assert "bands 95 %" in many and "Small print" in many
+    assert "bands 95 %" not in one and "Small print" not in one

@@ -287,7 +287,7 @@ def test_differences_are_drawn_around_the_first_arm_and_against_rounds_only(page
     page.get_by_role("button", name="energy spent").click()
     page.get_by_role("button", name="difference to myopic").click()
 
-    assert (label(page, "y"), label(page, "x")) == ("test accuracy less that of myopic [points]", "rounds")
+    assert (label(page, "y"), label(page, "x")) == ("difference to myopic [points]", "rounds")
     assert page.get_by_role("button", name="energy spent").is_disabled()
     assert page.locator("path.line").count() == 2
     assert page.locator(".halo").text_content() == "myopic"

@@ -1,10 +1,11 @@
 """Analysis: numbers from results.
 
 A finished run is a trial, the trials under one label are an arm, and arms side by side a `Comparison`: means over seeds
-with their intervals (`statistics`), differences between runs that met the same (`pairing`), rounds and energy to a goal
-(`timing`), and a row of figures for each arm (`rows`). `table` defines once what a table of them shows, cell by cell
-(`cells`, `numbers`), and `simulations` what one of participations alone shows; the terminal, the page and notebooks
-(`notebook`) only render them. `results` reads run folders.
+with their intervals (`statistics`), differences between runs that met the same (`pairing`), at the end and over the
+rounds (`difference_curves`), rounds and energy to a goal (`timing`), and a row of figures for each arm (`rows`).
+`table` defines once what a table of them shows, cell by cell (`cells`, `numbers`; `intervals` decides how many digits),
+and `simulations` what one of participations alone shows; the terminal, the page and notebooks (`notebook`) only render
+them. `results` reads run folders.
 
 May enter: NumPy, SciPy's special functions, `ehfl.arrays`, `history`, `scheduling`, `theory` and below. Reading results
 needs no pydantic, joblib, torch, matplotlib or rich, and pandas only where a DataFrame is asked for. Leaves: the names

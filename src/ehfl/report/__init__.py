@@ -3,7 +3,8 @@
 `write_report` puts everything about a comparison into a folder: `figures` draws, `words` says in sentences what the
 numbers allow, `page` makes one HTML file of it all (`templates/`), `texts` gives the numbers as text. What a table
 shows is defined in `analysis.table`; `tables` renders it for the terminal, `page` for browsers. An arm looks the same
-everywhere (`looks`). `bound_tables`, `bound_figures` and `participation` serve the other commands.
+everywhere (`looks`), and figures and the page choose axes alike (`scales`). `bound_tables`, `bound_figures` and
+`participation` serve the other commands.
 
 May enter: matplotlib, rich, Jinja, `ehfl.analysis` and below. Leaves: the names below, each imported when it is first
 used, so that matplotlib is loaded only where something is drawn.

@@ -62,6 +62,7 @@ def _render(comparison: Comparison, drawings: Sequence[Drawing], **texts: Any) -
         data=_safe_json(chart),
         paired=any(arm["difference"] for arm in chart["arms"]),
         seeds=_seeds(comparison),
+        one_seed=all(len(arm.seeds) == 1 for arm in comparison.arms),
         look=look,
         script=script,
         look_hash=_hash(look),

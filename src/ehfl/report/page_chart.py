@@ -19,6 +19,7 @@ def chart_data(comparison: Comparison) -> dict[str, Any]:
     """Return what page.js needs; every number is also there as the text that a reader sees."""
     metric, arms = comparison.metric, comparison.arms
     gaps = {curve.arm: curve for curve in difference_curves(comparison)}
+    linear = linear_within([curve.gaps for curve in gaps.values()])
     factor = 100 if metric.is_share else 1
     return {
         "metric": {
@@ -30,8 +31,8 @@ def chart_data(comparison: Comparison) -> dict[str, Any]:
             "goalText": f"goal: {value(metric, comparison.goal)}",
         },
         "loss": _axis("test loss", log=is_logarithmic([arm.loss for arm in arms], LOSS)),
-        "difference": _axis(_difference_label(comparison), factor=factor)
-        | {"goal": 0, "goalText": arms[0].name, "linear": linear_within([curve.gaps for curve in gaps.values()])},
+        "difference": _axis(_difference_label(comparison, linear), factor=factor)
+        | {"goal": 0, "goalText": arms[0].name, "linear": linear},
         "unit": comparison.unit,
         "stretch": STRETCH,
         "arms": [_arm(arm, metric, gaps.get(arm.name)) for arm in arms],
@@ -42,9 +43,11 @@ def _axis(label: str, *, factor: int = 1, log: bool = False) -> dict[str, Any]:
     return {"label": label, "factor": factor, "limits": [None, None], "log": log, "goal": None, "goalText": ""}
 
 
-def _difference_label(comparison: Comparison) -> str:
+def _difference_label(comparison: Comparison, linear: float | None) -> str:
     metric = comparison.metric
-    return f"test {metric.name} less that of {comparison.arms[0].name}" + (" [points]" if metric.is_share else "")
+    unit = "points" if metric.is_share else metric.name
+    bent = "" if linear is None else f", logarithmic beyond {100 * linear if metric.is_share else linear:g}"
+    return f"difference to {comparison.arms[0].name} [{unit}]{bent}"
 
 
 def _arm(arm: Arm, metric: Metric, gaps: DifferenceCurve | None) -> dict[str, Any]:

@@ -76,18 +76,27 @@
     return [bottom - pad, top + pad];
   }
 
+  // Where the y axis has its numbers, in its unit.
+  function heights(low, high) {
+    const { factor, log, linear } = data[state.y];
+    if (log) return logTicks(low, high);
+    return linear ? signedTicks(low * factor, high * factor, linear * factor) : ticks(low * factor, high * factor, 6);
+  }
+
   function measure() {
     const width = Math.max(plot.clientWidth, 240);
     const height = Math.round(Math.min(Math.max(width * 0.48, 270), 440));
-    const frame = { left: 52, right: width - 12, top: 26, bottom: height - 42 };
     const arms = visible();
     const longest = Math.max(1, ...arms.flatMap(({ arm }) => arm[state.x]));
     const [low, high] = range(arms);
+    const numbers = heights(low, high);
+    const room = Math.max(4, ...numbers.map((v) => number(v).length)) * 7; // digits are 7 px wide
+    const frame = { left: room + 14, right: width - 12, top: 26, bottom: height - 42 };
     const { log, linear } = data[state.y];
     const bent = (v) => (log ? Math.log(Math.max(v, low / 2)) : linear ? Math.asinh((2 * v) / linear) : v);
     const place = (v) => (bent(v) - bent(low)) / (bent(high) - bent(low));
     return {
-      width, height, frame, longest, low, high,
+      width, height, frame, longest, low, high, numbers,
       x: (v) => frame.left + (v / longest) * (frame.right - frame.left),
       y: (v) => frame.bottom - place(v) * (frame.bottom - frame.top),
     };
@@ -110,11 +119,9 @@
   }
 
   function drawAxes() {
-    const { frame, low, high, longest, width, height } = scale;
-    const { label, factor, log, linear } = data[state.y];
-    const even = () => ticks(low * factor, high * factor, 6);
-    const bent = () => signedTicks(low * factor, high * factor, linear * factor);
-    for (const v of log ? logTicks(low, high) : linear ? bent() : even()) {
+    const { frame, longest, width, height } = scale;
+    const { label, factor } = data[state.y];
+    for (const v of scale.numbers) {
       const y = scale.y(v / factor);
       svg.append(make("line", { class: "grid", x1: frame.left, x2: frame.right, y1: y, y2: y }));
       svg.append(make("text", { class: "tick-y", x: frame.left - 8, y: y + 4, "text-anchor": "end" }, number(v)));
@@ -125,7 +132,9 @@
       svg.append(make("text", { class: "tick-x", x: end === "end" ? frame.right : scale.x(v), y: frame.bottom + 18, "text-anchor": end }, number(v)));
     }
     const below = state.x === "rounds" ? "rounds" : `energy spent [${data.unit}]`;
-    svg.append(make("text", { class: "label label-y", x: 0, y: 13 }, label));
+    const letters = Math.floor(width / 7.5); // that a line has room for
+    const shown = label.length > letters ? `${label.slice(0, letters - 1)}\u2026` : label;
+    svg.append(make("text", { class: "label label-y", x: 0, y: 13 }, shown));
     svg.append(make("text", { class: "label label-x", x: frame.right, y: height - 6, "text-anchor": "end" }, below));
   }
 
