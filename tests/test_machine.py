@@ -96,7 +96,9 @@ def test_so_are_threads_that_torch_could_not_be_asked_for() -> None:
         train("quadratic", simulate(fleet(), "greedy", rounds=2), threads=10**20 - 1)
 
 
-def test_the_smallest_of_what_system_container_and_process_have_left_counts(tmp_path: Path) -> None:
+def test_the_smallest_of_what_system_container_and_process_have_left_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, text in {
         "memory.max": "1000",
         "memory.current": "700",
@@ -108,4 +110,8 @@ def test_the_smallest_of_what_system_container_and_process_have_left_counts(tmp_
     assert machine._of_control_group(tmp_path / "nowhere") == math.inf
     (tmp_path / "memory.max").write_text("max\n")
     assert machine._of_control_group(tmp_path) == math.inf
-    assert 0 < machine.free_memory() <= machine._of_system()
+    assert min(machine._of_system(), machine._of_process()) > 0
+    for smallest in ("_of_system", "_of_control_group", "_of_process"):
+        with monkeypatch.context() as here:
+            here.setattr(machine, smallest, lambda: 7.0)
+            assert machine.free_memory() == 7
