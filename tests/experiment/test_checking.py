@@ -61,6 +61,16 @@ class Uphill:
         return np.full(len(counts), -0.1)
 
 
+class Drawn(Uphill):
+    def __call__(self, counts, rounds=None):
+        return np.random.default_rng().random(len(counts))
+
+
+class Listed(Uphill):  # as many steps as there are rounds, and no more
+    def __call__(self, counts, rounds=None):
+        return [0.1, 0.2, 0.3, 0.2, 0.1]
+
+
 class Adds:
     def init(self, n_clients, n_params):
         return {}
@@ -120,6 +130,14 @@ def test_a_thing_of_ones_own_that_breaks_a_rule_is_refused_under_its_key(key: st
     assert str(caught.value).startswith(f"{key} {message.format(f'{broken}:{name}')}")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_rule_is_tried_on_as_many_rounds_as_there_will_be(broken: str, tmp_path: Path) -> None:
+    listed = facts(seeds=1, **{"learning.step_size": f"{broken}:Listed"})
+    run_all(make_spec(listed, tmp_path), tmp_path / "runs", jobs=1)
+
+    with pytest.raises(UserError, match=r"^learning.step_size must be the same when it is asked again, got other step"):
+        run_all(make_spec(facts(**{"learning.step_size": f"{broken}:Drawn"}), tmp_path), tmp_path / "drawn", jobs=1)
 
 
 @pytest.mark.parametrize("form", ["arms", "schedulers"])

@@ -12,21 +12,23 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ehfl import own_code
-from ehfl.energy import Bernoulli, Fleet, check_harvest
+from ehfl.energy import check_harvest
 from ehfl.experiment import building
 from ehfl.experiment.execution import loaded_task
 from ehfl.experiment.spec import Arm, Run, Setting, Spec
 from ehfl.experiment.workers import Calls, Crew
 from ehfl.partition import check_partition
 from ehfl.randomness import TILE
-from ehfl.scheduling import SchedulerError, check_scheduler, simulate
+from ehfl.scheduling import SchedulerError, check_scheduler
 from ehfl.validation import BrokenRules, InvalidValue, SpecError, at
 
 if TYPE_CHECKING:
     from ehfl.learning import Task
 
-_ROUNDS = 20  # of a scheduler's or a rule's trial
+_ROUNDS = 20  # of a scheduler's trial
 _CLIENTS = 1000  # at most, of an aggregation's
 
 
@@ -155,13 +157,16 @@ class _Checks:
 
 
 def _check_steps(setting: Setting) -> None:
-    """Try a rule for step sizes on a few rounds with more and fewer participants."""
-    from ehfl.learning.local_sgd import step_sizes
+    """Try a rule for step sizes, twice, on as many rounds as there will be, with all numbers of participants."""
+    from ehfl.learning.local_sgd import checked_steps
 
-    fleet = Fleet(min(setting.fleet.clients, TILE), Bernoulli(0.5))
-    played = simulate(fleet, "greedy", min(setting.rounds, _ROUNDS))
+    counts = np.arange(setting.rounds) % (setting.fleet.clients + 1)
+    counts.flags.writeable = False
     with at("learning"), building.users_own("step_size", "one that gives a step size for each round"):
-        step_sizes(building.step_size_rule_of(setting), played)
+        rule = building.step_size_rule_of(setting)
+        first, second = (checked_steps(rule(counts, setting.rounds), setting.rounds) for _ in range(2))
+        if not np.array_equal(first, second):
+            raise InvalidValue("step_size", "the same when it is asked again", "other step sizes")
 
 
 def _told(key: str, table: Any, check: Callable[[], None]) -> None:
