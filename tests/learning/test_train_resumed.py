@@ -16,7 +16,7 @@ from torch.nn.utils import parameters_to_vector
 
 from ehfl import Bernoulli, Fleet, Greedy, Participation, simulate
 from ehfl.history import read_history
-from ehfl.learning import Diverged, LocalSgd, Mean, Record, Task, Training, initialise, train
+from ehfl.learning import Diverged, Examples, LocalSgd, Mean, Record, Task, Training, initialise, train
 from ehfl.learning.checkpoint import NAME, Checkpoint, read_checkpoint
 from ehfl.partition import Iid
 from ehfl.run_folder import OtherRun
@@ -74,6 +74,16 @@ def test_the_weights_of_a_model_that_is_built_otherwise_are_refused(
 
     with pytest.raises(UserError, match=r"those of another model: 0\.weight is not there and of shape \(8, 2\) here"):
         train(blobs, gaps, **QUICK, run_dir=tmp_path)
+
+
+def test_other_data_of_the_same_size_make_it_another_run(blobs: Task, gaps: Participation, tmp_path: Path) -> None:
+    train(blobs, gaps, **QUICK, run_dir=tmp_path)
+    kept = ("name", "metric", "test", "model", "loss", "score")
+    other: Any = SimpleNamespace(**{name: getattr(blobs, name) for name in kept})
+    other.training = Examples(blobs.training.inputs + 1, blobs.training.targets)
+
+    with pytest.raises(OtherRun, match=r"belongs to another run \(data is \w+ there and \w+ here\)"):
+        train(other, gaps, **QUICK, run_dir=tmp_path)
 
 
 def test_a_finished_run_is_not_run_again(blobs: Task, gaps: Participation, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import ehfl
 from ehfl import own_code
 from ehfl.experiment import building
-from ehfl.experiment.inputs import Inputs, check_inputs, check_still, data_of
+from ehfl.experiment.inputs import Inputs, check_inputs, check_still
 from ehfl.experiment.reading import write_spec
 from ehfl.experiment.spec import Run, Setting
 from ehfl.files import sole_use
@@ -152,13 +152,15 @@ _last_task: dict[str, tuple[Task, str]] = {}
 
 def loaded_task(setting: Setting) -> tuple[Task, str]:
     """Return the task of a setting, its data read, and their fingerprint; the last one is kept."""
+    from ehfl.learning import data_digest
+
     # By what names it, not by the setting: arms that differ in anything else share a task.
     key = json.dumps([setting.learning.task, setting.learning.data], sort_keys=True)
     if key not in _last_task:
         _last_task.clear()
         task = building.task_of(setting)
         with building.users_own("learning.task", "one with examples to train on and to test with"):
-            _last_task[key] = task, data_of(task)
+            _last_task[key] = task, data_digest(task)
     return _last_task[key]
 
 

@@ -6,16 +6,12 @@ import hashlib
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ehfl import own_code
 from ehfl.experiment.spec import Run
 from ehfl.registry import Table
 from ehfl.run_folder import NAMED_THINGS, OtherRun, RunFolder, inside
 from ehfl.validation import UserError
-
-if TYPE_CHECKING:
-    from ehfl.learning import Task
 
 Inputs = dict[str, str]  # a fingerprint each
 
@@ -69,17 +65,6 @@ def _difference(before: Inputs, now: Inputs) -> str:
         if before[name] != now[name]:
             return "with other data" if name == "data" else f"with another version of {name}"
     return ""
-
-
-def data_of(task: Task) -> str:
-    """Return the fingerprint of a task's examples."""
-    digest = hashlib.sha256()
-    for examples in (task.training, task.test):
-        for tensor in (examples.inputs, examples.targets):
-            # Shape and type, too: the same bytes can be other numbers.
-            digest.update(f"{tuple(tensor.shape)} {tensor.dtype}".encode())
-            digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
-    return digest.hexdigest()[:16]
 
 
 def _read(key: str, table: Table) -> Iterator[tuple[str, str]]:

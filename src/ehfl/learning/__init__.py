@@ -18,6 +18,7 @@ from ehfl.learning.constants import Spread, estimate_constants, estimate_spread
 from ehfl.learning.engine import Diverged
 from ehfl.learning.evaluation import Scores, evaluate
 from ehfl.learning.initialisation import initialise
+from ehfl.learning.known_by import data_digest
 from ehfl.learning.local_sgd import LocalSgd
 from ehfl.learning.saved import load_model
 from ehfl.learning.tasks import ACCURACY, RMSE, TASKS, Examples, Task, accuracy, load_task, rmse
@@ -48,6 +49,7 @@ __all__ = [
     "accuracy",
     "check_aggregation",
     "check_task",
+    "data_digest",
     "deal",
     "estimate_constants",
     "estimate_spread",

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, is_dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from ehfl.arrays import IntArray
 from ehfl.files import sole_use
@@ -23,6 +20,7 @@ from ehfl.learning.device import pick_device, pick_threads, thread_limit
 from ehfl.learning.engine import Diverged, Engine
 from ehfl.learning.evaluation import Scores, evaluate
 from ehfl.learning.first_model import initial_model
+from ehfl.learning.known_by import described
 from ehfl.learning.local_sgd import LocalSgd, checked_steps, step_sizes
 from ehfl.learning.tasks import TASKS, Examples, Task
 from ehfl.machine import check_time
@@ -30,7 +28,7 @@ from ehfl.partition import PARTITIONS, Partition
 from ehfl.partition import deal as deal_targets
 from ehfl.randomness import check_seed
 from ehfl.run_folder import OtherRun
-from ehfl.scheduling import Course, Lockstep, Participation, check_target, course_of, wants_losses
+from ehfl.scheduling import Course, Lockstep, Participation, course_of, wants_losses
 from ehfl.theory import StepSize, step_size_of
 from ehfl.validation import InvalidValue, path_of, whole_number
 
@@ -112,7 +110,7 @@ class Training:
         identity: Mapping[str, Any] | None = None,
     ) -> None:
         """Prepare the run; `identity` is what a checkpoint is known by, unless what is given here is enough."""
-        self._task, self._played, self._rule, self._seed = task, played, rule, check_seed(seed)
+        self._task, self._played, seed = task, played, check_seed(seed)
         self._eval_every = whole_number("eval_every", eval_every, low=1)
         self._device = pick_device(device)
         # Asked round by round, because a scheduler in lockstep decides a round only after the one before.
@@ -132,7 +130,7 @@ class Training:
         self._engine = Engine(task, model, self._parts, rule, aggregation, seed=seed, device=self._device)
         # Losses of each client are kept only where a resumed run needs them to decide again as it did.
         self._keeps_losses = isinstance(played, Lockstep) and wants_losses(played.scheduler)
-        self._identity = dict(self._described(aggregation) if identity is None else identity)
+        self._identity = identity
 
     @property
     def n_parameters(self) -> int:
@@ -158,9 +156,13 @@ class Training:
 
     def _resumed(self, folder: Path, checkpoint_every: int, on_round: OnRound | None) -> list[Record]:
         """Play the rounds that the folder lacks, and return all of them."""
-        start = latest_checkpoint(folder, self._identity)
+        identity = self._identity
+        if identity is None:  # only now, because it goes through all data
+            known = described(self._engine, self._played, self._step_size, self._etas)
+            identity = known | {"eval_every": self._eval_every}
+        start = latest_checkpoint(folder, identity)
         if start is None:
-            start = self._checkpoint(0, rounds_digest(()))
+            start = self._checkpoint(0, identity, rounds_digest(()))
             start.write(folder)  # so that a folder with rounds in it always says whose they are
         self._engine.model.load(start.model)
         self._engine.state = {name: torch.from_numpy(a).to(self._device) for name, a in start.state.items()}
@@ -173,7 +175,7 @@ class Training:
                 done = record.round + 1
                 if done % checkpoint_every == 0 or done == self._played.rounds:
                     file.sync()  # a checkpoint must never know of rounds that the disk does not
-                    self._checkpoint(done, file.digest).write(folder)
+                    self._checkpoint(done, identity, file.digest).write(folder)
         return records
 
     def _rounds(self, past: Sequence[Record]) -> Iterator[Record]:
@@ -225,60 +227,14 @@ class Training:
             raise Diverged(f"{error} after {rounds} rounds: {remedy}") from error
         return scores, time.perf_counter() - began
 
-    def _checkpoint(self, rounds: int, history: str) -> Checkpoint:
+    def _checkpoint(self, rounds: int, identity: Mapping[str, Any], history: str) -> Checkpoint:
         state = {name: value.cpu().numpy().copy() for name, value in self._engine.state.items()}
-        return Checkpoint(rounds, self._engine.model.state(), self._identity, state, history)
-
-    def _described(self, aggregation: Aggregation) -> dict[str, Any]:
-        """Return what makes this run this run; a checkpoint of another is refused."""
-        played = self._played
-        described = {
-            "task": self._task.name,
-            "examples": len(self._engine.training),
-            "parameters": self.n_parameters,
-            **asdict(self._rule),
-            "aggregation": _value(aggregation),
-            "seed": self._seed,
-            "eval_every": self._eval_every,
-            "rounds": played.rounds,
-            "clients": played.n_clients,
-            "device": self._device.type,
-            "partition": _digest(self._parts),
-        }
-        if isinstance(played, Participation):
-            assert self._etas is not None
-            known = {"participation": _digest([played.offsets, played.indices]), "step_sizes": _digest([self._etas])}
-            return described | known
-        fleet = played.fleet
-        weather = fleet.harvest.units(played.seed, range(played.rounds), range(fleet.clients))
-        return described | {
-            "scheduler": _value(played.scheduler),
-            "schedule_seed": played.seed,
-            "target": check_target(fleet, played.target),
-            "harvest": _digest([np.asarray(weather)]),
-            "batteries": _digest([fleet.costs, fleet.ceilings, fleet.start()]),
-            "step_size": _value(self._step_size),
-        }
+        return Checkpoint(rounds, self._engine.model.state(), identity, state, history)
 
 
 def deal(task: Task, n_clients: int, partition: Partition, seed: int) -> list[IntArray]:
     """Return each client's example numbers; a deal that breaks the rules is refused."""
     return deal_targets(partition, task.training.targets.cpu().numpy(), n_clients, seed)
-
-
-def _value(thing: object) -> str:
-    """Return a thing with its parameters as text: the same whenever it is made again."""
-    return repr(thing) if is_dataclass(thing) else f"{type(thing).__module__}.{type(thing).__qualname__}"
-
-
-def _digest(arrays: Sequence[NDArray[np.generic]]) -> str:
-    """Return a short fingerprint of arrays and their lengths."""
-    digest = hashlib.sha256()
-    for array in arrays:
-        # Widened, so that a fingerprint does not depend on the type in which a platform counts.
-        wide = array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
-        digest.update(f"{array.size}:".encode() + wide.tobytes())
-    return digest.hexdigest()[:16]
 
 
 def _with_evaluations(record: Record, before: _Timed | None, after: _Timed | None) -> Record:

@@ -1,0 +1,74 @@
+"""What a run without a spec is known by: all that decides its numbers, so that a checkpoint of another is refused."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ehfl.arrays import FloatArray
+from ehfl.learning.engine import Engine
+from ehfl.learning.tasks import Task
+from ehfl.scheduling import Lockstep, Participation, check_target
+from ehfl.theory import StepSize
+
+
+def described(
+    engine: Engine, played: Participation | Lockstep, step_size: StepSize, etas: FloatArray | None
+) -> dict[str, Any]:
+    """Return what makes a run this run; `etas` are its steps, where the participants are known beforehand."""
+    found = {
+        "task": engine.task.name,
+        "data": data_digest(engine.task),
+        "parameters": engine.model.weights.numel(),
+        **asdict(engine.rule),
+        "aggregation": _value(engine.aggregation),
+        "seed": engine.seed,
+        "rounds": played.rounds,
+        "clients": played.n_clients,
+        "device": engine.training.inputs.device.type,
+        "partition": _digest(engine.parts),
+    }
+    if isinstance(played, Participation):
+        assert etas is not None
+        return found | {"participation": _digest([played.offsets, played.indices]), "step_sizes": _digest([etas])}
+    fleet = played.fleet
+    weather = fleet.harvest.units(played.seed, range(played.rounds), range(fleet.clients))
+    return found | {
+        "scheduler": _value(played.scheduler),
+        "schedule_seed": played.seed,
+        "target": check_target(fleet, played.target),
+        "harvest": _digest([np.asarray(weather)]),
+        "batteries": _digest([fleet.costs, fleet.ceilings, fleet.start()]),
+        "step_size": _value(step_size),
+    }
+
+
+def data_digest(task: Task) -> str:
+    """Return the fingerprint of a task's examples."""
+    digest = hashlib.sha256()
+    for examples in (task.training, task.test):
+        for tensor in (examples.inputs, examples.targets):
+            # Shape and type, too: the same bytes can be other numbers.
+            digest.update(f"{tuple(tensor.shape)} {tensor.dtype}".encode())
+            digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _value(thing: object) -> str:
+    """Return a thing with its parameters as text: the same whenever it is made again."""
+    return repr(thing) if is_dataclass(thing) else f"{type(thing).__module__}.{type(thing).__qualname__}"
+
+
+def _digest(arrays: Sequence[NDArray[np.generic]]) -> str:
+    """Return a short fingerprint of arrays and their lengths."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        # Widened, so that a fingerprint does not depend on the type in which a platform counts.
+        wide = array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
+        digest.update(f"{array.size}:".encode() + wide.tobytes())
+    return digest.hexdigest()[:16]
