@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from ehfl import Participation, evaluate, load_model, train
 from ehfl.cli import main
 from ehfl.history import read_history
 from ehfl.learning import Task
-from ehfl.learning.checkpoint import NAME, PREVIOUS
+from ehfl.learning.checkpoint import NAME, PREVIOUS, CheckpointError
+from ehfl.run_folder import RunFolder
 from ehfl.validation import InvalidValue, UserError
 
 OWN_TASK = """
@@ -78,7 +80,20 @@ def test_a_run_that_is_not_finished_gives_the_model_so_far(blobs: Task, gaps: Pa
     assert all(torch.equal(value, after_four[name]) for name, value in load_model(tmp_path, blobs).state_dict().items())
 
 
+@pytest.mark.parametrize(
+    "lost", [lambda run: (run / NAME).unlink(), lambda run: shutil.copy(run / PREVIOUS, run / NAME)]
+)
+def test_an_earlier_model_is_not_taken_for_a_finished_runs(copied: Path, lost: Callable[[Path], object]) -> None:
+    lost(copied)
+
+    with pytest.raises(
+        CheckpointError, match=rf"{NAME} is not the finished run's, .*: delete {copied} to run it again"
+    ):
+        load_model(copied)
+
+
 def test_killed_between_two_renames_the_one_before_is_the_newest(copied: Path) -> None:
+    RunFolder(copied).add_meta(status="running")
     (copied / NAME).unlink()
 
     assert torch.equal(next(load_model(copied).parameters()), load_file(copied / PREVIOUS)["x"])

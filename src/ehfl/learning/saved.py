@@ -45,7 +45,10 @@ def _newest(run: RunFolder) -> Checkpoint:
     # A kill between two renames leaves the one before alone.
     path = next((run.path / name for name in (NAME, PREVIOUS) if (run.path / name).exists()), None)
     if path is not None:
-        return read_checkpoint(path)
+        found = read_checkpoint(path)
+        if run.finished and found.rounds != found.identity.get("rounds"):
+            raise CheckpointError(f"{run.path / NAME} is not the finished run's, whose model is lost: {run.remedy}")
+        return found
     inner = sorted(found.parent for found in run.path.glob(f"*/{NAME}"))
     hint = f": give the folder of one of its runs, such as {inner[0]}" if inner else ""
     raise CheckpointError(f"{run.path} has no {NAME}{hint}")
