@@ -208,14 +208,26 @@ def test_mean_rates_that_the_units_do_not_come_to_are_told_by_the_full_check_alo
     check_harvest(Made(coin, 0.51))
 
 
-def test_seeds_that_share_draws_are_told_by_the_full_check() -> None:
+@pytest.mark.parametrize("what", ["clients", "rounds"])
+def test_seeds_that_share_draws_are_told_by_the_full_check(what: str) -> None:
     def added_up(seed: int, rounds: range, clients: range) -> list[list[int]]:
-        return [[int(np.random.default_rng([seed + i, t]).integers(0, 2)) for i in clients] for t in rounds]
+        keys = [[[seed + i, t] if what == "clients" else [seed + t, i] for i in clients] for t in rounds]
+        return [[int(np.random.default_rng(key).integers(0, 2)) for key in row] for row in keys]
 
     check_harvest(Made(added_up), clients=3, quick=True)
     message = faults(Made(added_up), clients=3, rounds=60)
 
-    assert "seeds are not independent: seed 1 gives clients what seed 0 gives the next ones" in message
+    assert f"seeds are not independent: seed 1 gives {what} what seed 0 gives the next ones" in message
+
+
+def test_seeds_under_which_next_to_nothing_is_harvested_are_not_called_alike() -> None:
+    """Seed 0 has one unit in the first round, seed 1 one in the last: all that lies between is alike."""
+
+    def rare(seed: int, rounds: range, clients: range) -> NDArray[Any]:
+        when = {0: 0, 1: 9}.get(seed, 5)
+        return np.outer(np.asarray(rounds) == when, np.ones(len(clients), int)).astype(int)
+
+    check_harvest(Made(rare, 0.1), rounds=10)
 
 
 def test_what_is_asked_for_is_checked() -> None:

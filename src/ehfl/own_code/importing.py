@@ -124,9 +124,10 @@ def _reached(module: ModuleType) -> list[ModuleType]:
     found, todo = {}, [module]
     while todo:
         for value in list(vars(todo.pop()).values()):
-            home = value.__module__ if isinstance(value, type | FunctionType) else ""
-            one = value if isinstance(value, ModuleType) else sys.modules.get(home)
-            file = getattr(one, "__file__", None)
+            kind = type(value)  # not isinstance, which asks a stand-in for what it stands for
+            home = value.__module__ if issubclass(kind, type | FunctionType) else ""
+            one = value if issubclass(kind, ModuleType) else sys.modules.get(home)
+            file = getattr(one, "__dict__", {}).get("__file__")
             if one is not None and isinstance(file, str) and file not in found and is_own(Path(file)):
                 found[file] = one
                 todo.append(one)
@@ -154,8 +155,9 @@ def _forget(files: Iterable[Path]) -> None:
     """Let what was imported from those of these files that are the user's own be imported anew."""
     gone = {str(file) for file in files if is_own(file)}
     for name, module in list(sys.modules.items()):
-        being_imported = getattr(getattr(module, "__spec__", None), "_initializing", False)
-        if getattr(module, "__file__", None) in gone and name != "__main__" and not being_imported:
+        facts = getattr(module, "__dict__", {})  # asked in this way, no module imports anything
+        being_imported = getattr(facts.get("__spec__"), "_initializing", False)
+        if facts.get("__file__") in gone and name != "__main__" and not being_imported:
             del sys.modules[name]
             package, _, last = name.rpartition(".")
             with suppress(AttributeError, KeyError):  # `from package import module` would find it there
