@@ -257,7 +257,7 @@ def test_dots_mark_where_the_interval_leaves_zero_out() -> None:
 
     assert [clear_rounds(curve).tolist() for curve in difference_curves(comparison)] == [[True] * 4, [False] * 4]
     # The same with every seed is no test of chance.
-    assert not clear_rounds(difference_curves(arms_ending_at({"a": [0.9, 0.9], "b": [0.8, 0.8]}))[0]).any()
+    assert not clear_rounds(difference_curves(arms_ending_at({"a": [0.9, 0.7], "b": [0.8, 0.6]}))[0]).any()
 
 
 def test_ten_arms_have_a_panel_each_on_one_scale_and_rounds_below_every_column() -> None:
