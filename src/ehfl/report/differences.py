@@ -50,7 +50,7 @@ def clear_rounds(curve: DifferenceCurve) -> Marks:
     if low is None or high is None:
         return np.zeros(mean.size, dtype=bool)
     clear: Marks = (low > 0) | (high < 0)
-    return clear & (high - low > 1e-9 * np.abs(mean))  # the same with every seed, but for rounding, is no test of chance
+    return clear & (high - low > 1e-9 * np.abs(mean))  # else the same with every seed, but for rounding
 
 
 def _draw_curve(axes: Axes, curve: DifferenceCurve, look: Look, factor: int) -> None:
