@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import math
 import tomllib
 import typing
 from collections.abc import Mapping
@@ -28,7 +27,7 @@ from typing import Any, Generic, Literal, TypeVar, Union, cast
 import numpy as np
 
 from ehfl import own_code
-from ehfl.validation import FAILURES, InvalidValue, at, closest, one_line
+from ehfl.validation import FAILURES, InvalidValue, at, closest, float_of, one_line
 
 Thing = TypeVar("Thing")
 Table = dict[str, Any]  # {"name": ..., parameter: value, ...}
@@ -204,24 +203,17 @@ def literal(text: str) -> Any:
     (3, [0.1, 0.9], 'by-label')
     """
     try:
-        found = tomllib.loads(f"value = {text}", parse_float=_in_range)
+        found = tomllib.loads(f"value = {text}", parse_float=float_of)
     except (ValueError, RecursionError):
         return text.strip()
     return found["value"] if len(found) == 1 else text.strip()  # a text of several lines may hold more than a value
-
-
-def _in_range(text: str) -> float:
-    number = float(text)
-    if math.isinf(number) and "inf" not in text:
-        raise ValueError(f"{text} does not fit into floating point")
-    return number
 
 
 def _assignments(text: str, key: str) -> Table:
     """Return parameters by name, from "a=1,b=word"."""
     try:
         found: Table
-        (found,) = tomllib.loads(f"table = {{{text}}}").values()
+        (found,) = tomllib.loads(f"table = {{{text}}}", parse_float=float_of).values()
     except (ValueError, RecursionError):  # bare words, which TOML does not have
         pairs = [part.partition("=") for part in text.split(",")]
         found = {name.strip(): literal(value) for name, equals, value in pairs if equals}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import numbers
 import operator
 import os
@@ -155,6 +156,21 @@ def whole_number(name: str, value: SupportsIndex, *, low: int, high: int | None 
 def is_number(value: object) -> TypeGuard[float]:
     """Return whether the value is a real number, Python's or NumPy's; True is none."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def float_of(text: str) -> float:
+    """Return the number that a text of TOML stands for; one beyond floating point is refused, not taken for infinity.
+
+    >>> float_of("1e3"), float_of("inf")
+    (1000.0, inf)
+    >>> float_of("1e400")
+    Traceback (most recent call last):
+    ValueError: 1e400 does not fit into floating point
+    """
+    number = float(text)
+    if math.isinf(number) and "inf" not in text:
+        raise ValueError(f"{text} does not fit into floating point")
+    return number
 
 
 def of_kind(name: str, value: object, kind: type[Thing]) -> Thing:

@@ -431,6 +431,7 @@ SPECS: list[Row] = [
         "compare twice.toml",
         "spec cannot be read: twice.toml is not TOML: Cannot overwrite a value (at line 2, column 11)",
     ),
+    ("compare huge.toml", "spec cannot be read: huge.toml is not TOML: 1e400 does not fit into floating point"),
     ("compare bom.toml", "bom.toml: rounds must be a whole number in [1, 10000000], got 0"),
     ("compare empty.toml -o seeds=0", "empty.toml: seeds must be how many (1 to 10,000) or a list of ... got 0"),
     (
@@ -565,6 +566,7 @@ FILES: dict[str, str | bytes] = {
     "binary.toml": bytes(range(256)),
     "bom.toml": b"\xef\xbb\xbfrounds = 0\n",
     "torn.toml": "rounds = [1,\n",
+    "huge.toml": "fleet.capacity = 1e400\n",
     "twice.toml": "rounds = 1\nrounds = 2\n",
     "deep.toml": f"rounds = {MANY['NESTED']}",
     "mine.toml": "rounds = 5\nseeds = 1\nlearning.task = 'quadratic'\n",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ehfl.files import check_ends, check_seal, sealed, write_text
 from ehfl.run_folder.identity import Facts
-from ehfl.validation import UserError, shown
+from ehfl.validation import UserError, float_of, shown
 
 SPEC = "spec.toml"
 META = "meta.json"
@@ -46,7 +46,7 @@ def read_facts(path: Path) -> Facts:
     """Return what a TOML file of the user's says, or raise UserError with one line that names it."""
     try:
         check_ends(path)
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=float_of)
     except OSError as error:
         raise UserError(f"{shown(path)} must be a readable TOML file ({error.strerror or error})") from None
     except (ValueError, RecursionError) as error:
