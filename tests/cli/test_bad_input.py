@@ -149,7 +149,7 @@ NUMBERS: list[Row] = [
     ("simulate --capacity -1", "--capacity must be inf or a whole number in [0, 1073741823], got -1"),
     (
         "simulate --capacity 0",
-        "--capacity must be at least fleet.cost, or nobody could ever pay, got 0 with a cost of 1",
+        "--capacity must be at least what a round costs, or nobody could ever pay, got 0 with a cost of 1",
     ),
     ("simulate --capacity 1.5", "--capacity must be inf or a whole number in [0, 1073741823], got 1.5"),
     ("simulate --capacity nan", "--capacity must be inf or a whole number in [0, 1073741823], got nan"),
@@ -170,14 +170,15 @@ NUMBERS: list[Row] = [
     ("simulate --cost 1,2 --clients 3", "--cost must be one number or one per client (3), got an array of (2,)"),
     (
         "simulate --cost 5 --capacity 4",
-        "--capacity must be at least fleet.cost, or nobody could ever pay, got 4 with a cost of 5",
+        "--capacity must be at least what a round costs, or nobody could ever pay, got 4 with a cost of 5",
     ),
     (
         "simulate --cost 99999999999999999999999",
         "--cost must be a whole number in [1, 1073741823], got 99999999999999999999999",
     ),
     ("simulate --clients 5000 --rounds 1 --threads 100000", "--threads must be a whole number in [1, ... got 100000"),
-    ("simulate --threads 0", "--threads must be a whole number >= 1, got 0"),
+    ("simulate --threads 0", "--threads must be a whole number in [1, ... got 0"),
+    ("simulate --threads 99999999999999999999", "--threads must be a whole number in [1, ... got 99999999999999999999"),
     ("bound --smoothness 0", "--smoothness must be in [1e-50, 1e50], got 0.0"),
     ("bound --smoothness abc", "--smoothness must be a number, got abc"),
     ("bound --smoothness 1e60", "--smoothness must be in [1e-50, 1e50], got 1e+60"),

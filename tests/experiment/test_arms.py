@@ -184,7 +184,8 @@ KEPT = "must be left out: it is the same for all arms"
         # a cost that the spec's battery cannot hold is the arm's fault, though the battery is not its own
         (
             {"fleet.cost": 7},
-            "arms[2].fleet.capacity must be at least fleet.cost, or nobody could ever pay, got 6 with a cost of 7",
+            "arms[2].fleet.capacity must be at least what a round costs, or nobody could ever pay, "
+            "got 6 with a cost of 7",
         ),
         ({"scheduler": "round-robin:5"}, "arms[2].scheduler.per_round must be in [1, 4] (the clients), got 5"),
         ({"scheduler.width": 1}, "arms[2].scheduler.width must be a parameter of greedy, left out: it takes no "

@@ -160,7 +160,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no rates": ({"fleet": {"rate": []}}, f"fleet.rate {PER_CLIENT}, got []"),
     "capacity below cost": (
         {"fleet": {"capacity": 1, "cost": 2}},
-        "fleet.capacity must be at least fleet.cost, or nobody could ever pay, got 1 with a cost of 2",
+        "fleet.capacity must be at least what a round costs, or nobody could ever pay, got 1 with a cost of 2",
     ),
     "half a unit": (
         {"fleet": {"capacity": 2.5}},

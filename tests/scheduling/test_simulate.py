@@ -51,10 +51,11 @@ def test_a_seed_out_of_range_is_refused(seed: Any) -> None:
         simulate(Fleet(clients=2, harvest=Bernoulli(0.5)), Greedy(), rounds=1, seed=seed)
 
 
+@pytest.mark.parametrize("clients", [10, LARGE])
 @pytest.mark.parametrize("threads", [0, 10_000])
-def test_a_number_of_threads_that_the_machine_has_not_is_refused(threads: int) -> None:
+def test_a_number_of_threads_that_the_machine_has_not_is_refused(threads: int, clients: int) -> None:
     with pytest.raises(ValueError, match=r"threads must be a whole number .*, got"):
-        simulate(Fleet(clients=LARGE, harvest=Bernoulli(0.5)), Greedy(), 1, threads=threads)
+        simulate(Fleet(clients=clients, harvest=Bernoulli(0.5)), Greedy(), 1, threads=threads)
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def check_fits(setting: Setting) -> None:
     # Some clients that can never pay are a fleet with passengers; all of them are a mistake.
     if not (fleet.ceilings >= fleet.costs).any():
         given = f"{np.max(fleet.ceilings)} with a cost of {np.min(fleet.costs)}"
-        raise InvalidValue("fleet.capacity", "at least fleet.cost, or nobody could ever pay", given)
+        raise InvalidValue("fleet.capacity", "at least what a round costs, or nobody could ever pay", given)
     if isinstance(setting.target, int) and setting.target > fleet.clients:
         raise InvalidValue("target", f"auto or in [1, {fleet.clients}] (the clients)", setting.target)
     # The first round is decided on trial: a width beyond the clients, or a scheduler that fails at once, shows here.

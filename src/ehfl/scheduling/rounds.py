@@ -7,6 +7,7 @@ devices uses the first half alone and leaves the second to them.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -138,7 +139,7 @@ def check_target(fleet: Fleet, target: int | None) -> int:
 def thread_limit(n_clients: int, threads: int | None) -> AbstractContextManager[None]:
     """Return what bounds the threads of large fleets; a small one is played in this thread, without numba."""
     if threads is not None:
-        whole_number("threads", threads, low=1)
+        whole_number("threads", threads, low=1, high=os.cpu_count())  # of which numba may have been given fewer
     if n_clients <= TILE:
         return nullcontext()
     from ehfl.compiled import ThreadLimit
