@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ehfl.validation import InvalidValue
 
@@ -18,7 +18,7 @@ Levels = NDArray[np.int32]  # E_i(t), (n_clients,): battery levels in whole quan
 Clients = NDArray[np.int32]  # client numbers
 
 
-def real_numbers(name: str, given: ArrayLike, allowed: str) -> FloatArray:
+def real_numbers(name: str, given: object, allowed: str) -> FloatArray:
     """Return what was given as an array of floats of its own; what holds anything but real numbers is refused.
 
     >>> real_numbers("etas", [1, 0.5], "one step size a round").tolist()
@@ -32,5 +32,6 @@ def real_numbers(name: str, given: ArrayLike, allowed: str) -> FloatArray:
     except ValueError:  # rows of different lengths
         raise InvalidValue(name, allowed, repr(given)) from None
     if found.dtype.kind not in "iuf":
-        raise InvalidValue(name, allowed, f"an array of {found.dtype} and shape {found.shape}")
+        kind = f"an array of {found.dtype} and shape {found.shape}"
+        raise InvalidValue(name, allowed, kind if found.ndim else repr(given))
     return found.astype(np.float64)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ehfl.arrays import FloatArray
+from ehfl.arrays import FloatArray, real_numbers
 from ehfl.randomness import TILE, Purpose, frozen, stream_of, words
 from ehfl.validation import InvalidValue
 
@@ -55,10 +55,7 @@ class Bernoulli:
 
 def _as_rates(rate: ArrayLike) -> FloatArray:
     allowed = "in [0, 1]"
-    try:
-        rates = np.array(rate, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidValue("rate", f"a number or a list of numbers {allowed}", repr(rate)) from None
+    rates = real_numbers("rate", rate, f"a number or a list of numbers {allowed}")
     if rates.ndim > 1 or rates.size == 0:
         raise InvalidValue("rate", "one number or a list of one per client", f"an array of shape {rates.shape}")
     outside = ~((rates >= 0) & (rates <= 1))  # NaN is outside too

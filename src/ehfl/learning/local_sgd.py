@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ehfl.arrays import FloatArray, IntArray
+from ehfl.arrays import FloatArray, IntArray, real_numbers
 from ehfl.machine import check_time
 from ehfl.randomness import Purpose, generator
 from ehfl.scheduling import Participation
 from ehfl.theory import StepSize
-from ehfl.validation import InvalidValue, is_number, short, whole_number
+from ehfl.validation import InvalidValue, is_number, whole_number
 
 _SECONDS_A_STEP = 1e-5  # torch does nothing in less
 
@@ -74,10 +74,7 @@ def step_sizes(rule: StepSize, participation: Participation) -> FloatArray:
 def checked_steps(found: object, rounds: int) -> FloatArray:
     """Return what a rule found as an array, if it is a step for each round; a negative one would climb."""
     allowed = f"a finite number >= 0 for each round ({rounds})"
-    try:
-        etas = np.asarray(found, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidValue("step_size", allowed, short(repr(found))) from None
+    etas = real_numbers("step_size", found, allowed)
     if etas.shape != (rounds,):
         raise InvalidValue("step_size", allowed, f"shape {etas.shape}")
     wrong = np.flatnonzero(~np.isfinite(etas) | (etas < 0))

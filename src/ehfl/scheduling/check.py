@@ -68,7 +68,7 @@ def _faults(
             shown = view._replace(**copies)
             try:
                 with blamed_on(scheduler, view.round):
-                    picks.append(np.array(one.select(shown)))
+                    picks.append(np.asarray(one.select(shown)).copy())
             except SchedulerError as error:
                 yield error
                 return

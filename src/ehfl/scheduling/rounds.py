@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ehfl.arrays import Clients, FloatArray, Levels
+from ehfl.arrays import Clients, FloatArray, Levels, real_numbers
 from ehfl.energy import Fleet, Ledger
 from ehfl.machine import check_memory, check_time
 from ehfl.randomness import MAX_ROUNDS, TILE, check_seed
@@ -76,9 +76,10 @@ class Decider:
         self._past.note(t, clients)
         if losses is None or not self._wants_losses:
             return
-        reported = np.asarray(losses, dtype=np.float64)
+        allowed = f"one a participant ({clients.size})"
+        reported = real_numbers("losses", losses, allowed)
         if reported.shape != clients.shape:
-            raise InvalidValue("losses", f"one a participant ({clients.size})", f"an array of {reported.shape}")
+            raise InvalidValue("losses", allowed, f"an array of {reported.shape}")
         if self._losses is None:
             self._losses = np.full(self._fleet.clients, np.nan)
         self._losses[clients] = reported
