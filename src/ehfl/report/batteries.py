@@ -35,7 +35,7 @@ def batteries_figure(comparison: Comparison) -> Figure | None:
     images = {arm.name: levels(arm) for arm in arms}
     top = max(float(image.max()) for image in images.values())
     norm, colour_map = scale(top, each=all(cell(arm) == (1, 1) for arm in arms))
-    figure = style.new_figure(7.2, 0.7 + 1.2 * len(arms))
+    figure = style.new_figure(7.2, max(2.4, 0.7 + 1.2 * len(arms)))  # the colour bar's label needs that
     panels = figure.subplots(len(arms), 1, sharex=True, squeeze=False)[:, 0]
     for axes, arm in zip(panels, arms, strict=True):
         _draw_levels(axes, arm, images[arm.name], norm, colour_map)

@@ -79,7 +79,8 @@ def _arm_rules(looks: Sequence[Look]) -> str:
     """Return a rule for each arm: `--arm` is its colour, by day and by night, `--dash` the dashes of its line."""
     day = "".join(f".arm-{i} {{ --arm: {look.colour}; --dash: {_dash(look)}; }}\n" for i, look in enumerate(looks))
     night = "".join(f"  .arm-{i} {{ --arm: {look.night}; }}\n" for i, look in enumerate(looks))
-    return f"{day}@media screen and (prefers-color-scheme: dark) {{\n{night}}}\n"
+    table = f".sideways table {{ max-width: {14 + 11 * len(looks)}rem; }}\n"  # few columns stay near their labels
+    return f"{day}@media screen and (prefers-color-scheme: dark) {{\n{night}}}\n{table}"
 
 
 def _dash(look: Look) -> str:

@@ -44,7 +44,7 @@ def participation_figure(
     `played` gives n_t by arm, (n_seeds, n_rounds) each. Dots are the first seed's; all else is of all seeds.
     """
     names = list(played)
-    figure = style.new_figure(7.2, 0.7 + 1.2 * len(names))
+    figure = style.new_figure(7.2, max(2.5, 0.7 + 1.2 * len(names)))  # the label beside it needs that
     grid = figure.subplots(len(names), 2, sharey=True, sharex="col", width_ratios=(4, 1), squeeze=False)
     top = max(int(counts.max()) for counts in played.values())
     for (time, bars), (name, counts) in zip(grid, played.items(), strict=True):
