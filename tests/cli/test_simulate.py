@@ -95,6 +95,16 @@ def test_several_seeds_are_played_like_each_alone(tmp_path: Path, capsys: Captur
     assert listed["schedulers"] == several["schedulers"]
 
 
+def test_arms_may_be_given_instead_of_schedulers(capsys: Capture) -> None:
+    arms = "arms=[{scheduler='greedy'}, {label='small', scheduler='greedy', fleet={capacity=1, initial=1}}]"
+
+    shown = shown_as_json(capsys, "--rounds", "20", "-o", arms)["schedulers"]
+
+    assert list(shown) == ["greedy", "small"]
+    assert (shown["greedy"]["counts"][0], shown["small"]["counts"][0]) == (0, 10)
+    assert list(shown_as_json(capsys, "--rounds", "20", "-o", "scheduler=greedy")["schedulers"]) == ["greedy"]
+
+
 def test_a_table_and_a_figure_of_several_seeds_say_so(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,7 @@ from ehfl.cli.options import (
     Target,
     is_given,
     named_by_option,
+    names_in,
     scheduler_names,
     spec_of,
 )
@@ -124,7 +125,7 @@ def bound(
             read = read_spec(spec, override or ())
         check_alike(read)
     else:
-        with named_by_option():
+        with named_by_option(names_in(context)):
             read = spec_of(context)
     counts, origin = play(read), ""
     if spec is not None:

@@ -85,6 +85,7 @@ KEYS = {
     "eval_every": "evaluation.every",
 }
 NAMES = {key: f"--{option.replace('_', '-')}" for option, key in KEYS.items()}  # how errors call a key
+_ARMS = ("scheduler", "schedulers", "arms")  # keys that say which arms there are
 _PER_CLIENT = {"fleet.rate", "fleet.capacity", "fleet.initial", "fleet.cost"}
 
 
@@ -99,18 +100,21 @@ def spec_of(context: typer.Context, **more: Any) -> Spec:
     overrides = parsed_overrides(given["override"] or ())
     _check_given_once(context, overrides)
     changes = {key: _value(key, given[option]) for option, key in KEYS.items() if given.get(option) is not None}
-    schedulers = changes.get("schedulers") or SCHEDULERS  # typer makes an empty list of an option that was not given
+    schedulers = changes.pop("schedulers", None) or SCHEDULERS  # typer makes an empty list of what was not given
     several = [schedulers] if isinstance(schedulers, str | dict) else schedulers
-    changes["schedulers"] = [_value("schedulers", one) for one in several]
+    if is_given(context, "scheduler") or not any(key.split(".")[0] in _ARMS for key in overrides):
+        changes["schedulers"] = [_value("schedulers", one) for one in several]
     changes["seeds"] = [check_seed(changes.pop("seed"))]
     return read_spec(None, changes | {key: value for key, value in more.items() if value is not None} | overrides)
 
 
 def _check_given_once(context: typer.Context, overrides: Mapping[str, Any]) -> None:
     """Refuse an option that an override would silently replace."""
-    for option, key in (KEYS | {"seed": "seeds"}).items():
+    given = [(option, key) for option, key in KEYS.items() if is_given(context, option)]
+    for option, key in given:
+        replaced = {"seed": ("seeds",), "schedulers": _ARMS}.get(key, (key,))
         for changed in overrides:
-            if is_given(context, option) and f"{key}.".startswith(f"{changed}."):
+            if any(f"{one}.".startswith(f"{changed}.") for one in replaced):
                 raise InvalidValue(NAMES[KEYS[option]], f"left out where -o {changed} is given", context.params[option])
 
 
@@ -146,8 +150,18 @@ def _value(key: str, value: Any) -> Any:
     return value
 
 
+def names_in(context: typer.Context) -> dict[str, str]:
+    """Return how errors call the keys of a command: by their options, but for those that were given with -o."""
+    changed = [f"{text.partition('=')[0].strip()}." for text in context.params["override"] or ()]
+    return {
+        key: name
+        for key, name in NAMES.items()
+        if not any(one.startswith(f"{key}.") or f"{key}.".startswith(one) for one in changed)
+    }
+
+
 @contextmanager
-def named_by_option(names: Mapping[str, str] = NAMES) -> Iterator[None]:
+def named_by_option(names: Mapping[str, str]) -> Iterator[None]:
     """Let errors that are about a key of the spec name the option under which it was given."""
     try:
         yield

@@ -12,7 +12,6 @@ import typer
 from typer import Option
 
 from ehfl.cli.options import (
-    NAMES,
     AsJson,
     Capacity,
     Clients,
@@ -26,6 +25,7 @@ from ehfl.cli.options import (
     Seed,
     Target,
     named_by_option,
+    names_in,
     scheduler_names,
     spec_of,
 )
@@ -122,7 +122,7 @@ def simulate(
         check_writable("--figure", figure, FIGURES)
     if save is not None:
         check_folder("--save", save)
-    with named_by_option(NAMES | {"threads": "--threads", "seeds": "--seeds"}):
+    with named_by_option(names_in(context) | {"threads": "--threads", "seeds": "--seeds"}):
         spec = spec_of(context, seeds=_seeds(context, seed, seeds))
         fleet, played = _play(spec, threads, save)
     if figure is not None:  # before anything is printed, since nobody may read it to its end

@@ -11,7 +11,6 @@ import typer
 from typer import Option
 
 from ehfl.cli.options import (
-    NAMES,
     AsJson,
     Capacity,
     Clients,
@@ -25,6 +24,7 @@ from ehfl.cli.options import (
     Seed,
     Target,
     named_by_option,
+    names_in,
     spec_of,
 )
 from ehfl.cli.output import check_folder, progress
@@ -104,7 +104,7 @@ def train(
 
     if run is not None:
         check_folder("--run", run)
-    with named_by_option(NAMES | {"name": "--run"}):
+    with named_by_option(names_in(context) | {"name": "--run"}):
         spec = spec_of(context, name=None if run is None else run.resolve().name)
         if len(spec.runs()) > 1:
             raise UserError(f"ehfl train is for a single run, and these are {len(spec.runs())}: use ehfl compare")
