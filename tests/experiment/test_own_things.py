@@ -237,7 +237,7 @@ def test_other_data_are_not_taken_for_the_same(module: str, tmp_path: Path) -> N
     with pytest.raises(OtherRun, match="-s0 was run with other data"):
         run_all(make_spec(facts, tmp_path), tmp_path / "runs", jobs=1)
     own = ("EveryOther", "FirstFew", "FirstHas", "Halving", "Damped", "Line")
-    assert set(meta["inputs"]) == {"data", f"{module}.py", *(f"{module}:{name}" for name in own)}
+    assert set(meta["inputs"]) == {"data", "weather", f"{module}.py", *(f"{module}:{name}" for name in own)}
 
 
 def test_a_folder_that_a_thing_of_ones_own_reads_is_watched(module: str, tmp_path: Path) -> None:

@@ -130,6 +130,32 @@ def test_a_worker_that_would_begin_with_other_code_than_the_comparison_refuses(
     assert not (tmp_path / "run" / "rounds.jsonl").exists()
 
 
+def test_a_harvest_that_is_another_one_in_each_process_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By what hash() makes of a text, say; here by its environment, which a test can change."""
+    name = f"moody_{next(NUMBERS)}"
+    (tmp_path / f"{name}.py").write_text(
+        "import os\nimport numpy as np\nclass Moody:\n    def units(self, seed, rounds, clients):\n"
+        "        return np.full((len(rounds), len(clients)), int(os.environ['MOOD']))\n"
+        "    def mean_rates(self, n_clients):\n        return np.ones(n_clients)\n"
+    )
+    monkeypatch.setenv("MOOD", "1")
+    spec = make_spec({"rounds": 3, "seeds": 1, "fleet": {"harvest": f"{name}:Moody"}, "learning": LEARNING}, tmp_path)
+    run_all(spec, tmp_path / "runs", jobs=1)
+    run = spec.runs()[0]
+    inputs = inputs_of(run, check_comparison(spec)[run.arm.label])
+    monkeypatch.setenv("MOOD", "2")
+
+    outcome = execute(run, RunFolder(tmp_path / "again"), Threads(1), inputs)
+
+    assert outcome.error is not None and outcome.error.startswith("the comparison began with other weather (a harvest")
+    with pytest.raises(
+        OtherRun, match=r"-s0 was run with other weather \(a harvest that asks hash\(\), a clock or its"
+    ):
+        run_all(spec, tmp_path / "runs", jobs=1)
+
+
 def test_specs_in_two_folders_may_have_modules_of_one_name(tmp_path: Path) -> None:
     """Read both, then run both: each is run with what lies beside it, in this process and in others."""
     name = f"twin_{next(NUMBERS)}"

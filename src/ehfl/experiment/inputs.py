@@ -7,13 +7,21 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+
 from ehfl import own_code
+from ehfl.experiment import building
 from ehfl.experiment.spec import Run
 from ehfl.registry import Table
 from ehfl.run_folder import NAMED_THINGS, OtherRun, RunFolder, inside
 from ehfl.validation import UserError
 
 Inputs = dict[str, str]  # a fingerprint each
+
+_OTHERS = {
+    "data": "other data",
+    "weather": "other weather (a harvest that asks hash(), a clock or its environment is another one in each process)",
+}
 
 
 def inputs_of(run: Run, data: str) -> Inputs:
@@ -27,7 +35,9 @@ def inputs_of(run: Run, data: str) -> Inputs:
     own = [table["name"] for table in tables.values() if ":" in table["name"]]
     classes = {name: own_code.versions(name.partition(":")[0]) for name in own}
     files = {file: mark for versions in classes.values() for file, mark in versions.items()}
-    return {"data": data} | read | files | {name: _together(versions) for name, versions in classes.items()}
+    weather = {"weather": _weather(run)} if tables["fleet.harvest"]["name"] in own else {}
+    marks = {name: _together(versions) for name, versions in classes.items()}
+    return {"data": data} | read | files | weather | marks
 
 
 def check_inputs(folder: RunFolder, inputs: Inputs) -> None:
@@ -54,6 +64,13 @@ def check_still(run: Run, inputs: Inputs, data: str) -> None:
         )
 
 
+def _weather(run: Run) -> str:
+    """Return the fingerprint of a little weather of a harvest, which must be the same in every process."""
+    fleet = building.fleet_of(run.setting)
+    units = fleet.harvest.units(run.seed, range(min(run.setting.rounds, 20)), range(min(fleet.clients, 10)))
+    return own_code.fingerprint(repr(np.asarray(units).tolist()).encode())
+
+
 def _difference(before: Inputs, now: Inputs) -> str:
     """Return the first thing that was otherwise before, in words; nothing where all is the same."""
     # Files come before the classes that are made of them: they say more.
@@ -63,7 +80,7 @@ def _difference(before: Inputs, now: Inputs) -> str:
         if name not in before:
             return f"without {name}"
         if before[name] != now[name]:
-            return "with other data" if name == "data" else f"with another version of {name}"
+            return f"with {_OTHERS.get(name, f'another version of {name}')}"
     return ""
 
 

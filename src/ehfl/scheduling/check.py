@@ -68,7 +68,7 @@ def _faults(
             shown = view._replace(**copies)
             try:
                 with blamed_on(scheduler, view.round):
-                    picks.append(np.asarray(one.select(shown)).copy())
+                    picks.append(np.asarray(one.select(shown)).copy())  # it may return one array again and again
             except SchedulerError as error:
                 yield error
                 return
