@@ -122,7 +122,7 @@ def simulate(
         check_writable("--figure", figure, FIGURES)
     if save is not None:
         check_folder("--save", save)
-    with named_by_option(names_in(context) | {"threads": "--threads", "seeds": "--seeds"}):
+    with named_by_option(names_in(context) | {"threads": "--threads"}):
         spec = spec_of(context, seeds=_seeds(context, seed, seeds))
         fleet, played = _play(spec, threads, save)
     if figure is not None:  # before anything is printed, since nobody may read it to its end

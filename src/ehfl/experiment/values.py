@@ -56,7 +56,7 @@ def _read_per_client(value: Any, key: str, folder: Path) -> Any:
         return value
     if isinstance(value, list | tuple) and value and all(_is_number(one) or one == "inf" for one in value):
         return tuple(math.inf if one == "inf" else one for one in value)
-    if isinstance(value, Mapping) and value.keys() == {"low", "high"} and all(map(_is_number, value.values())):
+    if isinstance(value, Mapping) and value.keys() == {"low", "high"} and all(map(_is_finite, value.values())):
         return {"low": value["low"], "high": value["high"]}
     allowed = "a number, a list or a file with one per client, or { low = 0.1, high = 0.9 }"
     if isinstance(value, str) and value and not lies_there(folder / value):  # a word for a number, rather than a file
