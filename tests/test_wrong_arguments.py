@@ -148,6 +148,11 @@ def test_a_key_given_in_two_ways_is_refused() -> None:
         ehfl.compare(**twice)
 
 
+def test_a_message_about_a_spec_never_steers_the_terminal() -> None:
+    with pytest.raises(SpecError, match=r"^code must be a folder, got \\x07$"):
+        read_spec({"code": "\a"})
+
+
 def test_an_error_that_quotes_all_it_was_given_is_told_in_part() -> None:
     told = one_line(RuntimeError("first\nsecond " + "x" * 5000))
 

@@ -38,7 +38,7 @@ class SpecError(UserError):
     """A spec that cannot be run as it is: the key, and what is wrong with it in one line."""
 
     def __init__(self, key: str, fault: str) -> None:
-        super().__init__(" ".join(f"{shown(key)} {fault}".split()))
+        super().__init__(printable(f"{shown(key)} {fault}"))
         self.key = key
         self.fault = fault
 

@@ -94,8 +94,10 @@ def try_command(chance: Random, place: Path) -> Iterator[str]:
     with patch.dict(os.environ, COLUMNS=columns):
         outcome = call(words, encoding)
     yield from judge(words, outcome, files_in(place) - before)
-    if outcome.code == 0 and words[0] == "simulate" and "--json" in words:
+    if outcome.code == 0 and words[0] == "simulate" and "--json" in words and not {"-h", "--help"} & set(words):
         yield from _as_asked(words, outcome)
+        if call(words, encoding).out != outcome.out:
+            yield "the same command shows other numbers"
 
 
 def lay_out(place: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ehfl.experiment import write_spec
 
-from .judging import call, judge, judge_json
+from .judging import Outcome, call, judge, judge_json
 from .specs import RIGHT, SMALL
 
 LABELS = (
@@ -46,10 +46,28 @@ def try_comparison(chance: Random, place: Path) -> Iterator[str]:
         return
     folder = f"runs/{spec['name']}"
     yield from judge_json((place / folder / "summary.json").read_text(encoding="utf-8"))
-    again = chance.choice((words, ["report", folder, "--json"]))
-    outcome = call(again)
-    if outcome.code != 0 or json.loads(outcome.out) != json.loads(first.out):
-        yield f"{shlex.join(again)} shows other numbers: {outcome.err} {outcome.out[:300]} {first.out[:300]}"
+    if chance.random() < 0.5:
+        again = chance.choice((words, ["report", folder, "--json"]))
+        yield from _same(again, call(again), first)
+        return
+    key = chance.choice(list(RIGHT))
+    changed = [*words, "-o", f"{key}={_in_toml(chance.choice(RIGHT[key]))}"]
+    outcome = call(changed)
+    yield from judge(changed, outcome, set())
+    if outcome.code == 0:  # what was there already is as if it had been run just now
+        yield from _same(changed, outcome, call([*changed, "--runs", "fresh"]))
+
+
+def _same(words: list[str], one: Outcome, other: Outcome) -> Iterator[str]:
+    """Yield whether a command shows other numbers than it should."""
+    if one.code != other.code or json.loads(one.out) != json.loads(other.out):
+        yield f"{shlex.join(words)} shows other numbers: {one.err} {one.out[:500]} instead of {other.out[:500]}"
+
+
+def _in_toml(value: Any) -> str:
+    text = write_spec({"value": value}) if not isinstance(value, dict) else ""
+    inline = json.dumps(value).replace(": ", " = ").replace("Infinity", "inf")
+    return text.partition("=")[2].strip() if text.count("\n") == 1 else inline
 
 
 def _spec(chance: Random) -> dict[str, Any]:

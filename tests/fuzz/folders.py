@@ -23,6 +23,7 @@ from ehfl.validation import UserError
 
 from .damage import DAMAGES
 from .judging import call, files_in, judge, judge_error
+from .values import typed
 
 SPEC = {
     "name": "made", "rounds": 12, "seeds": 2, "schedulers": ["greedy", "power-of-choice:1"],
@@ -49,11 +50,12 @@ def try_report(chance: Random, place: Path) -> Iterator[str]:
     """Damage a folder, and report all of it or a single run, page and figures, from the command line."""
     done = damaged(chance, place, "finished")
     folder = chance.choice(("runs/made", "runs/made/greedy-s0"))
-    words = ["report", folder, "--json", "--out", "out"]
+    more = chance.choice(([], [], ["--goal", typed(chance)], ["runs/made"], ["--out", typed(chance)]))
+    words = ["report", folder, "--json", "--out", "out", *more]
     yield f"{done}; then ehfl {shlex.join(words)}"
     outcome = call(words)
     yield from judge(words, outcome, files_in(place / "out"))
-    if outcome.code == 2 and "runs/made" not in outcome.err:
+    if outcome.code == 2 and not more and "runs/made" not in outcome.err:
         yield f"no path in: {outcome.err}"
     elif outcome.code == 0:
         yield from _same(ehfl.read(folder))

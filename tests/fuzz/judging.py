@@ -45,7 +45,8 @@ def call(words: Sequence[str], encoding: str = "utf-8") -> Outcome:
 def judge(words: Sequence[str], outcome: Outcome, left: set[Path]) -> Iterator[str]:
     """Yield what is wrong with how a command ended; `left` are the files that it made."""
     if outcome.code == 2:
-        yield from judge_line(outcome.err)
+        # Estimates take their time, and whether an eta fits them is known only then.
+        yield from judge_line(re.sub(r"^estimating .*\n", "", outcome.err))
         if outcome.out:
             yield f"it prints before it refuses: {outcome.out[:200]!r}"
         if left:

@@ -82,7 +82,7 @@ def try_spec(chance: Random, place: Path) -> Iterator[str]:
     text = _text(chance, facts) if as_text else None
     yield f"read_spec({'spec.toml with ' + repr(text) if as_text else facts!r}, {overrides!r})"
     if text is not None:
-        (place / "spec.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
+        (place / "spec.toml").write_bytes(text.encode("utf-8", "surrogatepass"))
     try:
         spec = read_spec("spec.toml" if text is not None else facts, overrides)
         spec.facts()  # tasks and aggregations are torch's, and looked for when they are first needed
