@@ -30,7 +30,8 @@ def load_trial(source: Source) -> Trial:
         records,
         local_steps=facts["learning"]["local_steps"],
         scheduler=name if name in SCHEDULERS.members else "",
-        fingerprint=_text(identity_of(facts) | {"seeds": None}, inputs),
+        # without what each seed has of its own
+        fingerprint=_text(identity_of(facts) | {"seeds": None}, inputs | {"weather": None}),
         **_met(facts, inputs),
     )
 
