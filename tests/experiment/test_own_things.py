@@ -84,7 +84,9 @@ def check_run(module: str, folder: Path, jobs: int) -> None:
     for seed in (0, 1):
         assert ran(folder / "runs", seed) == list(trained(own, seed).records)
     assert ran(folder / "runs")[0].participants == 0  # the sun has shone on nobody yet
-    assert read_results([folder / "runs"]).comparison.metric.name == "error"
+    compared = read_results([folder / "runs"]).comparison
+    assert compared.metric.name == "error"
+    assert [len(arm.trials) for arm in compared.arms] == [2]  # seeds of one arm are made from the same
 
 
 def test_all_six_are_found_beside_the_spec_and_get_their_parameters(module: str, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ehfl.analysis import read_results
 from ehfl.experiment import Spec, SpecError, check_comparison, execute, inputs_of, make_spec, read_spec, run_all
 from ehfl.experiment.execution import Threads
 from ehfl.history import Record, read_history
@@ -137,12 +138,16 @@ def test_a_harvest_that_is_another_one_in_each_process_is_told_so(
     name = f"moody_{next(NUMBERS)}"
     (tmp_path / f"{name}.py").write_text(
         "import os\nimport numpy as np\nclass Moody:\n    def units(self, seed, rounds, clients):\n"
-        "        return np.full((len(rounds), len(clients)), int(os.environ['MOOD']))\n"
+        "        return np.full((len(rounds), len(clients)), seed + int(os.environ['MOOD']))\n"
         "    def mean_rates(self, n_clients):\n        return np.ones(n_clients)\n"
     )
     monkeypatch.setenv("MOOD", "1")
-    spec = make_spec({"rounds": 3, "seeds": 1, "fleet": {"harvest": f"{name}:Moody"}, "learning": LEARNING}, tmp_path)
+    facts = {"rounds": 3, "seeds": 2, "scheduler": "greedy", "fleet": {"harvest": f"{name}:Moody"}}
+    spec = make_spec(facts | {"learning": LEARNING}, tmp_path)
     run_all(spec, tmp_path / "runs", jobs=1)
+    assert (
+        len(read_results(tmp_path / "runs").comparison.arms[0].trials) == 2
+    )  # seeds of one arm are made from the same
     run = spec.runs()[0]
     inputs = inputs_of(run, check_comparison(spec)[run.arm.label])
     monkeypatch.setenv("MOOD", "2")
