@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Option
@@ -26,32 +24,25 @@ from ehfl.cli.options import (
     Target,
     named_by_option,
     names_in,
-    scheduler_names,
     spec_of,
 )
 from ehfl.cli.output import (
     FIGURES,
     check_folder,
     check_writable,
-    print_table,
     progress,
     say_if_blind,
     say_if_compiling,
     say_where,
 )
+from ehfl.cli.simulate_output import Played, Shown, as_facts, draw, print_played
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import path, whole
 from ehfl.validation import InvalidValue, whole_number
 
 if TYPE_CHECKING:
     from ehfl import Fleet
-    from ehfl.analysis.simulations import Simulations
-    from ehfl.arrays import IntArray
-    from ehfl.energy import EnergyTotals
     from ehfl.experiment import Arm, Spec
-    from ehfl.scheduling import Summary
-
-    Played = dict[str, list["_Shown"]]  # one a seed, by the arm's label
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Play a fleet under one or more schedulers and compare who takes part.
@@ -68,20 +59,6 @@ Examples:
   ehfl simulate --harvest replay:sun.csv --clients 4 --rounds 48
   ehfl simulate --clients 1000000 --rounds 50 -s myopic -s always-on
 """
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """What is shown of a participation; who took part is not, since a large fleet's would fill the memory."""
-
-    summary: Summary
-    totals: EnergyTotals
-    counts: IntArray
-    spent: IntArray
-
-    def as_facts(self) -> dict[str, Any]:
-        lists = {"counts": self.counts.tolist(), "spent": self.spent.tolist()}
-        return self.summary.as_dict() | {"energy": asdict(self.totals)} | lists
 
 
 def simulate(
@@ -126,14 +103,14 @@ def simulate(
         spec = spec_of(context, seeds=_seeds(context, seed, seeds))
         fleet, played = _play(spec, threads, save)
     if figure is not None:  # before anything is printed, since nobody may read it to its end
-        _draw(spec, played, figure)
+        draw(spec, played, figure)
     if save is not None:
         first, *others = (save / _file_name(spec, run.arm, run.seed) for run in spec.runs())
         say_where("saved", first, more=len(others))
     if as_json:
-        typer.echo(json.dumps(_as_json(fleet, spec.seeds, played)))
+        typer.echo(json.dumps(as_facts(fleet, spec.seeds, played)))
     else:
-        _print_table(fleet, spec, played)
+        print_played(fleet, spec, played)
 
 
 def _seeds(context: typer.Context, first: int, number: int | None) -> list[int] | None:
@@ -172,7 +149,7 @@ def _play(spec: Spec, threads: int | None, save: Path | None) -> tuple[Fleet, Pl
                 if save is not None:
                     save.mkdir(parents=True, exist_ok=True)
                     found.save(save / _file_name(spec, arm, seed))
-                played[arm.label].append(_Shown(found.summary(), found.totals, found.counts, found.spent))
+                played[arm.label].append(Shown(found.summary(), found.totals, found.counts, found.spent))
     return fleet, played
 
 
@@ -180,63 +157,3 @@ def _file_name(spec: Spec, arm: Arm, seed: int) -> str:
     from ehfl.run_folder import folder_name
 
     return f"{arm.slug if len(spec.seeds) == 1 else folder_name(arm.label, seed)}.npz"
-
-
-def _as_json(fleet: Fleet, seeds: Sequence[int], played: Played) -> dict[str, Any]:
-    import numpy as np
-
-    import ehfl
-    from ehfl.files import finite
-
-    levels = {name: np.asarray(getattr(fleet, name)).tolist() for name in ("capacity", "initial", "cost")}
-    single = len(seeds) == 1
-    return {
-        "version": ehfl.__version__,
-        "fleet": {"clients": fleet.clients, "harvest": repr(fleet.harvest), "unit": fleet.unit}
-        | {name: finite(value, instead="inf") for name, value in levels.items()},
-        **({"seed": seeds[0]} if single else {"seeds": list(seeds)}),
-        "schedulers": {
-            label: many[0].as_facts()
-            if single
-            else _over_seeds(many).as_facts() | {"by_seed": [one.as_facts() for one in many]}
-            for label, many in played.items()
-        },
-    }
-
-
-def _over_seeds(many: Sequence[_Shown]) -> Simulations:
-    from ehfl.analysis.simulations import Simulations
-
-    return Simulations(tuple(one.summary for one in many))
-
-
-def _print_table(fleet: Fleet, spec: Spec, played: Played) -> None:
-    from ehfl.report import summary_table
-
-    rounds = next(iter(played.values()))[0].summary.rounds
-    amounts = [f"battery {_amount(fleet.capacity, fleet.unit)}"]
-    if (fleet.costs != 1).any() or fleet.unit != "units":
-        amounts.append(f"cost {_amount(fleet.cost, fleet.unit)}")
-    seeds = f"seed {spec.seeds[0]}" if len(spec.seeds) == 1 else f"{len(spec.seeds):,} seeds"
-    title = f"{fleet.clients:,} clients, {fleet.harvest!r}, {', '.join(amounts)}, {rounds:,} rounds, {seeds}"
-    print_table(title, summary_table({label: _over_seeds(many) for label, many in played.items()}))
-
-
-def _amount(value: Any, unit: str) -> str:
-    """Return an amount of energy, or the range of one per client, with its unit."""
-    import numpy as np
-
-    low, high = float(np.min(value)), float(np.max(value))
-    numbers = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-    return numbers if high == np.inf and low == high else f"{numbers} {unit}"
-
-
-def _draw(spec: Spec, played: Played, figure: Path) -> None:
-    import numpy as np
-
-    from ehfl.report import draw_participation
-
-    counts = {label: np.stack([one.counts for one in many]) for label, many in played.items()}
-    target = next(iter(played.values()))[0].summary.target
-    draw_participation(counts, figure, schedulers=scheduler_names(spec), target=target)
-    say_where("figure", figure)

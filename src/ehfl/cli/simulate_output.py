@@ -1,0 +1,100 @@
+"""What `ehfl simulate` shows: a table, JSON or a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ehfl.cli.options import scheduler_names
+from ehfl.cli.output import print_table, say_where
+
+if TYPE_CHECKING:
+    from ehfl import Fleet
+    from ehfl.analysis.simulations import Simulations
+    from ehfl.arrays import IntArray
+    from ehfl.energy import EnergyTotals
+    from ehfl.experiment import Spec
+    from ehfl.scheduling import Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown of a participation; who took part is not, since a large fleet's would fill the memory."""
+
+    summary: Summary
+    totals: EnergyTotals
+    counts: IntArray
+    spent: IntArray
+
+    def as_facts(self) -> dict[str, Any]:
+        """Return the figures by name, ready for JSON."""
+        lists = {"counts": self.counts.tolist(), "spent": self.spent.tolist()}
+        return self.summary.as_dict() | {"energy": asdict(self.totals)} | lists
+
+
+Played = dict[str, list[Shown]]  # one a seed, by the arm's label
+
+
+def as_facts(fleet: Fleet, seeds: Sequence[int], played: Played) -> dict[str, Any]:
+    """Return everything for JSON: of one seed its figures, of several the estimates and each seed's."""
+    import numpy as np
+
+    import ehfl
+    from ehfl.files import finite
+
+    levels = {name: np.asarray(getattr(fleet, name)).tolist() for name in ("capacity", "initial", "cost")}
+    single = len(seeds) == 1
+    return {
+        "version": ehfl.__version__,
+        "fleet": {"clients": fleet.clients, "harvest": repr(fleet.harvest), "unit": fleet.unit}
+        | {name: finite(value, instead="inf") for name, value in levels.items()},
+        **({"seed": seeds[0]} if single else {"seeds": list(seeds)}),
+        "schedulers": {
+            label: many[0].as_facts()
+            if single
+            else _over_seeds(many).as_facts() | {"by_seed": [one.as_facts() for one in many]}
+            for label, many in played.items()
+        },
+    }
+
+
+def _over_seeds(many: Sequence[Shown]) -> Simulations:
+    from ehfl.analysis.simulations import Simulations
+
+    return Simulations(tuple(one.summary for one in many))
+
+
+def print_played(fleet: Fleet, spec: Spec, played: Played) -> None:
+    """Print the schedulers side by side."""
+    from ehfl.report import summary_table
+
+    rounds = next(iter(played.values()))[0].summary.rounds
+    amounts = [f"battery {_amount(fleet.capacity, fleet.unit)}"]
+    if (fleet.costs != 1).any() or fleet.unit != "units":
+        amounts.append(f"cost {_amount(fleet.cost, fleet.unit)}")
+    seeds = f"seed {spec.seeds[0]}" if len(spec.seeds) == 1 else f"{len(spec.seeds):,} seeds"
+    title = f"{fleet.clients:,} clients, {fleet.harvest!r}, {', '.join(amounts)}, {rounds:,} rounds, {seeds}"
+    print_table(title, summary_table({label: _over_seeds(many) for label, many in played.items()}))
+
+
+def _amount(value: Any, unit: str) -> str:
+    """Return an amount of energy, or the range of one per client, with its unit."""
+    import numpy as np
+
+    low, high = float(np.min(value)), float(np.max(value))
+    numbers = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    return numbers if high == np.inf and low == high else f"{numbers} {unit}"
+
+
+def draw(spec: Spec, played: Played, figure: Path) -> None:
+    """Write the figure of who took part."""
+    import numpy as np
+
+    from ehfl.report import draw_participation
+
+    counts = {label: np.stack([one.counts for one in many]) for label, many in played.items()}
+    target = next(iter(played.values()))[0].summary.target
+    draw_participation(counts, figure, schedulers=scheduler_names(spec), target=target)
+    say_where("figure", figure)
