@@ -7,12 +7,18 @@ import platform
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ehfl.files import sole_use, sweep, write_text, written_whole
-from ehfl.validation import one_line
+from ehfl.history import read_history
+from ehfl.learning.checkpoint import read_checkpoint
+from ehfl.run_folder import RunFolder
+from ehfl.scheduling import Participation
+from ehfl.validation import UserError, one_line
 
 
 def content(folder: Path) -> dict[str, str]:
@@ -113,6 +119,16 @@ def test_what_was_there_is_kept_under_another_name_if_wanted(tmp_path: Path) -> 
             aside.write_text(text, encoding="utf-8")
 
     assert content(tmp_path) == {"file.txt": "three", "before.txt": "two"}
+
+
+@pytest.mark.parametrize("read", [read_history, Participation.load, read_checkpoint, RunFolder.facts, RunFolder.meta])
+def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(tmp_path: Path, read: Callable[..., Any]) -> None:
+    for name in ("spec.toml", "meta.json", "file"):
+        os.mkfifo(tmp_path / name)
+    of_folder = read in (RunFolder.facts, RunFolder.meta)
+
+    with pytest.raises((OSError, UserError), match="It is a pipe or a device"):
+        read(RunFolder(tmp_path) if of_folder else tmp_path / "file")
 
 
 def ended() -> int:

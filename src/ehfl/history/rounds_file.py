@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from ehfl.files import naming, parse_json
+from ehfl.files import check_ends, naming, parse_json
 from ehfl.history.records import Metric, Record, evaluations_of
 from ehfl.validation import UserError
 
@@ -149,6 +149,7 @@ def _lines(path: Path, start: int = 0, first: int = 0) -> Iterator[tuple[Record,
     """Yield the record of each whole line from a position on, `first` being the first, and where the line ends."""
     if not path.exists():
         return
+    check_ends(path)
     with path.open("rb") as file:
         file.seek(start)
         content = file.read()
