@@ -145,9 +145,8 @@ def test_a_harvest_that_is_another_one_in_each_process_is_told_so(
     facts = {"rounds": 3, "seeds": 2, "scheduler": "greedy", "fleet": {"harvest": f"{name}:Moody"}}
     spec = make_spec(facts | {"learning": LEARNING}, tmp_path)
     run_all(spec, tmp_path / "runs", jobs=1)
-    assert (
-        len(read_results(tmp_path / "runs").comparison.arms[0].trials) == 2
-    )  # seeds of one arm are made from the same
+    (arm,) = read_results(tmp_path / "runs").comparison.arms
+    assert len(arm.trials) == 2  # seeds of one arm are made from the same
     run = spec.runs()[0]
     inputs = inputs_of(run, check_comparison(spec)[run.arm.label])
     monkeypatch.setenv("MOOD", "2")

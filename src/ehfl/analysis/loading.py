@@ -30,8 +30,7 @@ def load_trial(source: Source) -> Trial:
         records,
         local_steps=facts["learning"]["local_steps"],
         scheduler=name if name in SCHEDULERS.members else "",
-        # without what each seed has of its own
-        fingerprint=_text(identity_of(facts) | {"seeds": None}, inputs | {"weather": None}),
+        fingerprint=_text(identity_of(facts) | {"seeds": None}, inputs),
         **_met(facts, inputs),
     )
 
