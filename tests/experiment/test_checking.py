@@ -115,7 +115,7 @@ CASES = {
     "learning.task": ("Drops", NAMES + "model must be without dropout"),
     "learning.partition": ("Moody", NAMES + "is not reproducible: seed 0, asked twice, client "),
     "learning.aggregation": ("Adds", NAMES + "must leave what it is given as it is: round 0, x was changed"),
-    "learning.step_size": ("Uphill", "must be a finite number >= 0 for each round (5), got -0.1 in round 0"),
+    "learning.step_size": ("Uphill", "must be a number in [0, 1e30] for each round (5), got -0.1 in round 0"),
 }
 
 

@@ -107,7 +107,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "bool capacity": ({"fleet": {"capacity": True}}, f"fleet.capacity {PER_CLIENT}, got True"),
     "bool decay": (
         {"learning": {"weight_decay": True}},
-        "learning.weight_decay must be a finite number >= 0, got True",
+        "learning.weight_decay must be a number in [0, 1e30], got True",
     ),
     "bool goal": ({"evaluation": {"goal": True}}, "evaluation.goal must be auto or a finite number, got True"),
     "bool step": (
@@ -129,15 +129,15 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"fleet": {"initial": 2, "capacity": 1}},
         "fleet.initial must be at most the capacity 1, got 2",
     ),
-    "clip": ({"learning": {"clip": 0}}, "learning.clip must be a finite number > 0, got 0"),
-    "infinite clip": ({"learning": {"clip": math.inf}}, "learning.clip must be a finite number > 0, got inf"),
+    "clip": ({"learning": {"clip": 0}}, "learning.clip must be a number in [1e-30, 1e30], got 0"),
+    "infinite clip": ({"learning": {"clip": math.inf}}, "learning.clip must be a number in [1e-30, 1e30], got inf"),
     "weight decay": (
         {"learning": {"weight_decay": -0.1}},
-        "learning.weight_decay must be a finite number >= 0, got -0.1",
+        "learning.weight_decay must be a number in [0, 1e30], got -0.1",
     ),
     "infinite decay": (
         {"learning": {"weight_decay": math.inf}},
-        "learning.weight_decay must be a finite number >= 0, got inf",
+        "learning.weight_decay must be a number in [0, 1e30], got inf",
     ),
     "device": ({"learning": {"device": "gpu"}}, "learning.device must be 'auto', 'cpu', 'cuda' or 'mps', got 'gpu'"),
     "infinite goal": ({"evaluation": {"goal": math.inf}}, "evaluation.goal must be auto or a finite number, got inf"),
@@ -303,7 +303,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "partition": (
         {"learning": {"partition": "dirichlet:-1"}},
-        "learning.partition.alpha must be a finite number > 0, got -1",
+        "learning.partition.alpha must be a number in (0, 1e9], got -1",
     ),
     "partition without its parameter": (
         {"learning": {"partition": "dirichlet"}},

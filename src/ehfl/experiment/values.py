@@ -164,17 +164,17 @@ def number_of_rounds(value: Any) -> int:
 
 
 def positive(value: Any) -> float:
-    """Return a finite number above 0."""
-    if _is_finite(value) and value > 0:
+    """Return a number above 0 that float32 can hold."""
+    if _is_number(value) and 1e-30 <= value <= 1e30:
         return float(value)
-    raise ValueError("must be a finite number > 0")
+    raise ValueError("must be a number in [1e-30, 1e30]")
 
 
 def not_negative(value: Any) -> float:
-    """Return a finite number from 0 on."""
-    if _is_finite(value) and value >= 0:
+    """Return a number from 0 on that float32 can hold."""
+    if _is_number(value) and 0 <= value <= 1e30:
         return float(value)
-    raise ValueError("must be a finite number >= 0")
+    raise ValueError("must be a number in [0, 1e30]")
 
 
 def auto_or_whole(value: Any) -> Any:

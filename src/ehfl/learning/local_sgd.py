@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -32,10 +31,11 @@ class LocalSgd:
         object.__setattr__(self, "local_steps", whole_number("local_steps", self.local_steps, low=1))
         check_time("local_steps", self.local_steps, self.seconds(turns=1))
         object.__setattr__(self, "batch_size", whole_number("batch_size", self.batch_size, low=1))
-        if self.clip is not None and not (is_number(self.clip) and math.isfinite(self.clip) and self.clip > 0):
-            raise InvalidValue("clip", "a finite number > 0 or None", _shown(self.clip))
-        if not (is_number(self.weight_decay) and math.isfinite(self.weight_decay) and self.weight_decay >= 0):
-            raise InvalidValue("weight_decay", "a finite number >= 0", _shown(self.weight_decay))
+        # What a gradient is multiplied by must fit into float32.
+        if self.clip is not None and not (is_number(self.clip) and 1e-30 <= self.clip <= 1e30):
+            raise InvalidValue("clip", "a number in [1e-30, 1e30] or None", _shown(self.clip))
+        if not (is_number(self.weight_decay) and 0 <= self.weight_decay <= 1e30):
+            raise InvalidValue("weight_decay", "a number in [0, 1e30]", _shown(self.weight_decay))
         object.__setattr__(self, "clip", None if self.clip is None else float(self.clip))
         object.__setattr__(self, "weight_decay", float(self.weight_decay))
 
@@ -72,12 +72,12 @@ def step_sizes(rule: StepSize, participation: Participation) -> FloatArray:
 
 
 def checked_steps(found: object, rounds: int) -> FloatArray:
-    """Return what a rule found as an array, if it is a step for each round; a negative one would climb."""
-    allowed = f"a finite number >= 0 for each round ({rounds})"
+    """Return what a rule found as an array, if it is a step for each round that float32 holds; one below 0 climbs."""
+    allowed = f"a number in [0, 1e30] for each round ({rounds})"
     etas = real_numbers("step_size", found, allowed)
     if etas.shape != (rounds,):
         raise InvalidValue("step_size", allowed, f"shape {etas.shape}")
-    wrong = np.flatnonzero(~np.isfinite(etas) | (etas < 0))
+    wrong = np.flatnonzero(~((etas >= 0) & (etas <= 1e30)))
     if wrong.size:
         raise InvalidValue("step_size", allowed, f"{etas[wrong[0]]:g} in round {wrong[0]}")
     return etas
