@@ -8,7 +8,7 @@ import resource
 import sys
 import time
 
-from .cases import Case, run
+from .cases import WAITING, WORKING, Case, run
 from .kinds import KINDS, cases_of
 
 MEMORY = 8 << 30  # bytes of address space, torch's libraries included
@@ -27,6 +27,8 @@ def main() -> int:
     for case in cases:
         if options.verbose:
             _print(case.command)
+        # A library that waits in C hears no signal; --verbose says which case it was.
+        faulthandler.dump_traceback_later(WAITING + 2 * WORKING, exit=True)
         found = run(case, KINDS[case.kind])
         for finding in found:
             _print(str(finding))
