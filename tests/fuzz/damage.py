@@ -60,6 +60,8 @@ def add(chance: Random, path: Path, _: list[Path]) -> str:
         ("notes.txt", ".DS_Store", "greedy-s9", "spec.toml.bak", ".part-1-rounds.jsonl", "rounds.jsonl~")
     )
     beside = path.parent / name
+    if beside.exists():
+        return f"{name} lies beside it already"
     if chance.random() < 0.5:
         beside.write_bytes(path.read_bytes())
         return f"copied to {name}"
