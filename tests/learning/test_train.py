@@ -16,6 +16,7 @@ from ehfl.learning import AGGREGATIONS, Diverged, Task, device, load_task, train
 from ehfl.learning.evaluation import evaluate
 from ehfl.randomness import Purpose, generator
 from ehfl.theory import STEP_SIZES, Nominal
+from ehfl.validation import InvalidValue
 
 QUICK: dict[str, Any] = {"local_steps": 2, "batch_size": 8, "eval_every": 3, "checkpoint_every": 2, "device": "cpu"}
 
@@ -92,8 +93,8 @@ def test_every_step_size_trains(blobs: Task, gaps: Participation, name: str) -> 
 
 
 @pytest.mark.parametrize("eta", [3.5e38, 1e300])
-def test_a_step_beyond_float32_is_divergence_and_not_an_error_of_torchs(gaps: Participation, eta: float) -> None:
-    with pytest.raises(Diverged, match=r"^step size .* in round 1 is beyond float32: try a smaller one$"):
+def test_a_step_beyond_float32_is_refused_before_torch_meets_it(gaps: Participation, eta: float) -> None:
+    with pytest.raises(InvalidValue, match=r"^step_size must be a number in \[0, 1e30\] .* in round 0$"):
         train("quadratic", gaps, **QUICK | {"step_size": lambda counts: np.full(len(counts), eta)})
 
 
@@ -135,6 +136,6 @@ def test_the_process_is_left_as_it_was(
 
     train(blobs, gaps, **QUICK, threads=2, run_dir=tmp_path)
     with pytest.raises(Diverged):
-        train(blobs, gaps, **QUICK | {"local_steps": 5, "step_size": lambda n: np.full(len(n), 1e38)}, threads=2)
+        train(blobs, gaps, **QUICK | {"local_steps": 5, "step_size": 1e30, "weight_decay": 1.0}, threads=2)
 
     assert (torch.get_num_threads(), torch.is_grad_enabled()) == (before, counted)

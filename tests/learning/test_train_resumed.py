@@ -176,10 +176,10 @@ def test_divergence_stops_the_run_and_keeps_the_last_good_checkpoint(
     blobs: Task, gaps: Participation, tmp_path: Path
 ) -> None:
     def sudden(counts: Any) -> np.ndarray:
-        return np.where(np.arange(len(counts)) < 4, 0.1, 1e38)
+        return np.where(np.arange(len(counts)) < 4, 0.1, 1e30)
 
     with pytest.raises(Diverged, match="round 4") as stopped:
-        train(blobs, gaps, **QUICK | {"local_steps": 5, "step_size": sudden}, run_dir=tmp_path)
+        train(blobs, gaps, **QUICK | {"local_steps": 5, "step_size": sudden, "weight_decay": 1.0}, run_dir=tmp_path)
 
     kept = read_checkpoint(tmp_path / NAME)
     assert "\n" not in str(stopped.value)

@@ -85,8 +85,6 @@ class Engine:
 
         A correction, such as FedProx's pull back to x or SCAFFOLD's control variates, is added to every gradient.
         """
-        if eta > torch.finfo(torch.float32).max:  # torch would refuse it in words of its own
-            raise Diverged(f"step size {eta:g} in round {t} is beyond float32: try a smaller one")
         if x.data_ptr() == self.model.weights.data_ptr():  # the steps are taken in that very place
             x = x.clone()
         self.model.weights.copy_(x)

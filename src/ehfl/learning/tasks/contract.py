@@ -85,8 +85,8 @@ def rmse(outputs: Tensor, targets: Tensor) -> float:
     """Return the root of the mean squared error, over all entries of all examples.
 
     >>> import torch
-    >>> rmse(torch.tensor([[1.0], [5.0]]), torch.tensor([[1.0], [2.0]])) ** 2  # (0 + 9) / 2
-    4.5
+    >>> rmse(torch.tensor([[1.0], [5.0]]), torch.tensor([[3.0], [3.0]]))  # the root of (4 + 4) / 2
+    2.0
     """
     if outputs.shape != targets.shape:  # torch would set every output beside every target
         shapes = f"{tuple(outputs.shape)} and {tuple(targets.shape)}"
