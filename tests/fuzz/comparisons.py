@@ -16,22 +16,8 @@ from .judging import Outcome, call, judge, judge_json
 from .specs import RIGHT, SMALL
 
 LABELS = (
-    "a",
-    "a b",
-    "é",
-    "日本語",
-    "nan",
-    "-inf",
-    "=1+1",
-    "<b>bold</b>",
-    "&amp;",
-    "x" * 80,
-    "100 %",
-    "{0}",
-    "'",
-    '"',
-    "☀",
-)
+    "a", "a b", "é", "日本語", "nan", "-inf", "=1+1", "<b>bold</b>", "&amp;", "x" * 80, "100 %", "{0}", "'", '"', "☀",
+)  # fmt: skip
 
 
 def try_comparison(chance: Random, place: Path) -> Iterator[str]:
@@ -65,6 +51,7 @@ def _same(words: list[str], one: Outcome, other: Outcome) -> Iterator[str]:
 
 
 def _in_toml(value: Any) -> str:
+    """Return a value as it is written behind KEY=, tables in one line."""
     text = write_spec({"value": value}) if not isinstance(value, dict) else ""
     inline = json.dumps(value).replace(": ", " = ").replace("Infinity", "inf")
     return text.partition("=")[2].strip() if text.count("\n") == 1 else inline
