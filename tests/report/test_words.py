@@ -172,7 +172,8 @@ def test_the_steadiest_arm_is_named_with_its_figures() -> None:
 
     assert said(comparison, "Myopic was the steadiest") == (
         "Myopic was the steadiest, with 3 participants a round (standard deviation 0); "
-        "greedy was the least steady, with 3 participants a round (standard deviation 3), 1.50 short of the 3 wanted."
+        "greedy was the least steady, with 3 participants a round (standard deviation 3), "
+        "1.50 of the 3 wanted missing on average."
     )
     assert said(arms_ending_at(CLOSE), "All arms were equally steady")
 
@@ -279,11 +280,14 @@ def test_steady_but_narrow_is_said_to_be_short_of_the_target() -> None:
     comparison = arms_ending_at(finals, counts={"myopic": [3, 3, 3, 3, 3, 3, 3, 1], "round-robin:1": [1] * 8})
 
     assert said(comparison, "round-robin:1 was") == (
-        "round-robin:1 was the steadiest, with 1 participant a round (standard deviation 0), 2 short of the 3 wanted; "
+        "round-robin:1 was the steadiest, with 1 participant a round (standard deviation 0), "
+        "2 of the 3 wanted missing on average; "
         "myopic was the least steady, with 2.75 participants a round (standard deviation 0.661), "
-        "0.250 short of the 3 wanted."
+        "0.250 of the 3 wanted missing on average."
     )
-    assert said(comparison, "Myopic came") == "Myopic came closest to the target, 0.250 short of the 3 wanted."
+    assert said(comparison, "Myopic came") == (
+        "Myopic came closest to the target, 0.250 of the 3 wanted missing on average."
+    )
 
 
 def test_mains_power_alone_is_described() -> None:

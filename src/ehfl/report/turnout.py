@@ -73,4 +73,4 @@ def _participants(row: Row, wanted: str) -> str:
 
 
 def _short(row: Row, wanted: str) -> str:
-    return f"{amount(row.shortfall)} short of {wanted}" if row.shortfall else ""
+    return f"{amount(row.shortfall)} of {wanted} missing on average" if row.shortfall else ""
