@@ -10,6 +10,7 @@ from .comparisons import try_comparison
 from .folders import try_folder, try_report
 from .functions import try_function
 from .own_code import try_own_code
+from .resumed import try_resumed
 from .specs import try_spec
 
 KINDS: dict[str, Kind] = {
@@ -18,11 +19,15 @@ KINDS: dict[str, Kind] = {
     "functions": try_function,
     "folders": try_folder,
     "own-code": try_own_code,
+    "resumed": try_resumed,
     "reports": try_report,
     "comparisons": try_comparison,
 }
 # Of 100 cases; the last two draw, and take seconds.
-SHARES = {"commands": 32, "specs": 22, "functions": 22, "folders": 10, "own-code": 12, "reports": 1, "comparisons": 1}
+SHARES = {
+    "commands": 32, "specs": 22, "functions": 22, "folders": 10, "own-code": 8, "resumed": 4, "reports": 1,
+    "comparisons": 1,
+}  # fmt: skip
 
 
 def cases_of(seed: int, total: int) -> Iterator[Case]:

@@ -42,9 +42,14 @@ def _check_constant(name: str, value: float, allowed: str = "in") -> None:
         raise InvalidValue(name, f"{allowed} [1e-50, 1e50]", value)
 
 
+def check_steps(local_steps: int, low: int = 1) -> int:
+    """Return the number of local steps K; of more than these, the powers that bounds have would leave the range."""
+    return whole_number("local_steps", local_steps, low=low, high=1_000_000_000)
+
+
 def largest_step(local_steps: int, smoothness: float) -> float:
     """Return the largest eta_t for which the realised bound is proven: 1/L for K = 1, else 1/(8 K L)."""
-    whole_number("local_steps", local_steps, low=1)
+    check_steps(local_steps)
     _check_constant("smoothness", smoothness)
     return 1 / smoothness if local_steps == 1 else 1 / (8 * local_steps * smoothness)
 
@@ -104,7 +109,7 @@ def leading_order(counts: ArrayLike, etas: ArrayLike, local_steps: int = 1) -> f
     0.1
     """
     n_t, eta_t = _active(counts, etas)
-    K = whole_number("local_steps", local_steps, low=1)
+    K = check_steps(local_steps)
     largest = eta_t.max()
     if largest == 0:
         return math.inf

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ehfl.arrays import FloatArray
-from ehfl.theory.bounds import Constants, bound_for, largest_step, noise, step_for, weights
+from ehfl.theory.bounds import Constants, bound_for, check_steps, largest_step, noise, step_for, weights
 from ehfl.theory.counts import checked_counts
-from ehfl.validation import InvalidValue, is_number, of_kind, whole_number
+from ehfl.validation import InvalidValue, is_number, of_kind
 
 RULES: Mapping[str, Callable[[FloatArray], FloatArray]] = MappingProxyType(
     {
@@ -95,7 +95,7 @@ def pace(value: float, counts: ArrayLike, local_steps: int, constants: Constants
     constants = of_kind("constants", constants, Constants)
     if not (is_number(value) and 1e-100 <= value <= 1e100):
         raise InvalidValue("value", "in [1e-100, 1e100]", value)
-    whole_number("local_steps", local_steps, low=1)
+    check_steps(local_steps)
     _check_gap(constants)
     etas = step_for(value, n_t, local_steps, constants)
     won = value * weights(n_t, etas, local_steps, constants.smoothness) - noise(n_t, etas, local_steps, constants)

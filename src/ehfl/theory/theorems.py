@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ehfl.theory.bounds import Constants, largest_step
+from ehfl.theory.bounds import Constants, check_steps, largest_step
 from ehfl.validation import InvalidValue, is_number, of_kind, whole_number
 
 _ROOT30 = math.sqrt(30)
@@ -65,7 +65,7 @@ def theorem2(extremes: Extremes, eta: float, local_steps: int, constants: Consta
     (2 Delta / K + L s2 eta^2) / D + 5 K L^2 s2 eta^3 n_max^1.5 / (sqrt(T) D). The print has another last denominator
     (E3): within the printed condition it is true but loose; beyond, where it claims nothing, it turns negative.
     """
-    whole_number("local_steps", local_steps, low=2)
+    check_steps(local_steps, low=2)
     constants = of_kind("constants", constants, Constants)
     check_eta(eta, largest_eta(extremes, local_steps, constants.smoothness))
     K, L, s2 = local_steps, constants.smoothness, constants.variance
