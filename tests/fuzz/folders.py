@@ -67,6 +67,8 @@ def damaged(chance: Random, place: Path, state: str) -> str:
     done = []
     for _ in range(chance.choice((1, 1, 1, 2))):
         files = sorted(path for path in (place / "runs").rglob("*") if path.is_file() and path.name != ".lock")
+        if not files:  # the whole experiment is gone
+            break
         path = chance.choice(files)
         done.append(f"{path.relative_to(place)}: {chance.choice(DAMAGES)(chance, path, files)}")
     return "; ".join(done)

@@ -37,6 +37,7 @@ def largest_eta(extremes: Extremes, local_steps: int, smoothness: float, *, prin
     """
     extremes = of_kind("extremes", extremes, Extremes)
     largest_step(local_steps, smoothness)  # refuses what cannot be either
+    of_kind("printed", printed, bool)
     T, n_max = extremes.rounds, extremes.n_max
     if local_steps == 1:
         return math.sqrt(T / n_max) / smoothness
