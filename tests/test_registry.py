@@ -505,6 +505,11 @@ def test_a_path_of_which_the_folder_knows_nothing_stays_as_it_is(mine: Path) -> 
     assert SCHEDULERS.table(given, folder=mine) == given
 
 
+def test_a_class_that_is_not_there_is_refused_under_its_key_where_paths_are_looked_for(mine: Path) -> None:
+    with pytest.raises(InvalidValue, match=r"^arms\[2\]\.scheduler must be importable as package\.module:Class"):
+        SCHEDULERS.table({"name": "my_things:Nothing", "log": "here.txt"}, "arms[2].scheduler", mine)
+
+
 def test_a_parameter_that_is_a_path_and_nothing_else_is_looked_for_too(mine: Path) -> None:
     (mine / "here.csv").touch()
     table = SCHEDULERS.table("my_things:Daylight:peak=1.0,file=here.csv", folder=mine)

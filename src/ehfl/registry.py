@@ -175,7 +175,7 @@ class Registry(Generic[Thing]):
         texts = [name for name, value in table.items() if name != "name" and isinstance(value, str)]
         if not texts:
             return table
-        hints = _hints(self._factory(table["name"], self.kind))
+        hints = _hints(self._factory(table["name"], key))
         may_be_paths = [name for name in texts if Path in (hints.get(name), *typing.get_args(hints.get(name)))]
         found = dict(table)
         for name in may_be_paths:
