@@ -9,7 +9,7 @@ import operator
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import SupportsIndex, TypeGuard, TypeVar
@@ -61,12 +61,20 @@ def at(key: str) -> Iterator[None]:
     Traceback (most recent call last):
     ehfl.validation.InvalidValue: fleet.cost must be a whole number >= 1, got 0
     """
+    # a variable of the environment has a name of its own, wherever it is read
+    with renamed(lambda name: name if name.startswith("$") else f"{key}.{name}".strip(".")):
+        yield
+
+
+@contextmanager
+def renamed(rename: Callable[[str], str]) -> Iterator[None]:
+    """Let what is refused inside be called by the name, or the key, that `rename` makes of its own."""
     try:
         yield
     except InvalidValue as error:
-        # a variable of the environment has a name of its own, wherever it is read
-        name = error.name if error.name.startswith("$") else f"{key}.{error.name}".strip(".")
-        raise InvalidValue(name, error.allowed, error.given) from error
+        raise InvalidValue(rename(error.name), error.allowed, error.given) from error
+    except SpecError as error:
+        raise SpecError(rename(error.key), error.fault) from error
 
 
 def one_line(error: BaseException) -> str:

@@ -6,8 +6,8 @@ An option is a key of a spec under another name, so values are read and checked 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,7 @@ from typer import Option
 
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import whole
-from ehfl.validation import InvalidValue, SpecError
+from ehfl.validation import InvalidValue, renamed
 
 if TYPE_CHECKING:
     from ehfl.experiment import Spec
@@ -115,7 +115,7 @@ def _check_given_once(context: typer.Context, overrides: Mapping[str, Any]) -> N
         replaced = {"seed": ("seeds",), "schedulers": _ARMS}.get(key, (key,))
         for changed in overrides:
             if any(f"{one}.".startswith(f"{changed}.") for one in replaced):
-                raise InvalidValue(NAMES[KEYS[option]], f"left out where -o {changed} is given", context.params[option])
+                raise InvalidValue(NAMES[key], f"left out where -o {changed} is given", context.params[option])
 
 
 def is_given(context: typer.Context, option: str) -> bool:
@@ -160,15 +160,9 @@ def names_in(context: typer.Context) -> dict[str, str]:
     }
 
 
-@contextmanager
-def named_by_option(names: Mapping[str, str]) -> Iterator[None]:
+def named_by_option(names: Mapping[str, str]) -> AbstractContextManager[None]:
     """Let errors that are about a key of the spec name the option under which it was given."""
-    try:
-        yield
-    except InvalidValue as error:
-        raise InvalidValue(option_name(error.name, names), error.allowed, error.given) from error
-    except SpecError as error:
-        raise SpecError(option_name(error.key, names), error.fault) from error
+    return renamed(lambda key: option_name(key, names))
 
 
 def option_name(key: str, names: Mapping[str, str] = NAMES) -> str:

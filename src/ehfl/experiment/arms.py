@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from ehfl.experiment.validating import SECTIONS, check_known, validated
 from ehfl.experiment.values import plain_label
 from ehfl.run_folder import Facts
 from ehfl.scheduling import SCHEDULERS
-from ehfl.validation import InvalidValue, SpecError, short
+from ehfl.validation import InvalidValue, SpecError, renamed, short
 
 DEMO = ("myopic", "round-robin", "greedy", "always-on")  # the arms, where a spec names none
 SAME_FOR_ALL = ("name", "seeds", "code", "arms", "schedulers")  # keys that no arm can change
@@ -89,11 +90,9 @@ def _pairs(key: str, value: Any) -> list[tuple[str, Any]]:
 def _arm(where: str, label: str, changes: Facts, facts: Facts, folder: Path | None) -> Arm:
     """Return an arm with the setting that it runs in; errors bear its place: the base has been found without any."""
     mine = copy.deepcopy(facts)  # arms must not see each other's changes
-    try:
+    with renamed(partial(placed, where)):
         change(mine, changes)
         setting = validated(Setting, mine, folder)
-    except SpecError as error:
-        raise SpecError(placed(where, error.key), error.fault) from error
     given = mine.get("scheduler", setting.scheduler)
     text = given if isinstance(given, str) else SCHEDULERS.text(SCHEDULERS.table(given))
     unlabelled = "needs a label of its own ([[arms]] has them), since its text is not"

@@ -16,7 +16,7 @@ from ehfl.randomness import MAX_CLIENTS, TILE
 from ehfl.registry import Table
 from ehfl.scheduling import SCHEDULERS, Decider, Scheduler, wants_losses
 from ehfl.theory import StepSize, step_size_of
-from ehfl.validation import FAILURES, InvalidValue, UserError, at, one_line, whole_number
+from ehfl.validation import FAILURES, InvalidValue, UserError, at, one_line, renamed, whole_number
 
 if TYPE_CHECKING:
     from ehfl.experiment.spec import Setting
@@ -125,11 +125,9 @@ def task_of(setting: Setting) -> Task:
         if not TASKS.takes(table, "data", key):
             raise InvalidValue("learning.data", f"left out: {table['name']} takes none", learning.data)
         table["data"] = learning.data
-    try:
+    beside = "data" not in learning.task  # unless `data` stands in the task's table, its key is beside it
+    with renamed(lambda name: "learning.data" if beside and name == f"{key}.data" else name):
         return TASKS.make(table, key)
-    except InvalidValue as error:  # unless `data` stands in the task's table, its key is beside it
-        beside = error.name == f"{key}.data" and "data" not in learning.task
-        raise InvalidValue("learning.data" if beside else error.name, error.allowed, error.given) from error
 
 
 def check_step_size(setting: Setting) -> None:

@@ -6,8 +6,7 @@ Each distinct thing is looked at once, quickly; errors bear the key of the spec 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,12 +17,12 @@ from ehfl import own_code
 from ehfl.energy import check_harvest
 from ehfl.experiment import building
 from ehfl.experiment.execution import loaded_task
-from ehfl.experiment.spec import Arm, Run, Setting, Spec
+from ehfl.experiment.spec import Run, Setting, Spec
 from ehfl.experiment.workers import Calls, Crew
 from ehfl.partition import check_partition
 from ehfl.randomness import TILE
 from ehfl.scheduling import SchedulerError, check_scheduler
-from ehfl.validation import BrokenRules, InvalidValue, SpecError, at
+from ehfl.validation import BrokenRules, InvalidValue, SpecError, at, renamed
 
 if TYPE_CHECKING:
     from ehfl.learning import Task
@@ -36,7 +35,7 @@ def check_comparison(spec: Spec) -> dict[str, str]:
     """Return the fingerprint of each arm's data, by label; refuse what cannot be learned or put into one table."""
     checks, data, metrics = _Checks(spec.seeds), {}, []
     for arm in spec.arms:
-        with _placed(arm):
+        with renamed(arm.key_of):
             data[arm.label] = checks.learnable(arm.setting)
             checks.own_things(arm.setting)
         metrics.append(loaded_task(arm.setting)[0].metric)
@@ -77,17 +76,6 @@ def scheduler_fault(run: Run) -> str:
         except SchedulerError as error:
             return _broken(setting.scheduler, [line.removeprefix("  - ") for line in error.fault.splitlines()[1:]])
     return ""
-
-
-@contextmanager
-def _placed(arm: Arm) -> Iterator[None]:
-    """Let errors in what an arm changes bear its place."""
-    try:
-        yield
-    except InvalidValue as error:
-        raise InvalidValue(arm.key_of(error.name), error.allowed, error.given) from error
-    except SpecError as error:
-        raise SpecError(arm.key_of(error.key), error.fault) from error
 
 
 @dataclass(frozen=True, slots=True)

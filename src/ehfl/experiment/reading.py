@@ -18,7 +18,7 @@ from ehfl.experiment.spec import Section, Setting, Spec
 from ehfl.experiment.validating import check_known, validated
 from ehfl.experiment.values import folder_name, listed_seeds
 from ehfl.run_folder import SPEC, Facts, holds_runs, inside, read_facts, read_own
-from ehfl.validation import InvalidValue, SpecError, UserError, path_of
+from ehfl.validation import InvalidValue, SpecError, UserError, path_of, renamed
 
 
 class _Heading(Section):
@@ -39,11 +39,9 @@ def read_spec(
     """
     file, facts = _read_source(source)
     changes = _plain(parsed_overrides(overrides))
-    try:
+    with renamed(lambda key: key if file is None else f"{file}: {key}"):
         change(facts, changes)
         return make_spec(facts, folder=None if file is None else file.resolve().parent)
-    except SpecError as error:
-        raise SpecError(error.key if file is None else f"{file}: {error.key}", error.fault) from error
 
 
 def _read_source(source: Any) -> tuple[Path | None, Facts]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ehfl.arrays import IntArray
 from ehfl.registry import Registry
-from ehfl.validation import InvalidValue, short, whole_number
+from ehfl.validation import InvalidValue, renamed, short, whole_number
 
 Targets = NDArray[Any]  # (n_examples, ...); class labels are whole numbers of shape (n_examples,)
 
@@ -47,12 +47,8 @@ got example 0 dealt to clients 0 and 1 (Everything, seed 0)
     """
     shown = targets.view()
     shown.flags.writeable = False  # they are the task's own, and shared by all runs
-    try:
+    with renamed(lambda name: name if name in ("clients", "partition") else f"partition.{name}"):
         found = partition.partition(shown, n_clients, seed)
-    except InvalidValue as error:
-        if error.name in ("clients", "partition"):
-            raise
-        raise InvalidValue(f"partition.{error.name}", error.allowed, error.given) from error
     try:
         return checked_shares(found, len(targets), n_clients)
     except InvalidValue as error:

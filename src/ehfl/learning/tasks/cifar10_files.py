@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 import tarfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ehfl.validation import InvalidValue
+from ehfl.validation import InvalidValue, renamed
 
 URL = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
 MD5 = "c32a1d4ab5d03f1284b67883e8d87530"
@@ -41,16 +40,9 @@ def read_cifar10(data: str | os.PathLike[str] | None, records: int = RECORDS) ->
         raise InvalidValue("data", "the name of a folder or an archive", "")
     # Errors name what the folder was given by: an empty variable is as good as none, shells set such ones.
     given = data if data is not None else os.environ.get("EHFL_DATA") or None
-    with _named("$EHFL_DATA" if data is None and given is not None else "data"):
+    name = "$EHFL_DATA" if data is None and given is not None else "data"
+    with renamed(lambda _: name):
         return _read(_downloaded() if given is None else find_cifar10(Path(given)), records)
-
-
-@contextmanager
-def _named(name: str) -> Iterator[None]:
-    try:
-        yield
-    except InvalidValue as error:
-        raise InvalidValue(name, error.allowed, error.given) from error
 
 
 def _read(source: Path, records: int) -> tuple[Bytes, Bytes, Bytes, Bytes]:
