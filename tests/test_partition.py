@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,7 @@ def test_shares_in_any_order_and_of_any_whole_type_are_taken() -> None:
         (lambda targets, n, seed: targets.sort() or Iid().partition(targets, n, seed),
          "changes the targets that it is shown: seed 0"),
         (lambda targets, n, seed: 1 // seed, "fails: seed 0, ZeroDivisionError: integer division or modulo by zero "),
+        (lambda targets, n, seed: sys.exit(), "fails: seed 0, SystemExit"),
         (lambda targets, n, seed: Iid().partition(targets, n, seed) if seed == 0 else None,
          "must be one that returns a list of example numbers for each of 10 clients: seed 1, got None"),
         (lambda targets, n, seed: Dirichlet(1.0, 41).partition(targets, n, seed), "fails: seed 0, clients must be "),
@@ -144,7 +146,11 @@ def test_what_a_single_deal_does_not_show_is_told_by_the_check(partition: Any, f
         check_partition(Own())
     (found,) = told.value.faults
     assert found.startswith(fault)
-    assert ("Zero" in fault) == ("(test_partition.py:" in found)
+    assert ("Zero" in fault or "Exit" in fault) == ("(test_partition.py:" in found)
+
+
+def test_the_largest_seed_has_a_next_one() -> None:
+    check_partition(Iid(), seed=2**64 - 1)
 
 
 @pytest.mark.parametrize("targets", ["x", [], [[1], [2, 3]], 3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -67,6 +68,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
         "must leave what it is given as it is: round 0, the update of client 0 was changed",
     ),
     "empty rounds": (divides, "fails: round 1 with 0 updates, ZeroDivisionError: "),
+    "exit": (lambda me, x, updates, state: sys.exit(), "fails: round 0 with 6 updates, SystemExit"),
     "no state": (lambda me, x, updates, state: mean(x, updates), "must return the model and the state, got tensor("),
     "a number": (
         lambda me, x, updates, state: (mean(x, updates).mean(), state),

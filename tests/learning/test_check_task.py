@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -147,6 +148,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         {"loss": lambda outputs, targets: outputs.detach().mean()},
         "must return a loss to differentiate, got one without gradient",
     ),
+    "exit": ({"loss": lambda outputs, targets: sys.exit()}, "fails: SystemExit"),
     "NaN as loss": (
         {"loss": lambda outputs, targets: outputs.mean() * torch.nan},
         "must return a finite loss, got nan for the first model",

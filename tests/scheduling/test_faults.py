@@ -85,12 +85,14 @@ def test_the_level_named_is_the_one_before_the_rounds_harvest_filled_the_battery
         (lambda view: [1, 4, 1], "From picks a client twice: round 3, client 1"),
         (lambda view: np.append(np.arange(view.energy.size), 7), "picks a client twice: round 3, client 7"),
         (lambda view: [view.energy.size], r"picks a client that does not exist: round 3, client \d+ was picked"),
+        (lambda view: np.arange(view.energy.size) + 2**32 * (np.arange(view.energy.size) == 5),
+         "picks a client that does not exist: round 3, client 4294967301 was picked"),
         (lambda view: [-1, 0], "picks a client that does not exist: round 3, client -1 was picked"),
         (lambda view: view.energy > 0, "must return a list of client numbers: round 3, got bool"),
         (lambda view: [[0, 1]], r"must return a list of client numbers: round 3, got int64 of shape \(1, 2\)"),
         (lambda view: 1 // 0, r"fails: round 3, ZeroDivisionError: .* \(test_faults.py:\d+\)"),
     ],
-)
+)  # fmt: skip
 def test_a_faulty_choice_is_an_error_that_names_round_and_client(
     clients: int, choose: Callable[[View], Any], message: str
 ) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ehfl.partition.contract import PARTITIONS, Partition, Targets, checked_shares
 from ehfl.randomness import check_seed
-from ehfl.validation import BrokenRules, InvalidValue, blame, short, whole_number
+from ehfl.validation import FAILURES, BrokenRules, InvalidValue, blame, short, whole_number
 
 _EACH = 40  # examples for each client, unless the caller brings targets
 
@@ -30,7 +30,7 @@ def check_partition(partition: Partition, *, targets: Targets | None = None, cli
     partition = PARTITIONS.make(partition)
     whole_number("clients", clients, low=1, high=100_000 if targets is None else None)
     labels = np.arange(_EACH * clients) % 10 if targets is None else _checked_targets(targets)
-    for one in (check_seed(seed), check_seed(seed + 1)):
+    for one in (check_seed(seed), (seed + 1) % 2**64):
         faults = list(_faults(partition, labels, clients, one))
         if faults:
             raise BrokenRules(type(partition).__name__, faults)
@@ -55,7 +55,7 @@ def _faults(partition: Partition, targets: Targets, n_clients: int, seed: int) -
             broken = f"must be {error.allowed}: seed {seed}, got {error.given}"
             yield broken if error.name == "partition" else f"fails: seed {seed}, {error}"
             return
-        except Exception as error:  # whatever the user's own code raises
+        except FAILURES as error:  # whatever the user's own code raises
             yield f"fails: seed {seed}, {blame(partition, error)}"
             return
         if not np.array_equal(shown, targets, equal_nan=targets.dtype.kind == "f"):

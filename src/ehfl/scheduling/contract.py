@@ -84,8 +84,8 @@ def unpaid(client: int, level: int, cost: int, unit: str, t: int) -> SchedulerEr
 
 
 def _ascend(clients: IntArray) -> bool:
-    if clients.size <= TILE:
+    if clients.size <= TILE or clients.dtype != np.int32:  # the kernel's numbers; larger ones would become others
         return bool((clients[1:] > clients[:-1]).all())
     from ehfl.scheduling import kernels
 
-    return bool(kernels.ascend(frozen(clients.astype(np.int32, copy=False))))
+    return bool(kernels.ascend(frozen(clients)))

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ehfl.learning.aggregation import AGGREGATIONS, Aggregation, State, Update, share_of
 from ehfl.randomness import Purpose, check_seed, generator
-from ehfl.validation import BrokenRules, UserError, blame, short, whole_number
+from ehfl.validation import FAILURES, BrokenRules, UserError, blame, short, whole_number
 
 _PARAMETERS = 12
 
@@ -68,7 +68,7 @@ class _Trial:
             self._check_shares()
         except _Fault as fault:
             yield str(fault)
-        except Exception as error:  # whatever the user's own code raises
+        except FAILURES as error:  # whatever the user's own code raises
             yield f"fails: {at}, {blame(self.aggregation, error)}"
 
     def _started(self) -> State:

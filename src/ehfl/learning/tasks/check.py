@@ -13,7 +13,7 @@ from ehfl.learning.evaluation import checked_score, outputs_of
 from ehfl.learning.first_model import first_model
 from ehfl.learning.tasks import TASKS, Examples, Task
 from ehfl.randomness import check_seed
-from ehfl.validation import BrokenRules, UserError, blame, whole_number
+from ehfl.validation import FAILURES, BrokenRules, UserError, blame, whole_number
 
 _CHANCE = "(chance comes from the seed alone, so leave dropout and the like out)"
 
@@ -40,17 +40,17 @@ def check_task(task: Task | str, *, examples: int = 64, seed: int = 0) -> None:
     check_seed(seed)
     stages = (_facts(task, examples), _training(task, examples, seed), _scoring(task, examples, seed))
     for stage in stages:  # what comes later makes no sense where an earlier rule is broken
-        if faults := list(_told(stage, task)):
+        if faults := list(_faults_of(stage, task)):
             raise BrokenRules(type(task).__name__, faults)
 
 
-def _told(stage: Iterator[str], task: Task) -> Iterator[str]:
+def _faults_of(stage: Iterator[str], task: Task) -> Iterator[str]:
     """Yield the faults of a stage; whatever it raises becomes one."""
     try:
         yield from stage
     except UserError as error:
         yield str(error)
-    except Exception as error:  # whatever the user's own code raises
+    except FAILURES as error:  # whatever the user's own code raises
         yield f"fails: {blame(task, error)}"
 
 
