@@ -25,7 +25,7 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps, loads
 
 from ehfl import randomness
-from ehfl.files import written_whole
+from ehfl.files import fingerprint, written_whole
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
@@ -63,7 +63,7 @@ class KernelCache:
         folder = kernel_folder()
         made_for = f"{types} {codegen.magic_tuple()}"  # the processor and its features
         name = re.sub(r"[^\w.]", "", self._name)
-        return None if folder is None else folder / f"{name}-{_short_digest(made_for.encode())}.kernel"
+        return None if folder is None else folder / f"{name}-{fingerprint(made_for.encode())}.kernel"
 
 
 def _read(path: Path) -> bytes:
@@ -81,7 +81,7 @@ def _read(path: Path) -> bytes:
 def kernel_folder() -> Path | None:
     """Return the folder for these very kernels, which nobody else may write to; None where there can be none."""
     try:
-        name = f"kernels-{_short_digest(b''.join(_ingredients()))}"
+        name = f"kernels-{fingerprint(b''.join(_ingredients()))}"
     except OSError:  # sources that are no files, as in a zip
         return None
     return next((place / name for place in _places() if _is_usable(place / name)), None)
@@ -143,7 +143,3 @@ def _is_owned(found: os.stat_result) -> bool:
 
 def _user() -> int:
     return os.geteuid() if hasattr(os, "geteuid") else 0
-
-
-def _short_digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]

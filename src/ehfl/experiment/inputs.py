@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 from ehfl import own_code
 from ehfl.experiment import building
 from ehfl.experiment.spec import Run
+from ehfl.files import digest_of_file, fingerprint
 from ehfl.registry import Table
 from ehfl.run_folder import NAMED_THINGS, OtherRun, RunFolder, inside
 from ehfl.validation import UserError
@@ -69,7 +69,7 @@ def _weather(run: Run) -> str:
     fleet = building.fleet_of(run.setting)
     seed = 0  # not the run's: what an arm is made from is the same under all its seeds
     units = fleet.harvest.units(seed, range(min(run.setting.rounds, 20)), range(min(fleet.clients, 10)))
-    return own_code.fingerprint(repr(np.asarray(units).tolist()).encode())
+    return fingerprint(repr(np.asarray(units).tolist()).encode())
 
 
 def _difference(before: Inputs, now: Inputs) -> str:
@@ -104,9 +104,8 @@ def _content(path: Path) -> str:
 
 @lru_cache(maxsize=10_000)  # runs share what they read, and it may be large
 def _hashed(path: Path, size: int, written: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    return digest_of_file(path)[:16]
 
 
 def _together(marks: Inputs) -> str:
-    return own_code.fingerprint(repr(sorted(marks.items())).encode())
+    return fingerprint(repr(sorted(marks.items())).encode())

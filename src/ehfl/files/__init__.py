@@ -8,7 +8,16 @@ numbers  files of numbers, whose size is looked at before their memory is taken
 Comes in: nothing but `validation` (and NumPy where numbers are read). Leaves: the names below.
 """
 
-from ehfl.files.facts import check_seal, digest_of_file, digest_of_text, finite, json_text, parse_json, sealed
+from ehfl.files.facts import (
+    check_seal,
+    digest_of_file,
+    digest_of_text,
+    fingerprint,
+    finite,
+    json_text,
+    parse_json,
+    sealed,
+)
 from ehfl.files.locks import InUse, sole_use
 from ehfl.files.numbers import check_ends, read_npy, read_numbers
 from ehfl.files.whole import naming, sweep, write_text, written_whole
@@ -19,6 +28,7 @@ __all__ = [
     "check_seal",
     "digest_of_file",
     "digest_of_text",
+    "fingerprint",
     "finite",
     "json_text",
     "naming",

@@ -69,6 +69,11 @@ def digest_of_text(text: str | bytes) -> str:
     return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
 
 
+def fingerprint(data: bytes) -> str:
+    """Return a short text that differs where the data do."""
+    return digest_of_text(data)[:16]
+
+
 def digest_of_file(path: Path) -> str:
     """Return the sha256 of a file's content, in hexadecimal digits."""
     with path.open("rb") as file:

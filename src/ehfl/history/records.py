@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -98,7 +98,12 @@ class Record:
 
     def facts(self) -> dict[str, Any]:
         """Return the values by name, ready for JSON; what few records have is there where it has a value."""
-        return {name: x for name, x in asdict(self).items() if x is not None or name not in _SELDOM}
+        found = ((name, getattr(self, name)) for name in _NAMES)  # asdict would copy each value of each line
+        return {name: value for name, value in found if value is not None or name not in _SELDOM}
+
+
+_NAMES = tuple(one.name for one in fields(Record))
+_SELDOM = {"losses", "first_loss", "first_metric"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +128,6 @@ def evaluations_of(records: Iterable[Record]) -> tuple[Evaluation, ...]:
         if record.test_loss is not None and record.test_metric is not None:
             found.append(Evaluation(record.round + 1, record.test_loss, record.test_metric))
     return tuple(found)
-
-
-_SELDOM = {"losses", "first_loss", "first_metric"}
 
 
 @dataclass(frozen=True, eq=False, slots=True)

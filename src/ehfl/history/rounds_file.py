@@ -8,15 +8,14 @@ import math
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from ehfl.files import check_ends, naming, parse_json
+from ehfl.files import check_ends, digest_of_text, naming, parse_json
 from ehfl.history.records import Metric, Record, evaluations_of
-from ehfl.validation import UserError
+from ehfl.validation import UserError, is_number
 
 NAME = "rounds.jsonl"
 _WHOLE = {"round", "participants"}
@@ -65,7 +64,7 @@ def rounds_digest(records: Iterable[Record]) -> str:
 
 def lines_digest(records: Iterable[Record]) -> str:
     """Return the sha256 of the file that holds these rounds and no others."""
-    return hashlib.sha256(b"".join(map(_line, records))).hexdigest()
+    return digest_of_text(b"".join(map(_line, records)))
 
 
 def _digest_without_times(records: Iterable[Record]) -> hashlib._Hash:
@@ -86,8 +85,8 @@ def read_history(path: Path, metric: Metric | None = None) -> list[Record]:
     records = [record for record, _ in _lines(path)]
     for found in evaluations_of(records):
         if metric is not None and metric.within(found.metric) != found.metric:
-            told = f"{metric.name} after {found.rounds} rounds is {found.metric:g}, outside its bounds {metric.bounds}"
-            raise UserError(f"{path} is damaged: {told}")
+            fault = f"{metric.name} after {found.rounds} rounds is {found.metric:g}, outside its bounds {metric.bounds}"
+            raise UserError(f"{path} is damaged: {fault}")
     return records
 
 
@@ -105,8 +104,8 @@ def rewind(path: Path, rounds: int, digest: str) -> list[Record]:
     if len(records) < rounds:
         raise UserError(f"{path} lacks rounds before {rounds}, where the checkpoint stands: {remedy}")
     if rounds_digest(records) != digest:
-        told = f"its first {rounds} rounds are not those that the checkpoint was made after"
-        raise UserError(f"{path} was changed since it was written: {told}: {remedy}")
+        fault = f"its first {rounds} rounds are not those that the checkpoint was made after"
+        raise UserError(f"{path} was changed since it was written: {fault}: {remedy}")
     if path.exists():
         os.truncate(path, kept[-1][1] if kept else 0)
     return records
@@ -168,7 +167,7 @@ def _record(line: bytes, number: int) -> Record:
     facts = parse_json(line)
     losses = facts.pop("losses", None)
     record = Record(**facts, losses=None if losses is None else tuple(losses))
-    for name, value in asdict(record).items():
+    for name, value in record.facts().items():
         if not _could_be(name, value):
             raise ValueError(f"{name} cannot be {value!r}")
     if record.round != number:
@@ -184,11 +183,11 @@ def _could_be(name: str, value: Any) -> bool:
     if value is None:
         return name in _OPTIONAL
     if name in _WHOLE:
-        return _is_number(value) and isinstance(value, int) and value >= 0
+        return _is_finite(value) and isinstance(value, int) and value >= 0
     if name == "losses":
-        return all(map(_is_number, value))
-    return _is_number(value) and (value >= 0 or name not in _TIMES)
+        return all(map(_is_finite, value))
+    return _is_finite(value) and (value >= 0 or name not in _TIMES)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def _is_finite(value: object) -> bool:
+    return is_number(value) and math.isfinite(value)

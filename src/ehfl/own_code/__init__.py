@@ -4,10 +4,9 @@ A class that a spec names is made of its module and of all that the module impor
 whatever is neither Python's, nor installed, nor ehfl's. `imported` gives a module as its files are now, `versions` says
 which those were, `held` keeps everything at one version while a comparison goes on.
 
-May enter: the standard library. Leaves: the names below.
+May enter: `files` and below. Leaves: the names below.
 """
 
 from ehfl.own_code.importing import held, hold, imported, look_in, versions
-from ehfl.own_code.made_of import fingerprint
 
-__all__ = ["fingerprint", "held", "hold", "imported", "look_in", "versions"]
+__all__ = ["held", "hold", "imported", "look_in", "versions"]

@@ -14,7 +14,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import FunctionType, ModuleType
 
-from ehfl.own_code.made_of import INSTALLED, Files, file_of, fingerprint, is_own, made_of
+from ehfl.files import fingerprint
+from ehfl.own_code.made_of import INSTALLED, Files, file_of, is_own, made_of
 from ehfl.validation import UserError
 
 Marks = dict[str, str]  # a fingerprint each

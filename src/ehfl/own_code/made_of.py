@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import importlib.util
 import pkgutil
 import sys
@@ -24,11 +23,6 @@ _NOT_OWN = [Path(__file__).parents[1], *(Path(sysconfig.get_paths()[name]) for n
 _BY_NAME = {"import_module", "__import__"}
 _BY_PATH = {"run_path", "run_module", "spec_from_file_location", "SourceFileLoader"}
 _MOST_FILES = 1000  # that are watched because of one such call
-
-
-def fingerprint(data: bytes) -> str:
-    """Return a short text that differs where the data do."""
-    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def is_own(file: Path) -> bool:

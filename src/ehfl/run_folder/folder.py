@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ehfl import history
-from ehfl.files import check_ends, digest_of_file, digest_of_text, parse_json, write_text
+from ehfl.files import digest_of_file, digest_of_text, parse_json, write_text
 from ehfl.run_folder.identity import Facts, check_same, identity_of
-from ehfl.run_folder.specs import META, SPEC, read_own, write_sealed
+from ehfl.run_folder.specs import META, SPEC, being_read, read_own, write_sealed
 from ehfl.validation import UserError
 
 
@@ -57,26 +57,20 @@ class RunFolder:
     def meta(self) -> Facts:
         """Return the facts about the run, none before it started."""
         path = self.path / META
-        try:
+        with being_read(path, self.remedy):
             if not path.exists():
                 return {}
-            check_ends(path)
             facts = parse_json(path.read_bytes())
-            fits = facts == _with_digest(facts)
-        except OSError as error:
-            raise UserError(f"{path} cannot be read ({error.strerror or error}): {self.remedy}") from None
-        except (ValueError, RecursionError) as error:
-            raise UserError(f"{path} is damaged ({error}): {self.remedy}") from None
-        if "sha256" not in facts:
-            why = "it lacks its sha256, so it is cut, or of an older version of ehfl, which reads it"
-            raise UserError(f"{path} is damaged ({why}): {self.remedy}")
-        if not fits:
-            raise UserError(f"{path} is damaged (it was changed since ehfl wrote it): {self.remedy}")
-        return {name: value for name, value in facts.items() if name != "sha256"}
+            if "sha256" not in facts:
+                raise ValueError("it lacks its sha256, so it is cut, or of an older version of ehfl, which reads it")
+            if facts.pop("sha256") != _digest(facts):
+                raise ValueError("it was changed since ehfl wrote it")
+        return facts
 
     def add_meta(self, **facts: Any) -> None:
         """Add facts about the run."""
-        text = json.dumps(_with_digest(self.meta() | facts), indent=2, sort_keys=True)
+        all_facts = self.meta() | facts
+        text = json.dumps(all_facts | {"sha256": _digest(all_facts)}, indent=2, sort_keys=True)
         write_text(self.path / META, f"{text}\n")
 
     @property
@@ -107,19 +101,17 @@ class RunFolder:
 
     def _digests(self, rounds: str) -> dict[str, str]:
         # Of its spec what decides the numbers: the rest may be written anew, and has a seal of its own.
-        identity = json.dumps(identity_of(self.facts() or {}), sort_keys=True)
-        others = {SPEC: digest_of_text(identity), self.participation.name: self._digest_of(self.participation)}
-        return others | {history.NAME: rounds}
+        identity = _digest(identity_of(self.facts() or {}))
+        return {
+            SPEC: identity,
+            self.participation.name: self._digest_of(self.participation),
+            history.NAME: rounds,
+        }
 
     def _digest_of(self, path: Path) -> str:
-        try:
-            check_ends(path)
+        with being_read(path, self.remedy):
             return digest_of_file(path)
-        except OSError as error:
-            raise UserError(f"{path} cannot be read ({error.strerror or error}): {self.remedy}") from None
 
 
-def _with_digest(facts: Facts) -> Facts:
-    """Return facts with the digest of all the others among them."""
-    others = {name: value for name, value in facts.items() if name != "sha256"}
-    return others | {"sha256": digest_of_text(json.dumps(others, sort_keys=True))}
+def _digest(facts: Facts) -> str:
+    return digest_of_text(json.dumps(facts, sort_keys=True))

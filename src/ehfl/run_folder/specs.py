@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from ehfl.files import check_ends, check_seal, sealed, write_text
@@ -21,10 +23,17 @@ def write_sealed(folder: Path, text: str) -> None:
 def read_own(folder: Path, remedy: str) -> tuple[Facts, str]:
     """Return the spec that ehfl wrote into a folder, as facts and as text, if it is as it was written."""
     path = folder / SPEC
-    try:
-        check_ends(path)
+    with being_read(path, remedy):
         text = check_seal(path.read_bytes().decode())
         return tomllib.loads(text), text
+
+
+@contextmanager
+def being_read(path: Path, remedy: str) -> Iterator[None]:
+    """Say in one line what is wrong with a file that ehfl wrote, and what to do about it."""
+    try:
+        check_ends(path)
+        yield
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror or error}): {remedy}") from None
     except (ValueError, RecursionError) as error:
