@@ -20,7 +20,6 @@ from ehfl.cli.options import (
     Cost,
     HarvestOption,
     Initial,
-    LocalSteps,
     Override,
     Rate,
     Rounds,
@@ -86,7 +85,9 @@ def bound(
     target: Target = None,
     rounds: Rounds = 400,
     seed: Seed = 0,
-    local_steps: LocalSteps = 1,
+    local_steps: Annotated[
+        int, Option("--local-steps", "-k", metavar="K", parser=whole, help="SGD steps a round.")
+    ] = 1,
     smoothness: Annotated[float, Option(metavar="L", parser=number, help="Smoothness of the loss.")] = 1.0,
     variance: Annotated[float, Option(metavar="S2", parser=number, help="Variance of a stochastic gradient.")] = 1.0,
     gap: Annotated[float, Option(metavar="D", parser=number, help="f(x_0) - f*.")] = 1.0,

@@ -53,7 +53,6 @@ Scheduler = Annotated[
 Target = Annotated[str | None, Option(metavar="N", help="Clients wanted a round [what the harvest sustains].")]
 Rounds = Annotated[int, Option("--rounds", "-t", metavar="T", parser=whole, help="Rounds to play.")]
 Seed = Annotated[int, Option(metavar="SEED", parser=whole, help="Seed of the weather and the tie-breaks.")]
-LocalSteps = Annotated[int | None, Option("--local-steps", "-k", metavar="K", parser=whole, help="SGD steps a round.")]
 Override = Annotated[
     list[str] | None,
     Option("--override", "-o", metavar="KEY=VALUE", help="Change any key of the spec: -o fleet.unit=mJ. Repeatable."),

@@ -17,7 +17,6 @@ from ehfl.cli.options import (
     Cost,
     HarvestOption,
     Initial,
-    LocalSteps,
     Override,
     Rate,
     Rounds,
@@ -74,14 +73,17 @@ def train(
         Path | None,
         Option(metavar="FOLDER", parser=path, help="Where the task's data lie [$EHFL_DATA, else downloaded]."),
     ] = None,
-    local_steps: LocalSteps = None,
+    local_steps: Annotated[
+        int | None, Option("--local-steps", "-k", metavar="K", parser=whole, help="SGD steps a round [5].")
+    ] = None,
     batch_size: Annotated[int | None, Option(metavar="N", parser=whole, help="Examples a step [50].")] = None,
     step_size: Annotated[
         str | None,
         Option(metavar="RULE", help="nominal, linear, constant:0.1, theorem, ... or a number [nominal]."),
     ] = None,
     partition: Annotated[
-        str | None, Option(metavar="HOW", help="Who holds which data: iid, dirichlet:ALPHA or shards:N [iid].")
+        str | None,
+        Option(metavar="HOW", help="Who holds which data: iid, dirichlet:ALPHA, shards:N or module:Class [iid]."),
     ] = None,
     aggregation: Annotated[
         str | None,
