@@ -16,6 +16,7 @@ from ehfl.learning.aggregation.check import check_aggregation
 from ehfl.learning.checkpoint import CheckpointError
 from ehfl.learning.constants import Spread, estimate_constants, estimate_spread
 from ehfl.learning.engine import Diverged
+from ehfl.learning.entry import train
 from ehfl.learning.evaluation import Scores, evaluate
 from ehfl.learning.initialisation import initialise
 from ehfl.learning.known_by import data_digest
@@ -23,7 +24,7 @@ from ehfl.learning.local_sgd import LocalSgd
 from ehfl.learning.saved import load_model
 from ehfl.learning.tasks import ACCURACY, RMSE, TASKS, Examples, Task, accuracy, load_task, rmse
 from ehfl.learning.tasks.check import check_task
-from ehfl.learning.training import Training, deal, train
+from ehfl.learning.training import Training, deal
 
 __all__ = [
     "ACCURACY",

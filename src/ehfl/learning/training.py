@@ -1,95 +1,35 @@
-"""`train`: local SGD along a participation, from the first round to the last, through kills."""
+"""`Training`: local SGD along a participation, from the first round to the last, through kills."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from ehfl.arrays import IntArray
-from ehfl.files import sole_use
 from ehfl.history import NAME, History, HistoryFile, Record, rewind, rounds_digest
-from ehfl.learning.aggregation import AGGREGATIONS, Aggregation
+from ehfl.learning.aggregation import Aggregation
 from ehfl.learning.checkpoint import Checkpoint, latest_checkpoint
-from ehfl.learning.device import pick_device, pick_threads, thread_limit
+from ehfl.learning.device import pick_device, thread_limit
 from ehfl.learning.engine import Diverged, Engine
-from ehfl.learning.evaluation import Scores, evaluate
+from ehfl.learning.evaluation import evaluate
 from ehfl.learning.first_model import initial_model
 from ehfl.learning.known_by import described
 from ehfl.learning.local_sgd import LocalSgd, checked_steps, step_sizes
-from ehfl.learning.tasks import TASKS, Examples, Task
+from ehfl.learning.tasks import Examples, Task
 from ehfl.machine import check_time
-from ehfl.partition import PARTITIONS, Partition
+from ehfl.partition import Partition
 from ehfl.partition import deal as deal_targets
 from ehfl.randomness import check_seed
 from ehfl.run_folder import OtherRun
 from ehfl.scheduling import Course, Lockstep, Participation, course_of, wants_losses
-from ehfl.theory import StepSize, step_size_of
-from ehfl.validation import InvalidValue, path_of, whole_number
+from ehfl.theory import StepSize
+from ehfl.validation import InvalidValue, whole_number
 
 OnRound = Callable[[Record], None]
-_Timed = tuple[Scores, float]  # what an evaluation found, and how long it took [s]
-
-
-def train(
-    task: Task | str,
-    participation: Participation | Lockstep,
-    *,
-    local_steps: int = 5,
-    batch_size: int = 50,
-    clip: float | None = None,
-    weight_decay: float = 0.0,
-    step_size: str | float | Mapping[str, Any] | StepSize = "nominal",
-    aggregation: str | Mapping[str, Any] | Aggregation = "mean",
-    partition: str | Mapping[str, Any] | Partition = "iid",
-    seed: int = 0,
-    eval_every: int = 10,
-    device: str = "auto",
-    threads: int | None = None,
-    run_dir: str | os.PathLike[str] | None = None,
-    checkpoint_every: int = 10,
-    on_round: OnRound | None = None,
-) -> History:
-    """Return the history of local SGD on the task, with the participants of each round as given.
-
-    A `Lockstep` in the place of a participation is decided while it is trained. `step_size`, `aggregation` and
-    `partition` are names, tables of a name and parameters, or things of your own; a number is a constant step. The
-    model is evaluated before the first round, after every `eval_every` rounds and after the last. With a `run_dir`,
-    rounds go to rounds.jsonl and the model to checkpoints; a run that was killed goes on from there when called again,
-    and ends with the same bits on the same machine, device and number of threads. Without one, nothing is written.
-
-    >>> from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
-    >>> mains = simulate(Fleet(clients=4, harvest=Bernoulli(0.5)), AlwaysOn(2), rounds=20)
-    >>> history = train("quadratic", mains, step_size=0.1)
-    >>> history.records[-1].test_loss < 0.3
-    True
-    """
-    whole_number("checkpoint_every", checkpoint_every, low=1)
-    if on_round is not None and not callable(on_round):
-        raise InvalidValue("on_round", "a function of a record, or None", repr(on_round))
-    training = Training(
-        TASKS.make(task),
-        participation,
-        rule=LocalSgd(local_steps, batch_size, clip, weight_decay),
-        step_size=step_size_of(step_size),
-        aggregation=AGGREGATIONS.make(aggregation),
-        partition=PARTITIONS.make(partition),
-        seed=seed,
-        eval_every=eval_every,
-        device=device,
-    )
-    threads = pick_threads(threads, training.n_parameters)
-    if run_dir is None:
-        return training.run(threads, on_round=on_round)
-    folder = path_of("run_dir", run_dir)
-    folder.mkdir(parents=True, exist_ok=True)
-    with sole_use(folder):
-        return training.run(threads, folder, checkpoint_every=checkpoint_every, on_round=on_round)
 
 
 class Training:
@@ -125,9 +65,10 @@ class Training:
                 "one that looks at past rounds alone, such as nominal-causal, since participants are not yet known"
             )
             raise InvalidValue("step_size", allowed, repr(step_size))
-        self._parts = deal(task, played.n_clients, partition, seed)
+        parts = deal(task, played.n_clients, partition, seed)
         model = initial_model(task, seed, self._device)
-        self._engine = Engine(task, model, self._parts, rule, aggregation, seed=seed, device=self._device)
+        self._engine = Engine(task, model, parts, rule, aggregation, seed=seed, device=self._device)
+        self._test = Examples(task.test.inputs.to(self._device), task.test.targets.to(self._device))
         # Losses of each client are kept only where a resumed run needs them to decide again as it did.
         self._keeps_losses = isinstance(played, Lockstep) and wants_losses(played.scheduler)
         self._identity = identity
@@ -184,8 +125,6 @@ class Training:
         What was decided in the past rounds is decided again, from the losses that were reported then: it costs no
         training, and a scheduler in lockstep is where it was when the run was killed.
         """
-        place = self._engine.training.inputs.device
-        test = Examples(self._task.test.inputs.to(place), self._task.test.targets.to(place))
         counts = []  # n_t so far: what a causal rule may look at
         for record in past:
             counts.append(len(self._course.clients(record.round)))
@@ -196,10 +135,7 @@ class Training:
         for t in range(len(past), self._played.rounds):
             clients = self._course.clients(t)
             counts.append(len(clients))
-            before = self._evaluated(test, t) if t == 0 else None  # x_0, which curves begin with
             record, losses = self._round(t, clients, self._eta(counts))
-            due = (t + 1) % self._eval_every == 0 or t + 1 == self._played.rounds
-            record = _with_evaluations(record, before, self._evaluated(test, t + 1) if due else None)
             # Before the yield, so that whoever reads the record sees a round that is over.
             self._course.report(t, losses)
             yield record
@@ -211,21 +147,26 @@ class Training:
         return float(checked_steps(self._step_size(counts, self._played.rounds), len(counts))[-1])
 
     def _round(self, t: int, clients: IntArray, eta: float) -> tuple[Record, list[float]]:
+        """Play round t; return its record, with evaluations where they are due, and each participant's loss."""
+        start = time.perf_counter()
+        scores = self._evaluated("first", rounds=0) if t == 0 else {}  # x_0, which curves begin with
         began = time.perf_counter()
         loss, losses = self._engine.train_round(t, clients, eta)
-        took = time.perf_counter() - began
+        seconds = time.perf_counter() - began
+        if (t + 1) % self._eval_every == 0 or t + 1 == self._played.rounds:
+            scores |= self._evaluated("test", rounds=t + 1)
+        others = time.perf_counter() - start - seconds if scores else 0.0
         kept = tuple(losses) if self._keeps_losses else None
-        return Record(t, len(clients), eta, loss, losses=kept, seconds=took), losses
+        return Record(t, len(clients), eta, loss, losses=kept, seconds=seconds, eval_seconds=others, **scores), losses
 
-    def _evaluated(self, test: Examples, rounds: int) -> _Timed:
-        """Return what the test set says of the model after so many rounds, and how long it took [s]."""
-        began = time.perf_counter()
+    def _evaluated(self, name: str, rounds: int) -> dict[str, float]:
+        """Return what the test set says of the model after so many rounds, as a record names it."""
         try:
-            scores = evaluate(self._task, self._engine.model.module, test)
+            scores = evaluate(self._task, self._engine.model.module, self._test)
         except Diverged as error:
             remedy = "try a smaller step size or gradient clipping" if rounds else "look at the task's model and data"
             raise Diverged(f"{error} after {rounds} rounds: {remedy}") from error
-        return scores, time.perf_counter() - began
+        return {f"{name}_loss": scores.loss, f"{name}_metric": scores.metric}
 
     def _checkpoint(self, rounds: int, identity: Mapping[str, Any], history: str) -> Checkpoint:
         state = {name: value.cpu().numpy().copy() for name, value in self._engine.state.items()}
@@ -235,18 +176,6 @@ class Training:
 def deal(task: Task, n_clients: int, partition: Partition, seed: int) -> list[IntArray]:
     """Return each client's example numbers; a deal that breaks the rules is refused."""
     return deal_targets(partition, task.training.targets.cpu().numpy(), n_clients, seed)
-
-
-def _with_evaluations(record: Record, before: _Timed | None, after: _Timed | None) -> Record:
-    """Return the record with what was found of the model before its round and after it."""
-    if before is not None:
-        scores, took = before
-        record = replace(record, first_loss=scores.loss, first_metric=scores.metric, eval_seconds=took)
-    if after is not None:
-        scores, took = after
-        took += record.eval_seconds
-        record = replace(record, test_loss=scores.loss, test_metric=scores.metric, eval_seconds=took)
-    return record
 
 
 def _announced(record: Record, on_round: OnRound | None) -> Record:
