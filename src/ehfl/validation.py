@@ -166,6 +166,11 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
+def is_label(value: object, most: int) -> TypeGuard[str]:
+    """Return whether the value is a text that tables have room for: 1 to so many characters, all printable."""
+    return isinstance(value, str) and value.isprintable() and 0 < len(value) <= most
+
+
 def float_of(text: str) -> float:
     """Return the number that a text of TOML stands for; one beyond floating point is refused, not taken for infinity.
 

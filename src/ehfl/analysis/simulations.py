@@ -13,7 +13,9 @@ if TYPE_CHECKING:  # SciPy, behind estimates, takes longer to load than `ehfl si
     from ehfl.analysis.statistics import Estimate
 
 ON_TARGET = 0.95  # share of its rounds with as many as wanted from which on a seed counts as on target
-_ENERGY = "Energy and turns"
+ENERGY = "Energy and turns"
+WASTED = "Share of the harvest that found the battery full"
+FAIR = "Jain's index of turns per client: 1 when all have equally many"
 _SAME = {"scheduler", "clients", "rounds", "target"}  # for all seeds
 
 
@@ -73,10 +75,9 @@ def simulated(seeds: int = 1) -> list[Quantity[Simulations]]:
         Quantity(group, "longest streak short", "Most rounds on end with fewer than wanted", _amount("worst_streak")),
         *(several if seeds > 1 else []),
         Quantity(group, "clients short a round", "Clients missing to the target, mean", _amount("shortfall")),
-        Quantity(_ENERGY, "energy spent", "Share of all energy that rounds took", _share("used")),
-        Quantity(_ENERGY, "harvest wasted", "Share of the harvest that found the battery full", _share("waste")),
-        Quantity(_ENERGY, "fairness (Jain)", "Jain's index of turns per client: 1 when all have equally many",
-                 _cell("fairness", index_cell, estimate_cell)),
+        Quantity(ENERGY, "energy spent", "Share of all energy that rounds took", _share("used")),
+        Quantity(ENERGY, "harvest wasted", WASTED, _share("waste")),
+        Quantity(ENERGY, "fairness (Jain)", FAIR, _cell("fairness", index_cell, estimate_cell)),
     ]  # fmt: skip
 
 

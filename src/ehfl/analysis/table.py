@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ehfl.analysis.cells import Cell, Quantity, amount_cell, estimate_cell, index_cell, percent_cell, written_cell
 from ehfl.analysis.intervals import write_gap, write_metric
 from ehfl.analysis.numbers import DASH, p_value, value
+from ehfl.analysis.simulations import ENERGY, FAIR, WASTED
 
 if TYPE_CHECKING:  # see numbers.py
     from ehfl.analysis.comparison import Comparison
@@ -18,9 +19,6 @@ if TYPE_CHECKING:  # see numbers.py
     from ehfl.analysis.statistics import Estimate
 
 _TESTED = "p-values of paired t-tests, not corrected for several comparisons"
-_ENERGY = "Energy and turns"
-_WASTED = "Share of the harvest that found the battery full"
-_FAIR = "Jain's index of turns per client: 1 when all have equally many"
 
 
 def quantities(comparison: Comparison) -> list[Quantity[Row]]:
@@ -115,8 +113,8 @@ def _participation(target: int) -> list[Quantity[Row]]:
                  lambda row: amount_cell(row.empty_rounds)),
         Quantity(group, "clients short a round", f"Clients missing to the {target:,} wanted, mean",
                  lambda row: amount_cell(row.shortfall)),
-        Quantity(_ENERGY, "harvest wasted", _WASTED, lambda row: percent_cell(row.waste)),
-        Quantity(_ENERGY, "fairness (Jain)", _FAIR, lambda row: index_cell(row.fairness)),
+        Quantity(ENERGY, "harvest wasted", WASTED, lambda row: percent_cell(row.waste)),
+        Quantity(ENERGY, "fairness (Jain)", FAIR, lambda row: index_cell(row.fairness)),
     ]  # fmt: skip
 
 

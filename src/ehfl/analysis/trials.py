@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ehfl.history import Evaluation, Record, evaluations_of
 from ehfl.scheduling import Participation
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False)
 class Trial:
     """One finished run: an arm under one seed."""
 
@@ -33,7 +34,7 @@ class Trial:
         """What the run met, given its seed, by what it is called in sentences."""
         return {"weather": self.weather, "data": self.data, "first model": self.first_model}
 
-    @property
+    @cached_property  # a walk over all rounds, asked for by every figure
     def evaluations(self) -> tuple[Evaluation, ...]:
         """What the test set said of x_0, where it was evaluated, and of the models after it."""
         return evaluations_of(self.records)
@@ -43,11 +44,10 @@ class Trial:
         """Step sizes eta_t, (n_rounds,)."""
         return np.array([record.step_size for record in self.records])
 
-    @property
+    @cached_property
     def spent(self) -> IntArray:
         """Energy that training has taken after 0, 1, ... rounds, from batteries or the mains, (n_rounds + 1,)."""
-        total: IntArray = np.cumsum([0, *self.participation.spent])
-        return total
+        return np.append(0, self.participation.spent).cumsum()
 
 
 @dataclass(frozen=True, eq=False, slots=True)

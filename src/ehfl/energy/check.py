@@ -25,7 +25,7 @@ _REMEDY = "draw chance from ehfl.randomness.words(seed, Purpose.HARVEST, rounds,
 
 
 class _Fault(Exception):
-    """A rule that is broken, and the first case."""
+    """A rule that is broken, and the first case; what would be looked at next would only tell the same again."""
 
 
 def check_harvest(
@@ -63,12 +63,13 @@ def check_harvest(
     check_seed(seed)
     faults: list[str] = []
     with _generators_watched(faults):
-        for check in (_check_parts, _check_rates, *(() if quick else (_check_means_and_seeds,))):
-            try:
-                check(made, twin, clients, rounds, seed)
-            except _Fault as fault:
-                faults.append(str(fault))
-                break  # what follows would only tell the same again
+        try:
+            _check_parts(made, twin, clients, rounds, seed)
+            rates = _rates(made, clients)
+            if not quick:
+                _check_means_and_seeds(made, rates, rounds, seed)
+        except _Fault as fault:
+            faults.append(str(fault))
     if faults:
         raise BrokenRules(type(made).__name__, faults)
 
@@ -107,8 +108,9 @@ def _check_parts(harvest: Harvest, twin: Harvest | None, clients: int, rounds: i
 
 def _parts(rounds: range, clients: range) -> list[tuple[range, range]]:
     """Return parts of a whole, late ones first: a few rounds, a few clients, a corner, single draws."""
-    some_rounds = [rounds[t : t + 1] for t in {len(rounds) - 1: 0, len(rounds) // 2: 0, 0: 0}]
-    some_clients = [clients[i : i + 1] for i in {len(clients) - 1: 0, len(clients) // 2: 0, 0: 0}]
+    some_rounds, some_clients = (
+        [whole[i : i + 1] for i in dict.fromkeys((len(whole) - 1, len(whole) // 2, 0))] for whole in (rounds, clients)
+    )
     corner = rounds[len(rounds) // 3 :], clients[len(clients) // 3 :]
     singles = list(zip(some_rounds, some_clients, strict=False))
     return [*((one, clients) for one in some_rounds), *((rounds, one) for one in some_clients), corner, *singles]
@@ -149,10 +151,6 @@ def _shown(rounds: range, clients: range) -> str:
     return f"range({rounds.start}, {rounds.stop}), range({clients.start}, {clients.stop})"
 
 
-def _check_rates(harvest: Harvest, twin: Harvest | None, clients: int, rounds: int, seed: int) -> None:
-    _rates(harvest, clients)
-
-
 def _rates(harvest: Harvest, clients: int) -> FloatArray:
     try:
         return rates_of(harvest, clients)
@@ -162,14 +160,15 @@ def _rates(harvest: Harvest, clients: int) -> FloatArray:
         raise _Fault(f"fails: mean_rates({clients}), {blame(harvest, error)}") from error
 
 
-def _check_means_and_seeds(harvest: Harvest, twin: Harvest | None, clients: int, rounds: int, seed: int) -> None:
+def _check_means_and_seeds(harvest: Harvest, rates: FloatArray, rounds: int, seed: int) -> None:
     """Units come to mean_rates over many rounds and seeds, and no seed gives what another does to its neighbours."""
-    some = range(min(clients, _CLIENTS))
+    rates = rates[:_CLIENTS]
+    some = range(rates.size)
     drawn = np.stack([_units(harvest, _next(seed, s), range(rounds), some) for s in range(_SEEDS)]).astype(np.float64)
     _check_independent(drawn, seed)
     if (drawn == drawn[0]).all():  # it does not look at the seed: what was drawn is drawn once
         drawn = drawn[:1]
-    rates, means = _rates(harvest, clients)[: len(some)], drawn.mean(axis=(0, 1))
+    means = drawn.mean(axis=(0, 1))
     over = np.abs(means - rates) - _tolerance(drawn, rates)
     if over.max() > 0:
         client = int(over.argmax())

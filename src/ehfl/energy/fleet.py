@@ -14,7 +14,7 @@ from ehfl.arrays import FloatArray, IntArray, Levels
 from ehfl.energy.battery import MAX_LEVEL
 from ehfl.energy.harvest import HARVESTS, Harvest, rates_of
 from ehfl.randomness import MAX_CLIENTS
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.validation import InvalidValue, is_label, whole_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Fleet:
         costs = _whole_levels("cost", self.cost, clients, low=1)
         initial = _whole_levels("initial", self.initial, clients, low=0)
         _check_initial(initial, capacities)
-        if not isinstance(self.unit, str) or not self.unit.isprintable() or not 0 < len(self.unit) <= 20:
+        if not is_label(self.unit, most=20):
             raise InvalidValue("unit", "1 to 20 printable characters", repr(self.unit))
         facts = {
             "clients": clients,

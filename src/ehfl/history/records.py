@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.scheduling import Participation
-from ehfl.validation import InvalidValue, is_number, short
+from ehfl.validation import InvalidValue, is_label, is_number, short
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,7 @@ class Metric:
     bounds: tuple[float | None, float | None] = (None, None)  # the least and the largest value that there can be
 
     def __post_init__(self) -> None:
-        named = isinstance(self.name, str) and 0 < len(self.name) <= 40 and self.name.isprintable()
-        if not named or not self.name.strip():  # it is shown in terminals, figures and pages
+        if not is_label(self.name, most=40) or not self.name.strip():  # it is shown in terminals, figures and pages
             raise InvalidValue("metric.name", "at most 40 printable characters", short(repr(self.name)))
         if not isinstance(self.lower_is_better, bool):
             raise InvalidValue("metric.lower_is_better", "true or false", short(repr(self.lower_is_better)))

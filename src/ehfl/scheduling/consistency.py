@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.arrays import IntArray
-from ehfl.validation import UserError
+from ehfl.validation import UserError, is_label
 
 if TYPE_CHECKING:
     from ehfl.scheduling.participation import Participation
@@ -32,7 +32,7 @@ def _check_facts(played: Participation) -> None:
         raise UserError("target and seed are not such that they could have been played")
     if not isinstance(played.scheduler, str) or not isinstance(played.mains_powered, bool):
         raise UserError("scheduler is no text, or mains_powered neither true nor false")
-    if not isinstance(played.unit, str) or not played.unit.isprintable() or not 0 < len(played.unit) <= 20:
+    if not is_label(played.unit, most=20):
         raise UserError("unit is not 1 to 20 printable characters")
 
 

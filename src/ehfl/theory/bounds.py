@@ -147,9 +147,8 @@ def step_for(value: float, n_t: FloatArray, local_steps: int, constants: Constan
 
 def _checked_etas(etas: ArrayLike, n_t: FloatArray, local_steps: int, smoothness: float) -> FloatArray:
     _, eta_t = _active(n_t, etas)
-    lowest, highest = float(eta_t.min(initial=0)), float(eta_t.max(initial=0))
-    limit = largest_step(local_steps, smoothness)
-    if lowest < 0 or not highest <= limit * (1 + 1e-12):
+    highest, limit = float(eta_t.max()), largest_step(local_steps, smoothness)
+    if highest > limit * (1 + 1e-12):
         formula = "1/L" if local_steps == 1 else "1/(8 K L)"
-        raise InvalidValue("etas", f"in [0, {limit:.6g}] ({formula})", f"{lowest if lowest < 0 else highest:.6g}")
+        raise InvalidValue("etas", f"in [0, {limit:.6g}] ({formula})", f"{highest:.6g}")
     return eta_t
