@@ -1,9 +1,9 @@
 """Energy: where it comes from (harvests), where it is kept (the battery of eq. 2), who has it (the fleet).
 
-May enter: NumPy, numba through `kernels`, `ehfl.randomness`, `ehfl.registry`. Leaves: `Fleet`, `Harvest` (the Protocol
-to implement for a harvest of your own), `check_harvest`, which tries it, `Bernoulli`, `Replay`, `HARVESTS` (harvests by
-name), and `Ledger`, the devices' half of a round: who pays, who harvests. Energy is counted in whole quanta, which a
-fleet gives a name (`Fleet.unit`).
+May enter: NumPy, numba through `kernels`, `ehfl.arrays`, `files`, `randomness`, `registry`. Leaves: `Fleet`, `Harvest`
+(the Protocol to implement for a harvest of your own), `check_harvest`, which tries it, `Bernoulli`, `Replay`,
+`HARVESTS` (harvests by name), and `Ledger`, the devices' half of a round: who pays, who harvests. Energy is counted in
+whole quanta, which a fleet gives a name (`Fleet.unit`).
 """
 
 from ehfl.energy.bernoulli import Bernoulli

@@ -5,7 +5,8 @@ locks    folders that one process at a time works in
 facts    JSON that says one thing, and texts that notice a change of a single letter
 numbers  files of numbers, whose size is looked at before their memory is taken
 
-Comes in: nothing but `validation` (and NumPy where numbers are read). Leaves: the names below.
+May enter: `ehfl.validation`, NumPy where numbers are read, filelock where folders cannot be locked. Leaves: the names
+below.
 """
 
 from ehfl.files.facts import (

@@ -2,6 +2,8 @@
 
 records      `Metric`, `Record`, `Evaluation` and `History`
 rounds_file  rounds.jsonl, one line a round: the only file that knows how it is written and read
+
+May enter: NumPy, `ehfl.files`, `scheduling`, `validation`. Leaves: the names below.
 """
 
 from ehfl.history.records import Evaluation, History, Metric, Record, evaluations_of

@@ -4,6 +4,8 @@ Disjoint, nothing lost, seeded. Each deals `targets`, one per example, to `n_cli
 example numbers, client by client; the sizes are the paper's D_i. All of them by name: `PARTITIONS`. `deal` asks one and
 refuses a deal that breaks the rules, `check_partition` tries one of your own.
 
+May enter: NumPy, `ehfl.arrays`, `randomness`, `registry`, `validation`. Leaves: the names below.
+
 >>> PARTITIONS.make("dirichlet:0.3")
 Dirichlet(alpha=0.3, min_partition_size=10)
 """

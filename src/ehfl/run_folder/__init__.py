@@ -10,6 +10,8 @@ No file is trusted: spec.toml and meta.json say what they themselves are known b
 a finished run's meta.json what its other files are.
 
 identity  what decides a run's numbers      specs  spec.toml, of a run or a comparison      folder  `RunFolder`
+
+May enter: `ehfl.files`, `history`, `validation`. Leaves: the names below.
 """
 
 from ehfl.run_folder.folder import RunFolder

@@ -5,7 +5,8 @@ same loop as a generator, and `Lockstep` the same loop driven by a learner, for 
 `schedulers/` has one file a scheduler, `SCHEDULERS` knows them by name and `check_scheduler` examines any other. The
 loop's two halves are `Decider` (the server decides) and `energy.Ledger` (the devices settle).
 
-May enter: NumPy, numba through `kernels`, `ehfl.randomness`, `ehfl.registry`, `ehfl.energy`. Leaves: the names below.
+May enter: NumPy, numba through `kernels`, `ehfl.energy` and what that may import, `ehfl.machine`. Leaves: the names
+below.
 """
 
 from ehfl.scheduling.check import check_scheduler
