@@ -315,7 +315,7 @@ def test_code_of_ones_own_cannot_end_this_process_unless_it_was_asked_to_run_it(
     asked: list[int] = []
 
     def call_all(calls: list[Callable[[], Outcome]], workers: int, crew: object) -> list[Outcome]:
-        asked.append(workers)
+        asked.extend([workers] if crew else [])
         return [call() for call in calls]
 
     monkeypatch.setattr(runner, "call_all", call_all)

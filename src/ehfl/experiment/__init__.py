@@ -17,12 +17,13 @@ from ehfl.lazy import lazy_names
 if TYPE_CHECKING:
     from ehfl.experiment.checking import check_comparison, check_schedulers
     from ehfl.experiment.comparing import compare
-    from ehfl.experiment.execution import Outcome, begin_process, execute, played_by, run_training
+    from ehfl.experiment.execution import Outcome, execute, played_by, run_training
     from ehfl.experiment.inputs import inputs_of
     from ehfl.experiment.progress import State
     from ehfl.experiment.reading import make_spec, read_spec, write_spec
     from ehfl.experiment.runner import run_all
     from ehfl.experiment.spec import Arm, Run, Setting, Spec
+    from ehfl.experiment.workers import begin_process
     from ehfl.validation import SpecError
 
 __all__ = [
@@ -52,11 +53,12 @@ __getattr__, __dir__ = lazy_names(
     {
         "checking": ["check_comparison", "check_schedulers"],
         "comparing": ["compare"],
-        "execution": ["Outcome", "begin_process", "execute", "played_by", "run_training"],
+        "execution": ["Outcome", "execute", "played_by", "run_training"],
         "inputs": ["inputs_of"],
         "progress": ["State"],
         "reading": ["SpecError", "make_spec", "read_spec", "write_spec"],
         "runner": ["run_all"],
         "spec": ["Arm", "Run", "Setting", "Spec"],
+        "workers": ["begin_process"],
     },
 )

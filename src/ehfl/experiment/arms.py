@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ehfl.experiment.changing import change
+from ehfl.experiment.changing import by_key, change
 from ehfl.experiment.spec import Arm, Setting, placed
-from ehfl.experiment.validating import SECTIONS, check_known, validated
+from ehfl.experiment.validating import check_known, validated
 from ehfl.experiment.values import plain_label
 from ehfl.run_folder import Facts
 from ehfl.scheduling import SCHEDULERS
@@ -71,20 +71,13 @@ def _from_arms(arms: Any) -> list[Listed]:
 def _flat(changes: Facts, where: str) -> Facts:
     """Return changes by dotted key, each given once; refuse what no arm can change."""
     found: Facts = {}
-    for key, value in (pair for given in changes.items() for pair in _pairs(*given)):
+    for key, value in (pair for name, given in changes.items() for pair in by_key(_SHORT.get(name, name), given)):
         if key.partition(".")[0] in SAME_FOR_ALL or key in _ONCE:
             raise SpecError(f"{where}.{key}", "must be left out: it is the same for all arms")
         if key in found:  # by its short form and by its dotted key, say: nobody could tell which one counts
             raise SpecError(f"{where}.{key}", "must be given once")
         found[key] = value
     return found
-
-
-def _pairs(key: str, value: Any) -> list[tuple[str, Any]]:
-    """Return what a key of an arm changes by dotted key: a table under a section's name holds several."""
-    if key in SECTIONS and isinstance(value, dict):
-        return [(f"{key}.{name}", inner) for name, inner in value.items()]
-    return [(_SHORT.get(key, key), value)]
 
 
 def _arm(where: str, label: str, changes: Facts, facts: Facts, folder: Path | None) -> Arm:

@@ -80,6 +80,13 @@ def collected(changes: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def by_key(name: str, value: Any) -> list[tuple[str, Any]]:
+    """Return what a name changes by dotted key: a table under a section's name changes only what is in it."""
+    if name in SECTIONS and isinstance(value, Mapping):
+        return [(f"{name}.{key}", inner) for key, inner in value.items()]
+    return [(name, value)]
+
+
 def _from_here(value: Any) -> Any:
     """Return a value whose texts know that they are of no file: paths among them start from the current folder."""
     if isinstance(value, Mapping):

@@ -16,9 +16,9 @@ import numpy as np
 from ehfl import own_code
 from ehfl.energy import check_harvest
 from ehfl.experiment import building
-from ehfl.experiment.execution import loaded_task
+from ehfl.experiment.execution import forget_task, loaded_task
 from ehfl.experiment.spec import Run, Setting, Spec
-from ehfl.experiment.workers import Calls, Crew
+from ehfl.experiment.workers import Crew, call_all
 from ehfl.partition import check_partition
 from ehfl.randomness import TILE
 from ehfl.scheduling import SchedulerError, check_scheduler
@@ -33,6 +33,7 @@ _CLIENTS = 1000  # at most, of an aggregation's
 
 def check_comparison(spec: Spec) -> dict[str, str]:
     """Return the fingerprint of each arm's data, by label; refuse what cannot be learned or put into one table."""
+    forget_task()  # its data may have changed since the last comparison
     checks, data, metrics = _Checks(spec.seeds), {}, []
     for arm in spec.arms:
         with renamed(arm.key_of):
@@ -55,12 +56,8 @@ def check_schedulers(runs: Sequence[Run], crew: Crew | None = None) -> None:
     for run in runs:
         if _is_own(run.setting.scheduler):
             own.setdefault(_key(run.setting.scheduler, run.setting.fleet), run)
-    calls = Calls([partial(scheduler_fault, run) for run in own.values()])
-    calls.waiting.extend(range(len(calls.calls)))
-    while calls.waiting and crew is not None:
-        crew.work(calls, 1)
-    for number, run in enumerate(own.values()):
-        fault = calls.calls[number]() if crew is None else calls.results.get(number)
+    faults = call_all([partial(scheduler_fault, run) for run in own.values()], 1, crew)
+    for run, fault in zip(own.values(), faults, strict=True):
         if fault:
             raise SpecError(run.arm.key_of("scheduler"), fault)
 
@@ -83,7 +80,7 @@ class _Checks:
     """Checks under these seeds, each made once."""
 
     seeds: Sequence[int]
-    done: dict[str, Any] = field(default_factory=dict)
+    done: set[str] = field(default_factory=set)
 
     def learnable(self, setting: Setting) -> str:
         """Return the fingerprint of a setting's data; refuse a task that is not there, a goal beyond its metric."""
@@ -120,12 +117,12 @@ class _Checks:
         }
         for key, (table, check) in checks.items():
             if _is_own(table):
-                self._once(_key(key, table, data, setting.rounds, clients), partial(_told, key, table, check))
+                self._once(_key(key, table, data, setting.rounds, clients), partial(_refuse_broken, key, table, check))
 
-    def _once(self, key: str, check: Callable[[], Any]) -> Any:
+    def _once(self, key: str, check: Callable[[], None]) -> None:
         if key not in self.done:
-            self.done[key] = check()
-        return self.done[key]
+            check()
+            self.done.add(key)
 
     def _deal(self, setting: Setting, task: Task) -> None:
         """Deal the data on trial; under every seed where some of them may fail."""
@@ -138,10 +135,9 @@ class _Checks:
                     deal(task, setting.fleet.clients, partition, seed)
             except InvalidValue as error:
                 key = "fleet.clients" if error.name == "clients" else f"learning.{error.name}"
-                told = key == "fleet.clients" or f"seed {seed}" in str(error.given)
-                raise InvalidValue(
-                    key, error.allowed, error.given if told else f"{error.given}, seed {seed}"
-                ) from error
+                complete = key == "fleet.clients" or f"seed {seed}" in str(error.given)
+                given = error.given if complete else f"{error.given}, seed {seed}"
+                raise InvalidValue(key, error.allowed, given) from error
 
 
 def _check_steps(setting: Setting) -> None:
@@ -157,8 +153,8 @@ def _check_steps(setting: Setting) -> None:
             raise InvalidValue("step_size", "the same when it is asked again", "other step sizes")
 
 
-def _told(key: str, table: Any, check: Callable[[], None]) -> None:
-    """Let a check's faults stand under the key of what it checks."""
+def _refuse_broken(key: str, table: Any, check: Callable[[], None]) -> None:
+    """Refuse, under its key, a thing that a check finds to break the rules."""
     try:
         check()
     except BrokenRules as error:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ehfl.analysis import Comparison, read
-from ehfl.experiment.changing import collected
+from ehfl.experiment.changing import by_key, collected
 from ehfl.experiment.reading import read_spec
 from ehfl.experiment.runner import OnLook, Place, run_all
 from ehfl.experiment.spec import Spec
@@ -33,7 +33,7 @@ def compare(
     table in a notebook; `frame()` is a pandas DataFrame. Runs that failed are named in `missing`.
     """
     place = path_of("runs", runs)
-    changes = collected(pair for name, given in overrides.items() for pair in _by_key(name, given))
+    changes = collected(pair for name, given in overrides.items() for pair in by_key(name, given))
     ready = spec if isinstance(spec, Spec) and not changes else read_spec(_facts(spec), changes)
     folder = place / ready.name
     outcomes = run_all(ready, folder, jobs=jobs, on=on, on_look=on_look)
@@ -47,10 +47,3 @@ def compare(
 
 def _facts(spec: Source) -> str | os.PathLike[str] | Mapping[str, Any] | None:
     return spec.facts() if isinstance(spec, Spec) else spec
-
-
-def _by_key(name: str, given: Any) -> list[tuple[str, Any]]:
-    """Return what an override changes by dotted key: a section's table changes only what it names."""
-    if name in ("fleet", "learning", "evaluation") and isinstance(given, Mapping):
-        return [(f"{name}.{key}", value) for key, value in given.items()]
-    return [(name, given)]

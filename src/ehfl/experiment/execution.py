@@ -1,15 +1,11 @@
-"""One run, from its spec to its folder; what a worker process does."""
+"""One run, from its spec to its folder."""
 
 from __future__ import annotations
 
 import json
-import os
 import platform
-import signal
 import socket
 import subprocess
-import sys
-import threading
 import time
 import traceback
 from contextlib import suppress
@@ -167,35 +163,6 @@ def loaded_task(setting: Setting) -> tuple[Task, str]:
 def forget_task() -> None:
     """Let the next task be read anew."""
     _last_task.clear()
-
-
-def begin_worker(parent: int, path: list[str], code: str | None, versions: list[tuple[str, str]]) -> None:
-    """Begin a worker process: leave Ctrl-C to the parent, end with it, and import from where the parent does.
-
-    A run can be killed at any instant. The parent says who it is: killed early, it is gone before a worker could ask.
-    `versions` are those of the data and of the user's code that the worker will meet; others ask for another worker.
-    """
-    # A terminal sends Ctrl-C to all processes; the parent alone says what happens, and its end is ours.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    os.dup2(2, 1)  # standard output is for the results of the command, whatever a user's code prints
-    # Classes of the user's own are named by module, and a fresh process does not know the folder they lie in.
-    sys.path.extend(folder for folder in path if folder not in sys.path)
-    own_code.hold(code)  # who edits a file while a comparison runs does not change the runs to come
-    begin_process()
-
-
-def begin_process() -> None:
-    """Set up a process that trains: this one, where runs are not spread over workers, or a worker."""
-    from ehfl.learning.device import keep_freed_memory
-
-    keep_freed_memory()
-
-
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:  # a process whose parent is gone is given another one
-        time.sleep(0.2)
-    os._exit(1)
 
 
 def about_here() -> dict[str, Any]:

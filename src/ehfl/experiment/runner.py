@@ -17,12 +17,12 @@ from ehfl import own_code
 from ehfl.experiment import building
 from ehfl.experiment.checking import check_comparison, check_schedulers
 from ehfl.experiment.cluster import Cluster
-from ehfl.experiment.execution import Outcome, Threads, begin_worker, execute, forget_task, loaded_task
+from ehfl.experiment.execution import Outcome, Threads, execute, loaded_task
 from ehfl.experiment.inputs import Inputs, check_inputs, inputs_of
 from ehfl.experiment.progress import Follower, State
 from ehfl.experiment.reading import write_spec
 from ehfl.experiment.spec import Run, Spec
-from ehfl.experiment.workers import Crew, Processes, call_all
+from ehfl.experiment.workers import Crew, Processes, begin_worker, call_all
 from ehfl.files import sole_use
 from ehfl.machine import check_memory, check_time
 from ehfl.run_folder import (
@@ -70,7 +70,6 @@ def run_all(
 
 
 def _run_in(place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLook | None) -> list[Outcome]:
-    forget_task()  # its data may have changed since the last comparison
     data = check_comparison(spec)
     metric_name = loaded_task(spec.arms[-1].setting)[0].metric.name  # the same for all arms
     work = [_prepared(run, place, data[run.arm.label]) for run in spec.runs()]
@@ -141,10 +140,10 @@ def _shared(facts: Facts) -> Facts:
 
 
 def _run(work: Sequence[Work], workers: int, threads: Threads, crew: Crew | None) -> list[Outcome]:
-    """Run what is not finished and return how every run ended; without a crew, in this process."""
+    """Run what is not finished and return how every run ended."""
     todo = [one for one in work if not one[1].finished]
     calls = [partial(execute, run, folder, threads, inputs) for run, folder, inputs in todo]
-    outcomes = [call() for call in calls] if crew is None else call_all(calls, workers, crew)
+    outcomes = call_all(calls, workers, crew)
     ended = {one[1].path: outcome or _killed(*one) for one, outcome in zip(todo, outcomes, strict=True)}
     return [ended.get(folder.path, Outcome(run.arm.label, run.seed)) for run, folder, _ in work]
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -13,12 +17,14 @@ from typing import Any, Generic, Protocol, TypeVar
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import BrokenProcessPool, TerminatedWorkerError
 
+from ehfl import own_code
 from ehfl.validation import UserError
 
 Result = TypeVar("Result")
 
 _IDLE_SECONDS = 300  # how long workers wait for the next comparison
 _SAFE_PATH = "PYTHONSAFEPATH"  # keeps Python from looking for its modules in the current folder first
+_PARENT_POLL_SECONDS = 0.2
 _THREADS_OF_LIBRARIES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -27,7 +33,7 @@ class Calls(Generic[Result]):
     """Calls, and what has become of them, by their numbers."""
 
     calls: Sequence[Callable[[], Result]]
-    waiting: deque[int] = field(default_factory=deque)
+    waiting: deque[int]
     results: dict[int, Result] = field(default_factory=dict)
 
 
@@ -42,12 +48,15 @@ class Crew(Protocol):
         ...
 
 
-def call_all(calls: Sequence[Callable[[], Result]], workers: int, crew: Crew) -> list[Result | None]:
+def call_all(calls: Sequence[Callable[[], Result]], workers: int, crew: Crew | None) -> list[Result | None]:
     """Return what each call returns, in their order; None where it kills its worker even if it runs alone.
 
-    After a death all calls that were under way are suspect: they are made once more, after all others and one at a
-    time. The others go on with half the workers, since it may have been too little memory for so many.
+    Without a crew they are made in this process. After a death all calls that were under way are suspect: they are made
+    once more, after all others and one at a time. The others go on with half the workers, since it may have been too
+    little memory for so many.
     """
+    if crew is None:
+        return [call() for call in calls]
     kept = Calls(calls, deque(range(len(calls))))
     suspects: list[int] = []
     while kept.waiting:
@@ -110,3 +119,32 @@ class Processes:
     def _environment(self) -> dict[str, str]:
         """Return what workers find in their environment beside what is in ours."""
         return {name: os.environ.get(name, str(self.threads)) for name in _THREADS_OF_LIBRARIES}
+
+
+def begin_worker(parent: int, path: list[str], code: str | None, versions: list[tuple[str, str]]) -> None:
+    """Begin a worker process: leave Ctrl-C to the parent, end with it, and import from where the parent does.
+
+    A run can be killed at any instant. The parent says who it is: killed early, it is gone before a worker could ask.
+    `versions` are those of the data and of the user's code that the worker will meet; others ask for another worker.
+    """
+    # A terminal sends Ctrl-C to all processes; the parent alone says what happens, and its end is ours.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    os.dup2(2, 1)  # standard output is for the results of the command, whatever a user's code prints
+    # Classes of the user's own are named by module, and a fresh process does not know the folder they lie in.
+    sys.path.extend(folder for folder in path if folder not in sys.path)
+    own_code.hold(code)  # who edits a file while a comparison runs does not change the runs to come
+    begin_process()
+
+
+def begin_process() -> None:
+    """Set up a process that trains: this one, where runs are not spread over workers, or a worker."""
+    from ehfl.learning.device import keep_freed_memory
+
+    keep_freed_memory()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:  # a process whose parent is gone is given another one
+        time.sleep(_PARENT_POLL_SECONDS)
+    os._exit(1)
