@@ -13,6 +13,8 @@ from ehfl.analysis import read_results
 from ehfl.cli import main
 from ehfl.cli.report import again
 from ehfl.experiment import Spec, read_spec, run_all
+from ehfl.report import writing
+from ehfl.report.figures import draw_all
 
 Capture = pytest.CaptureFixture[str]
 OVERRIDES = ["learning.task=quadratic", "learning.step_size=0.1", "rounds=8", "evaluation.every=2", "seeds=2",
@@ -30,6 +32,7 @@ SMALL = options(OVERRIDES)
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(writing, "draw_all", lambda *_: ())  # figures take seconds; the first test draws them
 
 
 def small(*more: str) -> Spec:
@@ -47,6 +50,7 @@ def test_compare_ends_with_table_words_and_the_way_to_the_page(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(writing, "draw_all", draw_all)
 
     assert run("compare", *SMALL) == 0
 
@@ -119,27 +123,24 @@ def test_runs_that_a_smaller_spec_leaves_out_are_named(capsys: Capture) -> None:
     assert capsys.readouterr().err == left_out
 
 
-@pytest.mark.parametrize(
-    ("runs", "trained"),
-    [
-        (["runs/demo"], "ehfl compare runs/demo/spec.toml"),
-        (["runs/demo/greedy-s1", "runs/demo/myopic-s1"], "ehfl compare runs/demo/spec.toml"),
-        (["elsewhere/moved"], "ehfl compare elsewhere/moved/spec.toml --runs elsewhere -o name=moved"),
-    ],
-)
-def test_what_is_run_again_is_run_in_the_same_folders(
-    runs: list[str], trained: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+AGAIN = {
+    "runs/demo": "ehfl compare runs/demo/spec.toml",
+    "runs/demo/greedy-s1 runs/demo/myopic-s1": "ehfl compare runs/demo/spec.toml",
+    "elsewhere/moved": "ehfl compare elsewhere/moved/spec.toml --runs elsewhere -o name=moved",
+}
+
+
+def test_what_is_run_again_is_run_in_the_same_folders(monkeypatch: pytest.MonkeyPatch) -> None:
     run_all(small(), Path("runs/demo"), jobs=1)
     shutil.copytree("runs/demo", "elsewhere/moved")
 
-    commands = again([Path(folder) for folder in runs], Path("out"), goal=0.5)
-
+    for runs, trained in AGAIN.items():
+        commands = again([Path(folder) for folder in runs.split()], Path("out"), goal=0.5)
+        assert commands == [trained, f"ehfl report {runs} --out out --goal 0.5"]
     monkeypatch.chdir("runs/demo")
-    (parent, _), (itself, _) = again([Path("greedy-s1")], Path("out"), None), again([Path()], Path("out"), None)
-    assert parent == f"ehfl compare {Path().resolve()}/spec.toml --runs {Path('..').resolve()}"
-    assert itself == parent
-    assert commands == [trained, f"ehfl report {' '.join(runs)} --out out --goal 0.5"]
+    for inside in ("greedy-s1", "."):
+        trained, _ = again([Path(inside)], Path("out"), goal=None)
+        assert trained == f"ehfl compare {Path().resolve()}/spec.toml --runs {Path('..').resolve()}"
 
 
 ARMS = """

@@ -16,6 +16,7 @@ from ehfl.cli import main
 from ehfl.history import read_history
 from ehfl.learning import Training
 from ehfl.learning.tasks.cifar10_files import TEST, TRAINING
+from ehfl.report import writing
 
 Capture = pytest.CaptureFixture[str]
 QUADRATIC = ["--task", "quadratic", "--rounds", "12"]
@@ -134,7 +135,10 @@ def test_a_scheduler_that_chooses_by_losses_is_trained_in_lockstep(capsys: Captu
 # runs that are kept
 
 
-def test_a_run_that_was_kept_is_reported_alone_or_beside_others(capsys: Capture) -> None:
+def test_a_run_that_was_kept_is_reported_alone_or_beside_others(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "draw_all", lambda *_: ())  # figures take seconds
     assert run("--run", "runs/mine") == 0
     assert run("--run", "runs/yours", "--capacity", "1", "--scheduler", "greedy") == 0
     capsys.readouterr()

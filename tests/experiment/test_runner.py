@@ -249,29 +249,6 @@ def test_another_comparison_of_the_same_name_is_refused_though_its_runs_would_be
     assert (tmp_path / "spec.toml").read_bytes() == before
 
 
-def test_a_module_that_was_edited_is_not_taken_for_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = "class Mine:\n    def select(self, view):\n        return [] # {}\n"
-    (tmp_path / "edited_scheduler.py").write_text(code.format("first"))
-    monkeypatch.syspath_prepend(tmp_path)
-    spec = small("schedulers=['edited_scheduler:Mine', 'greedy']", "seeds=1")
-    run_all(spec, tmp_path / "runs", jobs=1)
-
-    (tmp_path / "edited_scheduler.py").write_text(code.format("second"))
-
-    with pytest.raises(
-        OtherRun, match=r"edited-scheduler-mine-s0 was run with another version of edited_scheduler\.py"
-    ):
-        run_all(spec, tmp_path / "runs", jobs=1)
-
-
-def test_other_data_are_not_taken_for_the_same(tmp_path: Path) -> None:
-    run_all(small(), tmp_path, jobs=1)
-    RunFolder(tmp_path / "greedy-s0").add_meta(inputs={"data": "0123"})
-
-    with pytest.raises(OtherRun, match="greedy-s0 was run with other data"):
-        run_all(small(), tmp_path, jobs=1)
-
-
 def test_reading_results_imports_nothing_that_a_spec_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "gone_scheduler.py").write_text("class Mine:\n    def select(self, view):\n        return []\n")
     with monkeypatch.context() as there:
