@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -143,7 +142,7 @@ def bound(
 
 def _check_combination(context: typer.Context, spec: Path | None, task: str | None, verify: bool) -> None:
     """Refuse options that the chosen kind of work would ignore."""
-    ignored = dict.fromkeys(("seeds",), "without --verify")
+    ignored = {"seeds": "without --verify"}
     if task is not None:
         ignored |= dict.fromkeys(_OF_PROBLEM, "with --task, which estimates it")
     if verify:
@@ -153,11 +152,6 @@ def _check_combination(context: typer.Context, spec: Path | None, task: str | No
         of_the_spec = [option for option in KEYS if option != "task"]  # which asks for estimates here
         ignored |= dict.fromkeys(of_the_spec, "with a spec, which has it: use -o KEY=VALUE")
     for name, why in ignored.items():
-        _check_left_out(context, (name,), why)
-
-
-def _check_left_out(context: typer.Context, names: Sequence[str], why: str) -> None:
-    for name in names:
         if is_given(context, name):
             raise InvalidValue(f"--{name.replace('_', '-')}", f"left out {why}", context.params[name])
 

@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from typer import Argument, Option
@@ -19,7 +19,7 @@ from ehfl.cli.usage import path, whole
 from ehfl.validation import shown, visible
 
 if TYPE_CHECKING:
-    from ehfl.experiment.runner import Place
+    from ehfl.experiment import Outcome, Spec
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Train a task under several schedulers and seeds, and compare: a table, figures and a page.
@@ -46,11 +46,11 @@ Keys of a spec, for -o too; docs/experiments.md says what they mean:
 """
 
 
-def place(text: str) -> Place:
+def local_or_ray(text: str) -> str:
     """Return where runs are run."""
     if text not in ("local", "ray"):
         raise typer.BadParameter(f"must be local or ray, got {shown(text)}")
-    return "local" if text == "local" else "ray"
+    return text
 
 
 def compare(
@@ -67,12 +67,15 @@ def compare(
         int | None, Option("--jobs", "-j", metavar="N", parser=whole, help="Runs at a time [one a core].")
     ] = None,
     on: Annotated[
-        str, Option(metavar="local|ray", parser=place, help="Where to run: this machine, or a Ray cluster (extra ray).")
+        Literal["local", "ray"],
+        Option(
+            metavar="local|ray", parser=local_or_ray, help="Where to run: this machine, or a Ray cluster (extra ray)."
+        ),
     ] = "local",
     as_json: AsJson = False,
 ) -> None:
     """Train a task under several schedulers and seeds, and compare."""
-    from ehfl.analysis import read_results, unlisted_runs
+    from ehfl.analysis import read_results
     from ehfl.experiment import begin_process, read_spec, run_all
     from ehfl.report import check_place, write_report
 
@@ -87,26 +90,39 @@ def compare(
     try:
         begin_process()  # with a single job runs are run in this process
         with named_by_option(names), own_prints_aside(), live(totals) as show:
-            outcomes = run_all(read, folder, jobs=jobs, on=place(on), on_look=show)
+            outcomes = run_all(read, folder, jobs=jobs, on=on, on_look=show)
     except KeyboardInterrupt:
         typer.echo("stopped; the same command goes on from here", err=True)
         raise
-    failed = [outcome for outcome in outcomes if outcome.error]
-    for outcome in failed:
-        typer.echo(f"ehfl: error: {outcome.arm} seed {outcome.seed} failed: {outcome.error}", err=True)
+    failed = _say_failed(outcomes)
     if len(failed) < len(outcomes):
         results = read_results([folder])
         written = write_report(results, folder, [_again(spec, overrides, runs)])
         print_results(results.comparison, written, as_json)
-    if others := unlisted_runs([run.folder_name for run in read.runs()], folder):
-        some = f"{', '.join(others[:3])}{', ...' if len(others) > 3 else ''}"
-        where = visible(f"{folder} ({some})")
-        typer.echo(f"not in this report, of other arms or seeds: {len(others)} in {where}", err=True)
+    _say_left_out(read, folder)
     if failed:
         ended = f"{len(failed)} of {len(outcomes)} runs failed, {len(outcomes) - len(failed)} finished"
         advice = "tracebacks are in their meta.json; the same command runs them again"
         typer.echo(f"{ended}: {advice}", err=True)
         raise typer.Exit(1)
+
+
+def _say_failed(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Return the runs that failed, and tell the user of each."""
+    failed = [outcome for outcome in outcomes if outcome.error]
+    for outcome in failed:
+        typer.echo(f"ehfl: error: {outcome.arm} seed {outcome.seed} failed: {outcome.error}", err=True)
+    return failed
+
+
+def _say_left_out(spec: Spec, folder: Path) -> None:
+    """Tell the user which runs of the folder are of other arms or seeds than the spec's."""
+    from ehfl.analysis import unlisted_runs
+
+    if others := unlisted_runs([run.folder_name for run in spec.runs()], folder):
+        some = f"{', '.join(others[:3])}{', ...' if len(others) > 3 else ''}"
+        where = visible(f"{folder} ({some})")
+        typer.echo(f"not in this report, of other arms or seeds: {len(others)} in {where}", err=True)
 
 
 def _again(spec: Path | None, overrides: Sequence[str], runs: Path) -> str:

@@ -93,8 +93,8 @@ def _read(key: str, table: Table) -> Iterator[tuple[str, str]]:
             if path.is_file():
                 yield f"{key}.{name}", _content(path)
             elif path.is_dir() and own:  # of ehfl's own tasks the examples say it all
-                inside = sorted(file for file in path.rglob("*") if file.is_file())
-                yield f"{key}.{name}", _together({file.relative_to(path).as_posix(): _content(file) for file in inside})
+                files = [file for file in path.rglob("*") if file.is_file()]
+                yield f"{key}.{name}", _together({file.relative_to(path).as_posix(): _content(file) for file in files})
 
 
 def _content(path: Path) -> str:

@@ -73,8 +73,8 @@ def folder_of(info: ValidationInfo, value: Any = None) -> Path:
 
 def read_data(value: Any, info: ValidationInfo) -> str | None:
     """Return where a task's data lie; a relative path in a file starts from there."""
-    if value is None or (isinstance(value, str) and "folder" not in (info.context or {})):
-        return value
+    if value is None:
+        return None
     if not isinstance(value, str):
         raise ValueError("must be a text")
     return value if isinstance(value, Here) or not value else str(folder_of(info) / value)
