@@ -14,6 +14,7 @@ import ehfl
 from ehfl import InvalidValue
 from ehfl.analysis import difference, estimate, read_results
 from ehfl.experiment import SpecError, make_spec, read_spec, run_all
+from ehfl.partition import Dirichlet
 from ehfl.theory import (
     Constants,
     Extremes,
@@ -51,6 +52,9 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "a folder": (lambda: make_spec({}, folder=FLEET), "folder must be a path, as a text or a Path, got Fleet("),
     "a fleet in a lockstep": (lambda: ehfl.Lockstep(TEXT, ehfl.Greedy(), 3), "fleet must be of the kind Fleet"),
     "a fleet in a ledger": (lambda: ehfl.Ledger(TEXT, 3, 0), "fleet must be of the kind Fleet, got 'text'"),
+    "rounds in a ledger": (lambda: ehfl.Ledger(FLEET, TEXT, 0), "rounds must be a whole number in [1, 2147483647]"),
+    "a function": (lambda: ehfl.simulate(FLEET, "greedy", 3, on_round=NUMBER), "on_round must be a function or None"),
+    "a concentration": (lambda: Dirichlet(TEXT), "alpha must be a number in (0, 1e9], got text"),
     "costs": (lambda: ehfl.Fleet(2, ehfl.Bernoulli(0.5), cost=RAGGED), "cost must be one number or one per client (2)"),
     "a width": (lambda: ehfl.Myopic(target=RAGGED), "target must be a whole number >= 1, got [[1], 2]"),
     "candidates": (
@@ -104,7 +108,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "what to run": (lambda: run_all(TEXT, "runs/x"), "spec must be of the kind Spec, got 'text'"),
     "where to run": (lambda: run_all(read_spec(), NUMBER), "experiment must be a path, as a text or a Path, got 3"),
     "on what to run": (lambda: run_all(read_spec(), "runs/x", on=TEXT), "on must be local or ray, got text"),
-    "who looks on": (lambda: run_all(read_spec(), "x", on_look=NUMBER), "on_look must be a function of the runs'"),
+    "who looks on": (lambda: run_all(read_spec(), "x", on_look=NUMBER), "on_look must be a function or None, got 3"),
     "folders": (lambda: ehfl.read(NUMBER), "folders must be a path, as a text or a Path, got 3"),
     "a number of folders": (lambda: read_results(NUMBER), "folders must be a list of paths, got 3"),
     "a place to save": (lambda: ehfl.simulate(FLEET, "greedy", 3).save(NUMBER), "path must be a path, as a text or"),

@@ -198,6 +198,17 @@ def of_kind(name: str, value: object, kind: type[Thing]) -> Thing:
     return value
 
 
+def check_function(name: str, given: object) -> None:
+    """Refuse what is neither a function nor None.
+
+    >>> check_function("on_round", 3)
+    Traceback (most recent call last):
+    ehfl.validation.InvalidValue: on_round must be a function or None, got 3
+    """
+    if given is not None and not callable(given):
+        raise InvalidValue(name, "a function or None", repr(given))
+
+
 def path_of(name: str, given: object) -> Path:
     """Return a text or a path as a path; no text at all is none.
 

@@ -10,7 +10,8 @@ from ehfl.arrays import IntArray, Levels
 from ehfl.energy.battery import MAX_LEVEL, Settled, settle
 from ehfl.energy.fleet import Fleet
 from ehfl.energy.weather import Weather
-from ehfl.validation import InvalidValue, UserError, of_kind
+from ehfl.randomness import MAX_ROUNDS, check_seed
+from ehfl.validation import InvalidValue, UserError, of_kind, whole_number
 
 _NOTHING = np.zeros(1, np.int32)
 
@@ -58,7 +59,8 @@ class Ledger:
         self._ceiling, self._endless = fleet.ceilings, fleet.endless
         if fleet.ceilings.size > 1:
             self._ceiling, self._endless = fleet.ceilings[own], fleet.endless[own]
-        self._weather = Weather(fleet.harvest, self._clients, rounds, seed)
+        rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
+        self._weather = Weather(fleet.harvest, self._clients, rounds, check_seed(seed))
         self._initial = int(self._energy.sum(dtype=np.int64))
         self._harvested = self._wasted = self._spent = self._mains = 0
         self._common_cost = int(self._cost[0]) if self._cost.size == 1 else None

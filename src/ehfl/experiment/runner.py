@@ -35,7 +35,7 @@ from ehfl.run_folder import (
     read_comparison,
     write_sealed,
 )  # fmt: skip
-from ehfl.validation import InvalidValue, UserError, of_kind, path_of, whole_number
+from ehfl.validation import InvalidValue, UserError, check_function, of_kind, path_of, whole_number
 
 Place = Literal["local", "ray"]
 Work = tuple[Run, RunFolder, Inputs]
@@ -63,8 +63,7 @@ def run_all(
     if not isinstance(on, str) or on not in ("local", "ray"):
         raise InvalidValue("on", "local or ray", on)
     place = path_of("experiment", experiment).absolute()
-    if on_look is not None and not callable(on_look):
-        raise InvalidValue("on_look", "a function of the runs' states", repr(on_look))
+    check_function("on_look", on_look)
     with own_code.held(of_kind("spec", spec, Spec).code):
         return _run_in(place, spec, jobs, on, on_look)
 

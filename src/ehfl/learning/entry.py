@@ -16,7 +16,7 @@ from ehfl.learning.training import OnRound, Training
 from ehfl.partition import PARTITIONS, Partition
 from ehfl.scheduling import Lockstep, Participation
 from ehfl.theory import StepSize, step_size_of
-from ehfl.validation import InvalidValue, path_of, whole_number
+from ehfl.validation import check_function, path_of, whole_number
 
 
 def train(
@@ -53,8 +53,7 @@ def train(
     True
     """
     whole_number("checkpoint_every", checkpoint_every, low=1)
-    if on_round is not None and not callable(on_round):
-        raise InvalidValue("on_round", "a function of a record, or None", repr(on_round))
+    check_function("on_round", on_round)
     training = Training(
         TASKS.make(task),
         participation,

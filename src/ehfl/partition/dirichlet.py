@@ -9,7 +9,7 @@ import numpy as np
 from ehfl.arrays import IntArray
 from ehfl.partition.contract import Targets, check_enough, class_labels
 from ehfl.randomness import Purpose, generator
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.validation import InvalidValue, is_number, whole_number
 
 _ATTEMPTS = 1000
 
@@ -30,7 +30,8 @@ class Dirichlet:
     min_partition_size: int = 10
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha <= 1e9:  # beyond, where all shares are alike, NumPy's draws leave floating point
+        # Beyond, where all shares are alike, NumPy's draws leave floating point.
+        if not (is_number(self.alpha) and 0 < self.alpha <= 1e9):
             raise InvalidValue("alpha", "a number in (0, 1e9]", self.alpha)
         whole_number("min_partition_size", self.min_partition_size, low=1)
 

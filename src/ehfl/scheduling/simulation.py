@@ -15,7 +15,7 @@ from ehfl.scheduling.contract import Scheduler, is_mains_powered
 from ehfl.scheduling.participation import Participation
 from ehfl.scheduling.rounds import Round, check_target, play
 from ehfl.scheduling.schedulers import SCHEDULERS
-from ehfl.validation import of_kind, whole_number
+from ehfl.validation import check_function, of_kind, whole_number
 
 
 def simulate(
@@ -42,6 +42,7 @@ def simulate(
     """
     fleet, scheduler = of_kind("fleet", fleet, Fleet), SCHEDULERS.make(scheduler)
     rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
+    check_function("on_round", on_round)
     recorder = Recorder(rounds, fleet, record_energy)
     game = play(fleet, scheduler, rounds, seed, target=target, threads=threads)
     ledger = _follow(game, recorder, on_round)
