@@ -61,7 +61,8 @@ class Registry(Generic[Thing]):
         """
         key = key or self.kind
         if isinstance(given, str):
-            found, folder = self._parsed(given, key), Path() if folder and isinstance(given, Here) else folder
+            found = self._parsed(given, key)
+            folder = Path() if folder and isinstance(given, Here) else folder
         elif (
             isinstance(given, Mapping) and isinstance(given.get("name"), str) and all(isinstance(k, str) for k in given)
         ):
@@ -186,6 +187,11 @@ class Registry(Generic[Thing]):
                 given = f"{table[name]}, which is in the current one"
                 raise InvalidValue(f"{key}.{name}", f"in the spec's folder, {folder}", given)
         return found
+
+
+def is_own(table: Mapping[str, Any]) -> bool:
+    """Return whether a table names a class of the user's own, as package.module:Class."""
+    return ":" in table["name"]
 
 
 def lies_there(path: Path) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -86,6 +86,6 @@ def _check_text(arguments: list[str]) -> None:
             raise InvalidValue("what is given", "text in UTF-8", argument)
 
 
-def _stop(message: str) -> None:
+def _stop(message: str) -> NoReturn:
     typer.echo(f"ehfl: error: {message}", err=True)
     sys.exit(2)

@@ -43,13 +43,7 @@ if TYPE_CHECKING:
     from ehfl.theory import Constants
 
 _OF_PROBLEM = ("smoothness", "variance", "gap")
-_CONSTANTS = {
-    "smoothness": "--smoothness",
-    "variance": "--variance",
-    "gap": "--gap",
-    "eta": "--eta",
-    "seeds": "--seeds",
-}
+_CONSTANTS = {name: f"--{name}" for name in (*_OF_PROBLEM, "eta", "seeds")}
 # The \b in it keeps the lines that follow as they are.
 HELP = """Bound the gradient norm for the participation that really happens.
 

@@ -125,8 +125,10 @@ def is_given(context: typer.Context, option: str) -> bool:
 
 def scheduler_names(spec: Spec) -> dict[str, str]:
     """Return the registered name of each arm's scheduler by label, empty for the user's own."""
-    names = {arm.label: arm.setting.scheduler["name"] for arm in spec.arms}
-    return {label: "" if ":" in name else name for label, name in names.items()}
+    from ehfl.registry import is_own
+
+    tables = {arm.label: arm.setting.scheduler for arm in spec.arms}
+    return {label: "" if is_own(table) else table["name"] for label, table in tables.items()}
 
 
 def _value(key: str, value: Any) -> Any:

@@ -9,6 +9,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
+from typing import NoReturn
 
 _PLAIN = {"\N{PLUS-MINUS SIGN}": "+/-", "\N{EN DASH}": "-", "\N{EM DASH}": "-", "\N{MULTIPLICATION SIGN}": "x",
           "\N{BOX DRAWINGS LIGHT HORIZONTAL}": "-", "\N{BOX DRAWINGS HEAVY HORIZONTAL}": "-"}  # fmt: skip
@@ -47,7 +48,7 @@ def own_prints_aside() -> Iterator[None]:
         yield
 
 
-def leave_closed_pipe() -> None:
+def leave_closed_pipe() -> NoReturn:
     """End quietly where nobody reads on, as in `ehfl simulate | head -1`, with the code that a shell gives for it."""
     with suppress(OSError, ValueError):  # what is left in the buffer would be one more error at Python's end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

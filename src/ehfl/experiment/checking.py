@@ -21,6 +21,7 @@ from ehfl.experiment.spec import Run, Setting, Spec
 from ehfl.experiment.workers import Crew, call_all
 from ehfl.partition import check_partition
 from ehfl.randomness import TILE
+from ehfl.registry import is_own
 from ehfl.scheduling import SchedulerError, check_scheduler
 from ehfl.validation import BrokenRules, InvalidValue, SpecError, at, renamed
 
@@ -54,7 +55,7 @@ def check_schedulers(runs: Sequence[Run], crew: Crew | None = None) -> None:
     """
     own: dict[str, Run] = {}
     for run in runs:
-        if _is_own(run.setting.scheduler):
+        if is_own(run.setting.scheduler):
             own.setdefault(_key(run.setting.scheduler, run.setting.fleet), run)
     faults = call_all([partial(scheduler_fault, run) for run in own.values()], 1, crew)
     for run, fault in zip(own.values(), faults, strict=True):
@@ -116,7 +117,7 @@ class _Checks:
             "learning.aggregation": (learning.aggregation, partial(check_aggregation, aggregation, clients=few)),
         }
         for key, (table, check) in checks.items():
-            if _is_own(table):
+            if is_own(table):
                 self._once(_key(key, table, data, setting.rounds, clients), partial(_refuse_broken, key, table, check))
 
     def _once(self, key: str, check: Callable[[], None]) -> None:
@@ -163,10 +164,6 @@ def _refuse_broken(key: str, table: Any, check: Callable[[], None]) -> None:
 
 def _broken(table: Any, faults: Sequence[str]) -> str:
     return f"names {table['name']}, which breaks the rules: {'; '.join(faults)}"
-
-
-def _is_own(table: Any) -> bool:
-    return ":" in table["name"]
 
 
 def _key(*parts: Any) -> str:

@@ -10,10 +10,10 @@ import numpy as np
 
 from ehfl import own_code
 from ehfl.experiment import building
-from ehfl.experiment.spec import Run
+from ehfl.experiment.spec import Run, Setting
 from ehfl.files import digest_of_file, fingerprint
-from ehfl.registry import Table
-from ehfl.run_folder import NAMED_THINGS, OtherRun, RunFolder, inside
+from ehfl.registry import is_own
+from ehfl.run_folder import Facts, OtherRun, RunFolder, files_named_in, inside
 from ehfl.validation import UserError
 
 Inputs = dict[str, str]  # a fingerprint each
@@ -29,15 +29,12 @@ def inputs_of(run: Run, data: str) -> Inputs:
 
     A class has a fingerprint for all files that it is made of, too, which tells whether arms share it.
     """
-    facts = run.facts()
-    tables = {key: inside(facts, key.split(".")) for key in NAMED_THINGS}
-    read = {name: mark for key, table in tables.items() for name, mark in _read(key, table)}
-    own = [table["name"] for table in tables.values() if ":" in table["name"]]
-    classes = {name: own_code.versions(name.partition(":")[0]) for name in own}
+    setting = run.setting
+    classes = {name: own_code.versions(name.partition(":")[0]) for name in setting.own_classes()}
     files = {file: mark for versions in classes.values() for file, mark in versions.items()}
-    weather = {"weather": _weather(run)} if tables["fleet.harvest"]["name"] in own else {}
+    weather = {"weather": _weather(setting)} if is_own(setting.fleet.harvest_table()) else {}
     marks = {name: _together(versions) for name, versions in classes.items()}
-    return {"data": data} | read | files | weather | marks
+    return {"data": data} | dict(_read(run.facts())) | files | weather | marks
 
 
 def check_inputs(folder: RunFolder, inputs: Inputs) -> None:
@@ -64,11 +61,11 @@ def check_still(run: Run, inputs: Inputs, data: str) -> None:
         )
 
 
-def _weather(run: Run) -> str:
+def _weather(setting: Setting) -> str:
     """Return the fingerprint of a little weather of a harvest, which must be the same in every process."""
-    fleet = building.fleet_of(run.setting)
+    fleet = building.fleet_of(setting)
     seed = 0  # not the run's: what an arm is made from is the same under all its seeds
-    units = fleet.harvest.units(seed, range(min(run.setting.rounds, 20)), range(min(fleet.clients, 10)))
+    units = fleet.harvest.units(seed, range(min(setting.rounds, 20)), range(min(fleet.clients, 10)))
     return fingerprint(repr(np.asarray(units).tolist()).encode())
 
 
@@ -85,16 +82,17 @@ def _difference(before: Inputs, now: Inputs) -> str:
     return ""
 
 
-def _read(key: str, table: Table) -> Iterator[tuple[str, str]]:
-    """Yield key and fingerprint of each file or folder that a thing's parameters name, by an absolute path."""
-    for name, value in table.items():
-        if isinstance(value, str) and Path(value).is_absolute():
-            path, own = Path(value), ":" in table["name"]
-            if path.is_file():
-                yield f"{key}.{name}", _content(path)
-            elif path.is_dir() and own:  # of ehfl's own tasks the examples say it all
-                files = [file for file in path.rglob("*") if file.is_file()]
-                yield f"{key}.{name}", _together({file.relative_to(path).as_posix(): _content(file) for file in files})
+def _read(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Yield key and fingerprint of each file that parameters name, and of each folder, but for ehfl's own tasks.
+
+    Of these the examples say it all, and their fingerprint is that of the data.
+    """
+    for key, path in files_named_in(facts).items():
+        if path.is_file():
+            yield key, _content(path)
+        elif path.is_dir() and is_own(inside(facts, key.split(".")[:-1])):
+            files = [file for file in path.rglob("*") if file.is_file()]
+            yield key, _together({file.relative_to(path).as_posix(): _content(file) for file in files})
 
 
 def _content(path: Path) -> str:

@@ -32,7 +32,7 @@ from ehfl.experiment.values import (
     read_task,
     whole,
 )
-from ehfl.registry import Table
+from ehfl.registry import Table, is_own
 from ehfl.run_folder import Facts, folder_name, identity_of, slug
 from ehfl.validation import InvalidValue
 
@@ -130,7 +130,7 @@ class Setting(Section):
         learning = self.learning
         tables = (self.scheduler, self.fleet.harvest_table(), learning.task, learning.partition, learning.step_size,
                   learning.aggregation)  # fmt: skip
-        return [table["name"] for table in tables if ":" in table["name"]]
+        return [table["name"] for table in tables if is_own(table)]
 
     def facts(self) -> Facts:
         """Return every value spelled out, as TOML has it."""

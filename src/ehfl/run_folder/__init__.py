@@ -16,7 +16,6 @@ May enter: `ehfl.files`, `history`, `validation`. Leaves: the names below.
 
 from ehfl.run_folder.folder import RunFolder
 from ehfl.run_folder.identity import (
-    NAMED_THINGS,
     Facts,
     OtherRun,
     check_same,
@@ -29,7 +28,6 @@ from ehfl.run_folder.identity import (
 from ehfl.run_folder.specs import SPEC, holds_runs, read_comparison, read_facts, read_own, write_sealed
 
 __all__ = [
-    "NAMED_THINGS",
     "SPEC",
     "Facts",
     "OtherRun",
