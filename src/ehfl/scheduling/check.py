@@ -62,38 +62,46 @@ def _faults(
     scheduler: Scheduler, twin: Scheduler, views: Iterator[View], fleet: Fleet, rounds: int, seed: int
 ) -> Iterator[SchedulerError]:
     for view in views:
-        picks = []
-        for one in (scheduler, scheduler, twin):
-            copies: dict[str, Any] = {name: array.copy() for name, array in _arrays(view).items()}
-            shown = view._replace(**copies)
-            try:
-                with blamed_on(scheduler, view.round):
-                    picks.append(np.asarray(one.select(shown)).copy())  # it may return one array again and again
-            except SchedulerError as error:
-                yield error
-                return
-            if changed := _changed(view, shown):
-                yield SchedulerError("input", f"changes its input: round {view.round}, {changed}")
-                return
-        if not np.array_equal(picks[0], picks[1]):
-            detail = f"round {view.round}, the same view gave {picks[0].tolist()} and then {picks[1].tolist()}"
+        try:
+            first, again, other = (_picked(one, view) for one in (scheduler, scheduler, twin))
+        except SchedulerError as error:
+            yield error
+            return
+        if not np.array_equal(first, again):
+            detail = f"round {view.round}, the same view gave {first.tolist()} and then {again.tolist()}"
             yield SchedulerError(
                 "same view",
                 f"is not reproducible: {detail} (chance comes from view.generator(), memory from view.turns, "
                 "view.last_turn and view.losses)",
             )
-        elif not np.array_equal(picks[0], picks[2]):
+        elif not np.array_equal(first, other):
             yield SchedulerError("twin", "is another one whenever it is made from the same parameters")
-        try:
-            clients = admitted(picks[0], view.energy.size, view.round)
-        except SchedulerError as error:
-            yield error
-            continue
-        if not is_mains_powered(scheduler):
-            costs = np.broadcast_to(view.cost, view.energy.shape)
-            for client in clients[view.energy[clients] < costs[clients]].tolist():
-                yield unpaid(client, int(view.energy[client]), int(costs[client]), fleet.unit, view.round)
+        yield from _pick_faults(first, view, is_mains_powered(scheduler), fleet.unit)
     yield from _simulation_faults(scheduler, fleet, rounds, seed)
+
+
+def _picked(scheduler: Scheduler, view: View) -> NDArray[Any]:
+    """Return what a scheduler picks from a copy of the view, which it must leave as it is."""
+    copies: dict[str, Any] = {name: array.copy() for name, array in _arrays(view).items()}
+    shown = view._replace(**copies)
+    with blamed_on(scheduler, view.round):
+        picked = np.asarray(scheduler.select(shown)).copy()  # it may return one array again and again
+    if changed := _changed(view, shown):
+        raise SchedulerError("input", f"changes its input: round {view.round}, {changed}")
+    return picked
+
+
+def _pick_faults(picked: NDArray[Any], view: View, mains_powered: bool, unit: str) -> Iterator[SchedulerError]:
+    """Yield an error if these are no clients of the fleet, or for each that cannot pay."""
+    try:
+        clients = admitted(picked, view.energy.size, view.round)
+    except SchedulerError as error:
+        yield error
+        return
+    if not mains_powered:
+        costs = np.broadcast_to(view.cost, view.energy.shape)
+        for client in clients[view.energy[clients] < costs[clients]].tolist():
+            yield unpaid(client, int(view.energy[client]), int(costs[client]), unit, view.round)
 
 
 def _arrays(view: View) -> dict[str, NDArray[Any]]:
