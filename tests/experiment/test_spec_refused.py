@@ -87,6 +87,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "fraction": ({"rounds": 2.5}, "rounds must be a whole number in [1, 10000000], got 2.5"),
     "whole float": ({"learning": {"local_steps": 1.0}}, "learning.local_steps must be a whole number >= 1, got 1.0"),
     "number for a word": ({"code": 3}, "code must be a text, got 3"),
+    "folder with a name too long": ({"code": "x" * 400}, f"code must be a folder, got {'x' * 197}..."),
     "number for a name": (
         {"learning": {"task": 3}},
         "learning.task must be one of digits, cifar10, quadratic, wells or package.module:Class, or a table with such "

@@ -18,7 +18,7 @@ from ehfl.experiment.spec import Section, Setting, Spec
 from ehfl.experiment.validating import check_known, validated
 from ehfl.experiment.values import folder_name, listed_seeds
 from ehfl.run_folder import SPEC, Facts, holds_runs, inside, read_facts, read_own
-from ehfl.validation import InvalidValue, SpecError, UserError, path_of, renamed
+from ehfl.validation import InvalidValue, SpecError, UserError, path_of, renamed, shown
 
 
 class _Heading(Section):
@@ -74,10 +74,17 @@ def make_spec(facts: Facts, folder: Path | None = None) -> Spec:
     check_known(facts, "", [*SAME_FOR_ALL, *Setting.model_fields])
     heading = validated(_Heading, {key: facts.pop(key) for key in _Heading.model_fields if key in facts}, folder)
     code = str(((folder or Path.cwd()) / (heading.code or ".")).absolute())
-    if not Path(code).is_dir():
-        raise SpecError("code", f"must be a folder, got {heading.code}")
+    if not _is_folder(Path(code)):
+        raise SpecError("code", f"must be a folder, got {shown(heading.code)}")
     with own_code.held(code):  # validating makes the things that the spec names
         return _made(heading, facts, folder, code)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a name that no file system holds
+        return False
 
 
 def _made(heading: _Heading, facts: Facts, folder: Path | None, code: str) -> Spec:
