@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import SupportsIndex, TypeGuard, TypeVar
+from typing import Any, SupportsIndex, TypeGuard, TypeVar
 
 Thing = TypeVar("Thing")
 
@@ -22,6 +22,10 @@ FAILURES: tuple[type[BaseException], ...] = (Exception, SystemExit)
 
 class UserError(ValueError):
     """Something that the user can put right; the command line shows its message alone, without a traceback."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let it cross from a worker: Python would make it anew from its message, which is not what it is made from."""
+        return UserError.__new__, (type(self), *self.args), vars(self)
 
 
 class InvalidValue(UserError):

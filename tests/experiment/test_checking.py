@@ -10,12 +10,13 @@ import pytest
 
 from ehfl.cli import main
 from ehfl.experiment import checking, make_spec, run_all
-from ehfl.validation import SpecError, UserError
+from ehfl.validation import InvalidValue, SpecError, UserError
 
 NUMBERS = itertools.count()
 
 # One class of each kind that breaks a rule; the test puts it where its kind is named.
 BROKEN = """
+import os
 import numpy as np
 import torch
 from ehfl.learning.tasks.digits import Digits
@@ -37,6 +38,15 @@ class Everyone:
 
     def select(self, view):
         return np.arange(view.energy.size) if view.round else []
+
+
+class OnlyHere:
+    def __init__(self):
+        if "EHFL_TEST_ELSEWHERE" in os.environ:
+            raise RuntimeError("not here")
+
+    def select(self, view):
+        return []
 
 
 class Whole:
@@ -151,6 +161,19 @@ def test_it_bears_the_place_of_the_arm_that_brings_it(form: str, broken: str, tm
         run_all(make_spec(given, tmp_path), tmp_path / "runs", jobs=1)
 
     assert caught.value.key == ("schedulers[2]" if form == "schedulers" else "arms[2].scheduler")
+
+
+def test_so_does_a_scheduler_that_cannot_be_made_where_it_is_tried(
+    broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a worker, say, that lacks what this process has."""
+    given = facts(schedulers=["greedy", f"{broken}:OnlyHere"])
+    del given["scheduler"]
+    spec = make_spec(given, tmp_path)
+    monkeypatch.setenv("EHFL_TEST_ELSEWHERE", "1")
+
+    with pytest.raises(InvalidValue, match=r"^schedulers\[2\] must be one that can be made, got .*: not here"):
+        checking.check_schedulers(spec.runs())
 
 
 def test_the_command_line_names_the_option(

@@ -66,7 +66,7 @@ def check_schedulers(runs: Sequence[Run], crew: Crew | None = None) -> None:
 def scheduler_fault(run: Run) -> str:
     """Return what is wrong with the scheduler of a run, on its own fleet; nothing where all is right."""
     setting = run.setting
-    with own_code.held(run.spec.code):
+    with own_code.held(run.spec.code), renamed(run.arm.key_of):
         fleet = building.fleet_of(setting)
         rounds = min(setting.rounds, _ROUNDS if fleet.clients <= TILE else 2)
         try:
