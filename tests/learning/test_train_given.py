@@ -80,7 +80,7 @@ def test_other_choices_are_another_run(blobs: Task, gaps: Participation) -> None
         ({"batch_size": "8"}, "batch_size must be a whole number >= 1, got '8'"),
         ({"run_dir": 3}, "run_dir must be a path, as a text or a Path, got 3"),
         ({"run_dir": ""}, "run_dir must be a path, as a text or a Path, got ''"),
-        ({"on_round": "print"}, "on_round must be a function of a record, or None, got 'print'"),
+        ({"on_round": "print"}, "on_round must be a function or None, got 'print'"),
         ({"device": 3}, "device must be one of auto, cpu, cuda, mps, got 3"),
         ({"step_size": None}, "step_size must be .* got None.*"),
         ({"seed": "0"}, "seed must be a whole number in .* got '0'"),
