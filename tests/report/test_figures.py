@@ -63,17 +63,18 @@ def test_letters_that_the_font_lacks_are_no_warning_and_other_warnings_are(tmp_p
         style.save(figure, tmp_path / f"other{suffix}")
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 3, 5, 10, 12, 25, 150, 5000])
+@pytest.mark.parametrize("rounds", [1, 3, 12, 5000])
 def test_rounds_are_counted_in_whole_numbers(rounds: int) -> None:
     trials = [made_trial("a", 0, {rounds: 0.5}, [1] * rounds, recorded=True)]
     comparison = compare("short", trials, ACCURACY, 1)
     batteries = batteries_figure(comparison)
     assert batteries is not None
 
-    shown = [rounds_figure(comparison).axes[0], rounds_figure(comparison).axes[1], batteries.axes[0]]
-    shown.append(participation_figure({"a": comparison.arms[0].counts}, looks({"a": ""})).axes[0])
-    for axes in shown:
-        axes.figure.draw_without_rendering()  # type: ignore[union-attr]
+    learning = rounds_figure(comparison)
+    participants = participation_figure({"a": comparison.arms[0].counts}, looks({"a": ""}))
+    for figure in (learning, batteries, participants):
+        figure.draw_without_rendering()
+    for axes in (*learning.axes, batteries.axes[0], participants.axes[0]):
         low, high = axes.get_xlim()
         ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
         assert ticks

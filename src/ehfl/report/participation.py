@@ -58,7 +58,8 @@ def participation_figure(
     grid[0, 0].yaxis.set_major_locator(MaxNLocator(5, integer=True))
     grid[0, 0].yaxis.set_major_formatter("{x:,.0f}")
     style.count(grid[-1, 0].xaxis)  # which all rows share
-    grid[-1, 0].set_xlabel("round" + (f" ({'; '.join(_notes(played))})" if _notes(played) else ""))
+    notes = "; ".join(_notes(played))
+    grid[-1, 0].set_xlabel(f"round ({notes})" if notes else "round")
     grid[-1, 1].set_xlabel("share of rounds")
     grid[-1, 1].set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     figure.supylabel("participants $n_t$" + (f" (grey: {target:,} wanted)" if target else ""), fontsize=10)

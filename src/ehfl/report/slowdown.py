@@ -18,6 +18,8 @@ _MARGIN = 1.06  # room around the points, as a factor
 _REACH = 1.6  # how far intervals may widen the axis, as a factor
 _LOG_FROM = 3.0  # the range, as a ratio, from which the axis is logarithmic
 _GREY = "#666666"
+# Numbers that an axis has in each power of ten, by the ratio of its ends that it stays below.
+_STEPS = {8: (1, 1.5, 2, 3, 5, 7), 30: (1, 2, 3, 5), 1000: (1, 2, 5), math.inf: (1,)}
 
 Range = tuple[float, float]
 
@@ -100,15 +102,7 @@ def ticks(low: float, high: float) -> list[float]:
     """
     if high / low < 2:
         return [float(x) for x in MaxNLocator(6).tick_values(low, high) if low <= x <= high]
-    steps = (
-        (1, 1.5, 2, 3, 5, 7)
-        if high / low < 8
-        else (1, 2, 3, 5)
-        if high / low < 30
-        else (1, 2, 5)
-        if high / low < 1000
-        else (1,)
-    )
+    steps = next(steps for ratio, steps in _STEPS.items() if high / low < ratio)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     found = [float(f"{step * 10.0**power:.3g}") for power in powers for step in steps]
     return [int(x) if x == int(x) else x for x in found if low <= x <= high]
