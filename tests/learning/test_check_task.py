@@ -38,6 +38,13 @@ def changed(blobs: Task, **changes: Any) -> Any:
     return types.SimpleNamespace(**{name: getattr(blobs, name) for name in kept} | changes)
 
 
+def test_of_millions_of_examples_the_last_is_looked_at_too(blobs: Task) -> None:
+    size = 2**24 + 4  # its last number is none of float32's
+    many = Examples(torch.zeros(1, 2).expand(size, 2), torch.zeros(1, dtype=torch.int64).expand(size))
+
+    check_task(changed(blobs, training=many, test=many))
+
+
 def network(*layers: nn.Module) -> Callable[[Any], nn.Module]:
     def model(rng: np.random.Generator) -> nn.Module:
         return initialise(nn.Sequential(nn.Linear(2, 8), *layers, nn.Linear(8, 3)), rng)

@@ -157,5 +157,6 @@ def _state(model: nn.Module) -> dict[str, Tensor]:
 
 def _some(values: Tensor, count: int) -> Tensor:
     """Return so many rows, spread over all of them, as a tensor of their own."""
-    rows = torch.linspace(0, len(values) - 1, min(count, len(values))).long()
+    looked_at = min(count, len(values))
+    rows = torch.arange(looked_at) * (len(values) - 1) // max(1, looked_at - 1)
     return values.index_select(0, rows.to(values.device))
