@@ -20,12 +20,11 @@ from ehfl.files.facts import (
     sealed,
 )
 from ehfl.files.locks import InUse, sole_use
-from ehfl.files.numbers import check_ends, read_npy, read_numbers
-from ehfl.files.whole import naming, sweep, write_text, written_whole
+from ehfl.files.numbers import read_npy, read_numbers
+from ehfl.files.whole import naming, refuse_pipe, sweep, write_text, written_whole
 
 __all__ = [
     "InUse",
-    "check_ends",
     "check_seal",
     "digest_of_file",
     "digest_of_text",
@@ -36,6 +35,7 @@ __all__ = [
     "parse_json",
     "read_npy",
     "read_numbers",
+    "refuse_pipe",
     "sealed",
     "sole_use",
     "sweep",

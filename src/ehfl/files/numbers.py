@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import math
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
 
+from ehfl.files.whole import refuse_pipe
 from ehfl.validation import InvalidValue
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def read_numbers(name: str, path: Path, *, flat: bool = False) -> NDArray[np.gen
 
     allowed = "a readable file of numbers, .npy or text"
     try:
-        check_ends(path)
+        refuse_pipe(path)
         if path.suffix == ".npy":
             with path.open("rb") as file:
                 found = read_npy(file, path.stat().st_size)
@@ -37,12 +37,6 @@ def read_numbers(name: str, path: Path, *, flat: bool = False) -> NDArray[np.gen
         raise InvalidValue(name, allowed, f"{path} ({error.strerror or error})") from None
     except (ValueError, EOFError) as error:
         raise InvalidValue(name, allowed, f"{path} ({error})") from None
-
-
-def check_ends(path: Path) -> None:
-    """Refuse a pipe or a device, which may never have an end."""
-    if path.exists() and not path.is_file() and not path.is_dir():  # a folder is refused by the system, in its words
-        raise OSError(errno.EINVAL, "It is a pipe or a device", str(path))
 
 
 def read_npy(file: IO[bytes], size: int) -> NDArray[np.generic]:

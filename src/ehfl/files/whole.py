@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 from collections.abc import Iterator
@@ -48,6 +49,12 @@ def naming(path: Path, instead_of: Path | None = None) -> Iterator[None]:
         if error.strerror and error.filename in (None, str(instead_of)):
             error.filename = str(path)
         raise
+
+
+def refuse_pipe(path: Path) -> None:
+    """Refuse a pipe or a device, which may never have an end."""
+    if path.exists() and not path.is_file() and not path.is_dir():  # a folder is refused by the system, in its words
+        raise OSError(errno.EINVAL, "It is a pipe or a device", str(path))
 
 
 def sweep(folder: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from ehfl.files import check_ends, digest_of_text, naming, parse_json
+from ehfl.files import digest_of_text, naming, parse_json, refuse_pipe
 from ehfl.history.records import Metric, Record, evaluations_of
 from ehfl.validation import UserError, is_number
 
@@ -148,7 +148,7 @@ def _lines(path: Path, start: int = 0, first: int = 0) -> Iterator[tuple[Record,
     """Yield the record of each whole line from a position on, `first` being the first, and where the line ends."""
     if not path.exists():
         return
-    check_ends(path)
+    refuse_pipe(path)
     with path.open("rb") as file:
         file.seek(start)
         content = file.read()

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from ehfl.files import check_ends, written_whole
+from ehfl.files import refuse_pipe, written_whole
 from ehfl.history import rounds_digest
 from ehfl.learning.flat import Arrays
 from ehfl.run_folder import check_same
@@ -79,7 +79,7 @@ class Checkpoint:
 def read_checkpoint(path: Path) -> Checkpoint:
     """Return what `write` wrote, or raise CheckpointError naming the file if a single bit of it has changed."""
     try:
-        check_ends(path)
+        refuse_pipe(path)
         with safe_open(path, framework="numpy") as file:
             facts = json.loads((file.metadata() or {})["ehfl"])
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # a file is no mapping

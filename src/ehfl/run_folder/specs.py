@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ehfl.files import check_ends, check_seal, sealed, write_text
+from ehfl.files import check_seal, refuse_pipe, sealed, write_text
 from ehfl.run_folder.identity import Facts
 from ehfl.validation import UserError, float_of, shown
 
@@ -32,7 +32,7 @@ def read_own(folder: Path, remedy: str) -> tuple[Facts, str]:
 def being_read(path: Path, remedy: str) -> Iterator[None]:
     """Say in one line what is wrong with a file that ehfl wrote, and what to do about it."""
     try:
-        check_ends(path)
+        refuse_pipe(path)
         yield
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror or error}): {remedy}") from None
@@ -54,7 +54,7 @@ def holds_runs(folder: Path) -> bool:
 def read_facts(path: Path) -> Facts:
     """Return what a TOML file of the user's says, or raise UserError with one line that names it."""
     try:
-        check_ends(path)
+        refuse_pipe(path)
         return tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=float_of)
     except OSError as error:
         raise UserError(f"{shown(path)} must be a readable TOML file ({error.strerror or error})") from None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ehfl.arrays import Clients, IntArray, Levels
 from ehfl.energy import EnergyTotals
-from ehfl.files import check_ends, parse_json, written_whole
+from ehfl.files import parse_json, refuse_pipe, written_whole
 from ehfl.scheduling.archive import read_archive
 from ehfl.scheduling.consistency import check_consistent
 from ehfl.scheduling.summary import Summary, summarise
@@ -92,7 +92,7 @@ class Participation:
     def load(path: str | os.PathLike[str]) -> Participation:
         """Read what `save` wrote; a file of another kind is refused by name, and nothing in it is executed."""
         place = path_of("path", path)
-        check_ends(place)
+        refuse_pipe(place)
         with place.open("rb") as file:
             try:
                 return _read(file)
