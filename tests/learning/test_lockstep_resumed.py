@@ -141,3 +141,23 @@ def test_a_scheduler_of_ones_own_with_another_parameter_does_not_go_on_from_the_
 
     with pytest.raises(OtherRun, match="round 1 had 1 participants and has 3 now"):
         train(blobs, plans[1], **QUICK, run_dir=tmp_path)
+
+
+def test_a_step_size_function_is_known_by_its_name_and_not_by_its_place_in_memory(blobs: Task, tmp_path: Path) -> None:
+    def made() -> Any:  # what another process has is the same function in another place
+        def tenth(counts: IntArray) -> FloatArray:
+            return np.full(len(counts), 0.1)
+
+        tenth.causal = True  # type: ignore[attr-defined]
+        return tenth
+
+    def half(counts: IntArray, rounds: int | None = None) -> FloatArray:
+        return np.full(len(counts), 0.5)
+
+    half.causal = True  # type: ignore[attr-defined]
+    options, here, there = QUICK | {"run_dir": tmp_path}, made(), made()
+    whole = train(blobs, choosing(3), **options | {"step_size": here})
+
+    assert same(train(blobs, choosing(3), **options | {"step_size": there}), whole)
+    with pytest.raises(OtherRun, match="step_size is "):
+        train(blobs, choosing(3), **options | {"step_size": half})

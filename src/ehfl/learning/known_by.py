@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ehfl.arrays import FloatArray
 from ehfl.learning.engine import Engine
 from ehfl.learning.tasks import Task
 from ehfl.scheduling import Lockstep, Participation, check_target
-from ehfl.theory import StepSize
+from ehfl.theory import PlainFunction, StepSize
 
 
 def described(
@@ -60,8 +61,13 @@ def data_digest(task: Task) -> str:
 
 
 def _value(thing: object) -> str:
-    """Return a thing with its parameters as text: the same whenever it is made again."""
-    return repr(thing) if is_dataclass(thing) else f"{type(thing).__module__}.{type(thing).__qualname__}"
+    """Return a thing with its parameters as text, a function by its name: the same whenever it is made again."""
+    if isinstance(thing, PlainFunction):
+        thing = thing.function
+    if is_dataclass(thing):
+        return repr(thing)
+    named: Any = thing if isinstance(thing, FunctionType) else type(thing)
+    return f"{named.__module__}.{named.__qualname__}"
 
 
 def _digest(arrays: Sequence[NDArray[np.generic]]) -> str:
