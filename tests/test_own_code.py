@@ -191,6 +191,22 @@ def test_two_folders_may_have_modules_of_one_name(tree: Tree) -> None:
     assert found == ["one", "two", "one"]
 
 
+def test_a_program_imports_as_before_and_what_it_has_imported_is_never_taken_for_what_a_spec_means(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree.write("{}.py", "from {0}_helper import PLACE")
+    tree.write("{}_helper.py", "PLACE = 'beside'")
+    tree.write("other/{}_helper.py", "PLACE = 'other'")
+    monkeypatch.syspath_prepend(tree.folder / "other")
+    helper = f"{tree.name}_helper"
+
+    assert importlib.import_module(helper).PLACE == "other"
+    with pytest.raises(UserError, match=f"^{helper} would be .*, but this program has imported .*/other/{helper}.py"):
+        own_code.imported(tree.name)
+    monkeypatch.delitem(sys.modules, helper)
+    assert own_code.imported(tree.name).PLACE == "beside"
+
+
 def test_the_folder_comes_before_other_places_but_never_before_python_or_what_is_installed(
     tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:

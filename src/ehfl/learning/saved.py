@@ -60,6 +60,5 @@ def _task_of(run: RunFolder, found: Checkpoint) -> Task:
     if facts is None:
         raise UserError(f"{run.path} has no spec.toml that names the task: give it, as in load_model(folder, 'digits')")
     check_same(found.identity, identity_of(facts), run.path / NAME, "its spec.toml is of another run")
-    own_code.look_in(facts.get("code"))  # where classes of the user's own lie
-    with at("learning"):
+    with own_code.held(facts.get("code")), at("learning"):
         return load_task(inside(facts, ["learning", "task"]), inside(facts, ["learning", "data"]))

@@ -26,18 +26,23 @@ _loaded: dict[str, tuple[Files, Marks]] = {}  # what each module that was asked 
 
 
 class _Beside:
-    """Finds modules in the folder of a spec's code: after Python's and installed ones, before all others."""
+    """Finds modules in the folder of a spec's code: after Python's and installed ones, before all others.
+
+    What a program imports for itself, while ehfl does nothing, is found there only if it is nowhere else.
+    """
 
     folder: str | None = None
     held = False  # whether modules stay as they were imported, whatever happens to their files
+    importing = False  # whether ehfl is about to import something
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
         """Return where a module is imported from, None where that is for others to say."""
         if path is not None or self.folder is None or name in sys.stdlib_module_names:
             return None
         found = PathFinder.find_spec(name, [self.folder])
-        installed = [folder for folder in sys.path if INSTALLED & set(Path(folder).parts)]
-        if found is None or PathFinder.find_spec(name, installed) is not None:
+        ours = self.held or self.importing
+        before = [folder for folder in sys.path if not ours or INSTALLED & set(Path(folder).parts)]
+        if found is None or PathFinder.find_spec(name, before) is not None:
             return None
         # A folder without an __init__.py is a package only where no file of that name is a module.
         other = PathFinder.find_spec(name) if found.origin is None else None
@@ -57,8 +62,8 @@ def look_in(folder: str | None) -> None:
 def hold(folder: str | None) -> None:
     """Look in that folder, and import nothing anew from now on."""
     look_in(folder)
-    _forget_changed()
     _beside.held = True
+    _forget_changed()
 
 
 @contextmanager
@@ -75,10 +80,14 @@ def held(folder: str | None) -> Iterator[None]:
 
 def imported(name: str) -> ModuleType:
     """Return a module as it is now: imported anew if a file of the user's own that it is made of has changed."""
-    if not _beside.held:
-        _forget_changed()
-    if name not in _loaded or name not in sys.modules:
-        _import(name)
+    outer, _beside.importing = _beside.importing, True
+    try:
+        if not _beside.held:
+            _forget_changed()
+        if name not in _loaded or name not in sys.modules:
+            _import(name)
+    finally:
+        _beside.importing = outer
     return sys.modules[name]
 
 
@@ -97,13 +106,26 @@ def versions(name: str) -> Marks:
 
 def _import(name: str) -> None:
     ours = {file for files, _ in _loaded.values() for file in files.values()}
-    others = [file for file in made_of({name: None}).values() if file not in ours]
+    found = made_of({name: None})
+    _check_no_other(found)
+    others = [file for file in found.values() if file not in ours]
     # What somebody else has imported is as its file is, unless that was written since this process began.
     if any(file.stat().st_mtime > _beginning() for file in others):
         _forget(others)
     module = importlib.import_module(name)
     files = made_of({name: None} | {one.__name__: Path(str(one.__file__)) for one in _reached(module)})
     _loaded[name] = files, _marks(files)
+
+
+def _check_no_other(files: Files) -> None:
+    """Refuse files in whose place a module that the program has imported by the same name would be used."""
+    known = {file.name for file in files.values()}
+    for name, module in list(sys.modules.items()):
+        there = Path(str(getattr(module, "__dict__", {}).get("__file__")))
+        meant = file_of(name) if there.name in known and is_own(there) else None
+        if meant is not None and meant in files.values() and meant.resolve() != there.resolve():
+            fault = f"{name} would be {meant}, but this program has imported {there} by that name"
+            raise UserError(f"{fault}: give one of them another name")
 
 
 @cache
