@@ -53,6 +53,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "a fleet in a lockstep": (lambda: ehfl.Lockstep(TEXT, ehfl.Greedy(), 3), "fleet must be of the kind Fleet"),
     "a fleet in a ledger": (lambda: ehfl.Ledger(TEXT, 3, 0), "fleet must be of the kind Fleet, got 'text'"),
     "rounds in a ledger": (lambda: ehfl.Ledger(FLEET, TEXT, 0), "rounds must be a whole number in [1, 2147483647]"),
+    "a round": (lambda: ehfl.Ledger(FLEET, 3, 0).settle(3, np.arange(0)), "t must be a whole number in [0, 2], got 3"),
     "a function": (lambda: ehfl.simulate(FLEET, "greedy", 3, on_round=NUMBER), "on_round must be a function or None"),
     "a concentration": (lambda: Dirichlet(TEXT), "alpha must be a number in (0, 1e9], got text"),
     "costs": (lambda: ehfl.Fleet(2, ehfl.Bernoulli(0.5), cost=RAGGED), "cost must be one number or one per client (2)"),

@@ -12,7 +12,7 @@ from ehfl.arrays import IntArray
 from ehfl.energy.battery import MAX_LEVEL
 from ehfl.energy.harvest import Harvest
 from ehfl.randomness import batch_rounds
-from ehfl.validation import FAILURES, UserError, blame
+from ehfl.validation import FAILURES, UserError, blame, whole_number
 
 
 @dataclass(slots=True)
@@ -29,6 +29,7 @@ class Weather:
     def units(self, round_: int) -> IntArray:
         """Return A_i(t) of these clients, shape (n_clients,)."""
         if not 0 <= round_ - self._first < len(self._batch):
+            whole_number("t", round_, low=0, high=self.rounds - 1)
             last = min(round_ + batch_rounds(len(self.clients)), self.rounds)
             self._first, self._batch = round_, self._fetch(range(round_, last), self.clients)
         row: IntArray = self._batch[round_ - self._first]
