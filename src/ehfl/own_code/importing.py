@@ -70,9 +70,9 @@ def hold(folder: str | None) -> None:
 def held(folder: str | None) -> Iterator[None]:
     """Look in that folder, and import nothing anew inside, so that all is done with one version of the code."""
     outer = _beside.held
-    if not outer:
-        hold(folder)
     try:
+        if not outer:
+            hold(folder)
         yield
     finally:
         _beside.held = outer
