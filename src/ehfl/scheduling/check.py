@@ -16,7 +16,7 @@ from ehfl.scheduling.past import Past
 from ehfl.scheduling.schedulers import SCHEDULERS
 from ehfl.scheduling.simulation import simulate
 from ehfl.scheduling.view import View
-from ehfl.validation import whole_number
+from ehfl.validation import of_kind, whole_number
 
 
 def check_scheduler(
@@ -47,9 +47,11 @@ def check_scheduler(
     whole_number("clients", clients, low=1, high=100_000)
     whole_number("rounds", rounds, low=1, high=100_000)
     check_seed(seed)
-    views = _views(clients, rounds, seed) if fleet is None else _views_of(fleet, rounds, seed)
     if fleet is None:
+        views = _views(clients, rounds, seed)
         fleet = Fleet(clients, Bernoulli(rate=0.9), capacity=6, cost=1 + np.arange(clients) % 2)
+    else:
+        views = _views_of(of_kind("fleet", fleet, Fleet), rounds, seed)
     faults: dict[str, str] = {}  # rule -> the first case that breaks it
     for fault in _faults(made, twin, views, fleet, rounds, seed):
         faults.setdefault(fault.rule, fault.fault)

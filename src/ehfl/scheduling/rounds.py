@@ -55,7 +55,7 @@ class Decider:
 
     def decide(self, t: int, energy: Levels) -> Clients:
         """Return the participants of round t, sorted."""
-        if energy.shape != (self._fleet.clients,):
+        if of_kind("energy", energy, np.ndarray).shape != (self._fleet.clients,):
             raise InvalidValue("energy", f"one level per client ({self._fleet.clients})", f"an array of {energy.shape}")
         view = View(
             round=t,
@@ -73,7 +73,7 @@ class Decider:
 
     def note(self, t: int, clients: Clients, losses: ArrayLike | None = None) -> None:
         """Take down who took part in round t, and the losses that they reported, one each, if they did."""
-        self._past.note(t, clients)
+        self._past.note(t, of_kind("clients", clients, np.ndarray))
         if losses is None or not self._wants_losses:
             return
         allowed = f"one a participant ({clients.size})"
