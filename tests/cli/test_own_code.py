@@ -18,7 +18,7 @@ SMALL = ["--rounds", "6"]
 LEARNING = ["--task", "quadratic", "--step-size", "0.1", *SMALL]
 OWN = '''
 """Things that leave, each in its own way."""
-import sys
+import os, sys
 import numpy as np
 
 class Quits:
@@ -50,7 +50,7 @@ class Interrupted:
 
 class Loud:
     def select(self, view):
-        print("choosing")
+        print("choosing", os.write(1, b"without Python"))  # the latter as a library in C does, or a program
         return []
 
 class Task:
@@ -128,12 +128,12 @@ def test_an_exit_in_code_of_ones_own_is_one_line_and_exit_code_2(command: tuple[
 
 
 @pytest.mark.parametrize("command", [("simulate", *SMALL), ("bound", *SMALL), ("train", *LEARNING)], ids=lambda c: c[0])
-def test_what_a_scheduler_prints_is_no_result(command: tuple[str, ...], capsys: Capture) -> None:
+def test_what_a_scheduler_prints_is_no_result(command: tuple[str, ...], capfd: Capture) -> None:
     assert run(*command, "-s", "things_that_leave:Loud", "--json") == 0
 
-    shown = capsys.readouterr()
+    shown = capfd.readouterr()
     assert json.loads(shown.out)
-    assert "choosing" in shown.err
+    assert "choosing" in shown.err and "without Python" in shown.err
 
 
 def test_ctrl_c_says_how_to_go_on_and_the_code_is_130(capsys: Capture) -> None:
@@ -171,3 +171,10 @@ def test_names_that_are_no_text_are_refused_and_shown(
     assert run(*command) == 2
 
     assert written.getvalue() == rb"ehfl: error: what is given must be text in UTF-8, got bad\udcff" + b"\n"
+
+
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_a_stream_that_was_closed_from_the_start_is_no_error(closed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, closed, None)  # which is what Python makes of it
+
+    assert run("simulate", *SMALL) == 0

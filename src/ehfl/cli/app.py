@@ -60,7 +60,8 @@ def main(arguments: list[str] | None = None) -> None:
         _check_text(sys.argv[1:] if arguments is None else arguments)
         with terminated_like_interrupted() as signals:
             code = app(arguments, prog_name="ehfl", standalone_mode=False)
-            sys.stdout.flush()
+            if sys.stdout is not None:  # it is where standard output was closed from the start
+                sys.stdout.flush()
         code = 143 if signals else code
     except BrokenPipeError:
         leave_closed_pipe()

@@ -44,8 +44,24 @@ def _plain(character: str) -> str:
 @contextmanager
 def own_prints_aside() -> Iterator[None]:
     """While the work goes on, send what the user's code prints to standard error: standard output is for results."""
-    with redirect_stdout(sys.stderr):
+    with _descriptor_aside(), redirect_stdout(sys.stderr):
         yield
+
+
+@contextmanager
+def _descriptor_aside() -> Iterator[None]:
+    """Do the same for what prints without asking Python: libraries in C, and programs that the user's code starts."""
+    if sys.stdout is None or sys.stderr is None:  # closed: 1 and 2 may be files that were opened since
+        yield
+        return
+    sys.stdout.flush()
+    results = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(results, 1)
+        os.close(results)
 
 
 def leave_closed_pipe() -> NoReturn:
