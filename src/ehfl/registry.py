@@ -127,6 +127,9 @@ class Registry(Generic[Thing]):
                     f" (which class in it? {name[:-3]}:Class)" if name.endswith(".py") else closest(known, self.members)
                 )
                 raise InvalidValue(key, self._allowed(), f"{text}{hint}")
+            if name.strip().startswith(".") or "/" in name or "\\" in name:
+                hint = "a module has dots in its name, no slashes; -o code=FOLDER says where it lies"
+                raise InvalidValue(key, "importable as package.module:Class", f"{text} ({hint})")
             known = f"{name.strip().removesuffix('.py')}:{kind.strip()}"
         if not rest:
             if text.endswith(":"):

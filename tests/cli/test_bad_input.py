@@ -92,6 +92,14 @@ NUMBERS: list[Row] = [
         "train --task quadratic --local-steps 99999999999999999999",
         "--local-steps must be small enough to end in a year",
     ),
+    (
+        "train --task quadratic --local-steps 1000000000000 --run long",  # each round within a year, all of them not
+        "--local-steps must be small enough to end in a year, got 1000000000000 (95 years)",
+    ),
+    (
+        "compare mine.toml -o learning.local_steps=1000000000000",
+        "learning.local_steps must be small enough to end in a year, got 1000000000000 (1.6 years)",
+    ),
     ("simulate --seed -1", "--seed must be a whole number in [0, 18446744073709551615], got -1"),
     (
         "simulate --seed 18446744073709551616",
@@ -268,7 +276,21 @@ NAMES: list[Row] = [
     ),
     (
         "simulate -s folder/bad_input_mine.py:Mine",
-        "--scheduler must be importable as package.module:Class, got ... (No module named 'folder/bad_input_mine')",
+        "--scheduler must be importable as package.module:Class, got folder/bad_input_mine.py:Mine "
+        "(a module has dots in its name, no slashes; -o code=FOLDER says where it lies)",
+    ),
+    (
+        "train --task ./bad_input_mine.py:Mine",
+        "got ./bad_input_mine.py:Mine (a module has dots in its name, no slashes",
+    ),
+    ("simulate -s ..bad_input_mine:Mine", "got ..bad_input_mine:Mine (a module has dots in its name, no slashes"),
+    (
+        "simulate --harvest bad_input_moving:Sun",
+        "--harvest names bad_input_moving:Sun, which breaks the rules: is no pure",
+    ),
+    (
+        "bound --harvest bad_input_moving:Sun",
+        "--harvest names bad_input_moving:Sun, which breaks the rules: is no pure",
     ),
     (
         "simulate -s bad_input_leaving:Mine",
@@ -598,6 +620,9 @@ FILES: dict[str, str | bytes] = {
     "rounds.toml": "[[arms]]\nscheduler='greedy'\nrounds=9",
     "always-on.toml": "[[arms]]\nlabel='always-on'\nscheduler='greedy'",
     "bad_input_mine.py": "class Mine:\n    def select(self, view):\n        return []\n",
+    "bad_input_moving.py": "import numpy\nRNG = numpy.random.default_rng(0)\nclass Sun:\n"
+    "    def units(self, seed, rounds, clients):\n        return RNG.integers(0, 2, (len(rounds), len(clients)))\n"
+    "    def mean_rates(self, n_clients):\n        return numpy.full(n_clients, 0.5)\n",
     "bad_input_leaving.py": "raise SystemExit(0)\n",
     "taken/mine/figures": "",
     "made/spec.toml": "rounds = 5\n",

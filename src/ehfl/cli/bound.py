@@ -121,7 +121,8 @@ def bound(
     else:
         with named_by_option(names_in(context)):
             read = spec_of(context)
-    counts, origin = play(read), ""
+    with named_by_option({} if spec is not None else names_in(context)):
+        counts, origin = play(read), ""
     if spec is not None:
         say_left_out(read)
     if task is not None:

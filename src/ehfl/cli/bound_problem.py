@@ -68,10 +68,12 @@ def estimated(task: str, batch_size: int) -> Constants:
 def play(spec: Spec) -> Counts:
     """Return n_t of each arm, mains power last."""
     from ehfl import SCHEDULERS, AlwaysOn, simulate
+    from ehfl.experiment import check_harvests
     from ehfl.experiment.building import fleet_of, scheduler_of, target_of
 
     base, seed = spec.base, spec.seeds[0]
     fleet = fleet_of(base)
+    check_harvests(spec)
     say_if_compiling(fleet.clients)
     mains = base.model_copy(update={"scheduler": SCHEDULERS.spelled_out(MAINS)})
     counts: Counts = {}

@@ -130,10 +130,12 @@ def _seeds(context: typer.Context, first: int, number: int | None) -> list[int] 
 def _play(spec: Spec, threads: int | None, save: Path | None) -> tuple[Fleet, Played]:
     """Return the fleet and what is shown of each participation, by label; save each as soon as it has been played."""
     from ehfl import simulate as play_all
+    from ehfl.experiment import check_harvests
     from ehfl.experiment.building import fleet_of, scheduler_of, target_of
     from ehfl.scheduling.rounds import thread_limit
 
     fleet = fleet_of(spec.base)
+    check_harvests(spec)
     thread_limit(fleet.clients, threads)  # refuses what the machine has not, before anything is said
     say_if_compiling(fleet.clients)
     played: Played = {arm.label: [] for arm in spec.arms}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ehfl.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from ehfl.experiment.checking import check_comparison, check_schedulers
+    from ehfl.experiment.checking import check_comparison, check_harvests, check_schedulers
     from ehfl.experiment.comparing import compare
     from ehfl.experiment.execution import Outcome, execute, played_by, run_training
     from ehfl.experiment.inputs import inputs_of
@@ -36,6 +36,7 @@ __all__ = [
     "State",
     "begin_process",
     "check_comparison",
+    "check_harvests",
     "check_schedulers",
     "compare",
     "execute",
@@ -51,7 +52,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     "ehfl.experiment",
     {
-        "checking": ["check_comparison", "check_schedulers"],
+        "checking": ["check_comparison", "check_harvests", "check_schedulers"],
         "comparing": ["compare"],
         "execution": ["Outcome", "execute", "played_by", "run_training"],
         "inputs": ["inputs_of"],

@@ -18,7 +18,7 @@ from ehfl.energy import check_harvest
 from ehfl.experiment import building
 from ehfl.experiment.execution import forget_task, loaded_task
 from ehfl.experiment.spec import Run, Setting, Spec
-from ehfl.experiment.workers import Crew, call_all
+from ehfl.machine import check_time
 from ehfl.partition import check_partition
 from ehfl.randomness import TILE
 from ehfl.registry import is_own
@@ -26,6 +26,7 @@ from ehfl.scheduling import SchedulerError, check_scheduler
 from ehfl.validation import BrokenRules, InvalidValue, SpecError, at, renamed
 
 if TYPE_CHECKING:
+    from ehfl.experiment.workers import Crew
     from ehfl.learning import Task
 
 _ROUNDS = 20  # of a scheduler's trial
@@ -48,11 +49,21 @@ def check_comparison(spec: Spec) -> dict[str, str]:
     return data
 
 
+def check_harvests(spec: Spec) -> None:
+    """Refuse harvests of the user's own that break the rules: what is checked where nothing is trained."""
+    checks = _Checks(spec.seeds)
+    for arm in spec.arms:
+        with renamed(arm.key_of):
+            checks.harvest(arm.setting)
+
+
 def check_schedulers(runs: Sequence[Run], crew: Crew | None = None) -> None:
     """Try the user's own schedulers of these runs; in workers, if there are any, since one might end its process.
 
     Of one that does nothing is said here: its runs will tell, and leave the others alone.
     """
+    from ehfl.experiment.workers import call_all  # here, since ehfl simulate asks for harvests alone, without joblib
+
     own: dict[str, Run] = {}
     for run in runs:
         if is_own(run.setting.scheduler):
@@ -89,6 +100,8 @@ class _Checks:
 
         learning = setting.learning
         building.check_step_size(setting)
+        rule = building.local_sgd_of(setting)
+        check_time("learning.local_steps", rule.local_steps, rule.seconds(turns=setting.rounds))
         task, data = loaded_task(setting)
         building.aggregation_of(setting)
         with at("learning"):
@@ -106,19 +119,27 @@ class _Checks:
 
         learning, clients, seed = setting.learning, setting.fleet.clients, self.seeds[0]
         task, data = loaded_task(setting)
-        harvest, sizes = building.harvest_table(setting), {"clients": clients, "seed": seed}
         dealer, targets = building.partition_of(setting), task.training.targets.cpu().numpy()
+        sizes = {"clients": clients, "seed": seed}
         aggregation, few = building.aggregation_of(setting), min(clients, _CLIENTS)
         checks: dict[str, tuple[Any, Callable[[], None]]] = {
-            "fleet.harvest": (harvest, partial(check_harvest, harvest, rounds=setting.rounds, quick=True, **sizes)),
             "learning.task": (learning.task, partial(check_task, task, seed=seed)),
             "learning.partition": (learning.partition, partial(check_partition, dealer, targets=targets, **sizes)),
             "learning.step_size": (learning.step_size, partial(_check_steps, setting)),
             "learning.aggregation": (learning.aggregation, partial(check_aggregation, aggregation, clients=few)),
         }
+        self.harvest(setting)
         for key, (table, check) in checks.items():
             if is_own(table):
                 self._once(_key(key, table, data, setting.rounds, clients), partial(_refuse_broken, key, table, check))
+
+    def harvest(self, setting: Setting) -> None:
+        """Refuse a harvest of the user's own that breaks the rules."""
+        key, table = "fleet.harvest", building.harvest_table(setting)
+        sizes = {"clients": setting.fleet.clients, "rounds": setting.rounds, "seed": self.seeds[0]}
+        if is_own(table):
+            check = partial(check_harvest, table, quick=True, **sizes)
+            self._once(_key(key, table, sizes), partial(_refuse_broken, key, table, check))
 
     def _once(self, key: str, check: Callable[[], None]) -> None:
         if key not in self.done:
