@@ -52,6 +52,11 @@ def test_a_fleet_sustains_the_sum_of_rate_over_cost_each_at_most_one(
     assert Fleet(clients=len(arrivals), harvest=Replay([arrivals] * 5), cost=cost).sustainable == expected
 
 
+@pytest.mark.parametrize(("capacity", "cost"), [([1, 0, 9], 1), ([9, 1, 9], 2), (3, [1, 4, 2])])
+def test_a_client_whose_battery_cannot_hold_the_cost_sustains_nothing(capacity: Any, cost: Any) -> None:
+    assert Fleet(clients=3, harvest=Replay([[4, 4, 4]] * 5), capacity=capacity, cost=cost).sustainable == 2
+
+
 def test_a_fleet_starts_at_its_initial_levels() -> None:
     one = Fleet(clients=3, harvest=HALF, initial=2)
     each = Fleet(clients=3, harvest=HALF, initial=[0, 1, 5])

@@ -71,15 +71,16 @@ class Fleet:
     def sustainable(self) -> int:
         """How many clients a round the harvest can pay for: floor of the sum of min(rate / cost, 1), at least 1.
 
-        A client takes part once in a round, however much it harvests.
+        A client takes part once in a round, however much it harvests, and never if its battery cannot hold the cost.
         """
-        if self.costs.size == 1:
+        able = self.ceilings >= self.costs
+        if self.costs.size == 1 and able.all():
             cost = int(self.costs[0])
             alike = self.clients if self.rates.strides == (0,) else 1  # with one rate
             rates = self.rates[:: max(alike, 1)]
             total = float((rates if rates.max() <= cost else np.minimum(rates, cost)).sum()) * alike / cost
         else:
-            total = float(np.minimum(self.rates / self.costs, 1).sum())
+            total = float((np.minimum(self.rates / self.costs, 1) * able).sum())
         whole = math.floor(total * (1 + 1e-12))  # 100 clients at 0.29 are 29, whatever the last bit says
         return min(max(whole, 1), self.clients)
 
