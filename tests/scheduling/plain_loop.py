@@ -183,7 +183,10 @@ PLAIN: dict[str, Callable[[Setting], Choice]] = {
 }
 
 
-def sustainable(rates: Sequence[float], cost: Sequence[int]) -> int:
-    """Return floor(sum of min(rate / cost, 1)), at least 1, in fractions of the rates as they are written."""
-    shares = [min(Fraction(str(rate)) / each, Fraction(1)) for rate, each in zip(rates, cost, strict=True)]
-    return max(1, math.floor(sum(shares)))
+def sustainable(rates: Sequence[float], cost: Sequence[int], capacity: Sequence[float]) -> int:
+    """Return floor(sum of min(rate / cost, 1)), at least 1, in fractions of the rates as they are written.
+
+    It is over the clients that can ever pay: those whose battery holds the cost.
+    """
+    able = [(rate, each) for rate, each, most in zip(rates, cost, capacity, strict=True) if most >= each]
+    return max(1, math.floor(sum(min(Fraction(str(rate)) / each, Fraction(1)) for rate, each in able)))

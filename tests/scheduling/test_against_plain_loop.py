@@ -61,7 +61,7 @@ class Case:
 
     def played_plainly(self, name: str) -> Played:
         costs = self.costs()
-        width = self.target or sustainable(self.rates, costs)
+        width = self.target or sustainable(self.rates, costs, self.each(self.capacity))
         return play_plainly(
             PLAIN[name](Setting(len(self.rates), width, costs, self.seed)),
             bernoulli_rows(self.rates, self.rounds, self.seed),
