@@ -110,28 +110,35 @@ def test_a_folder_of_another_spec_is_refused_before_anything_is_written(tmp_path
     assert content(tmp_path) == before
 
 
-BROKEN = """
-class Broken:
+FAILING = """
+import sys
+class Failing:
     def select(self, view):
         if view.round == 25:  # later than a scheduler is tried before the start
-            raise RuntimeError("the sun went out")
+            {failure}
         return []
 """
 
 
-def test_a_failing_arm_is_reported_and_the_others_finish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "broken_scheduler.py").write_text(BROKEN)
+@pytest.mark.parametrize(
+    ("failure", "seen"),
+    [("raise RuntimeError('the sun went out')", "RuntimeError: the sun went out"), ("sys.exit(0)", "SystemExit: 0")],
+)
+def test_a_failing_arm_is_reported_and_the_others_finish(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: str, seen: str
+) -> None:
+    (tmp_path / "failing_scheduler.py").write_text(FAILING.format(failure=failure))
     monkeypatch.syspath_prepend(tmp_path)
-    spec = small("schedulers=['broken_scheduler:Broken', 'greedy']", "seeds=1", "rounds=30")
+    spec = small("schedulers=['failing_scheduler:Failing', 'greedy']", "seeds=1", "rounds=30")
 
     broken, greedy = run_all(spec, tmp_path / "runs", jobs=1)
 
-    assert broken.error == "Broken fails: round 25, RuntimeError: the sun went out (broken_scheduler.py:5)"
+    assert broken.error == f"Failing fails: round 25, {seen} (failing_scheduler.py:6)"
     assert greedy.error is None
-    meta = RunFolder(tmp_path / "runs" / "broken-scheduler-broken-s0").meta()
+    meta = RunFolder(tmp_path / "runs" / "failing-scheduler-failing-s0").meta()
     assert (meta["status"], meta["error"]) == ("failed", broken.error)
-    assert 'raise RuntimeError("the sun went out")' in "".join(meta["traceback"])
-    assert read_results([tmp_path / "runs"]).comparison.missing == ("broken_scheduler:Broken seed 0 (failed)",)
+    assert failure in "".join(meta["traceback"])
+    assert read_results([tmp_path / "runs"]).comparison.missing == ("failing_scheduler:Failing seed 0 (failed)",)
 
 
 HOLD = "import sys; from pathlib import Path; from ehfl.files import sole_use\n" \
@@ -226,9 +233,9 @@ def test_the_first_state_is_that_before_the_work_however_quick_the_work_is(
 def test_a_failure_is_shown_when_it_happens_and_an_old_one_is_no_news(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "failing_scheduler.py").write_text(BROKEN)
+    (tmp_path / "failing_scheduler.py").write_text(FAILING.format(failure="raise RuntimeError"))
     monkeypatch.syspath_prepend(tmp_path)
-    spec = small("schedulers=['failing_scheduler:Broken']", "seeds=1", "rounds=30")
+    spec = small("schedulers=['failing_scheduler:Failing']", "seeds=1", "rounds=30")
 
     for _ in range(2):
         looks: list[list[State]] = []
@@ -300,26 +307,6 @@ def test_code_of_ones_own_cannot_end_this_process_unless_it_was_asked_to_run_it(
     run_all(small(f"schedulers=['{scheduler}']", "seeds=1"), tmp_path / "runs", jobs=jobs)
 
     assert asked == ([1] if apart else [])
-
-
-QUITS = """
-import sys
-class Quits:
-    def select(self, view):
-        sys.exit(0) if view.round == 25 else None
-        return []
-"""
-
-
-def test_a_run_that_quits_fails_and_the_others_finish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "quitting_scheduler.py").write_text(QUITS)
-    monkeypatch.syspath_prepend(tmp_path)
-
-    spec = small("schedulers=['quitting_scheduler:Quits', 'greedy']", "seeds=1", "rounds=30")
-    quits, greedy = run_all(spec, tmp_path / "runs", jobs=1)
-
-    assert quits.error == "Quits fails: round 25, SystemExit: 0 (quitting_scheduler.py:5)"
-    assert greedy.error is None
 
 
 def test_a_refused_process_changes_nothing_in_the_folder(tmp_path: Path) -> None:

@@ -71,7 +71,9 @@ def run_all(
 def _run_in(place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLook | None) -> list[Outcome]:
     data = check_comparison(spec)
     metric_name = loaded_task(spec.arms[-1].setting)[0].metric.name  # the same for all arms
-    work = [_prepared(run, place, data[run.arm.label]) for run in spec.runs()]
+    # What an arm is made from is the same under all its seeds, and takes a while to look at.
+    inputs = {arm.label: inputs_of(Run(spec, arm, spec.seeds[0]), data[arm.label]) for arm in spec.arms}
+    work = [_prepared(run, place, inputs[run.arm.label]) for run in spec.runs()]
     cluster = Cluster() if on == "ray" else None
     workers, threads = share_cores(len(work), jobs, cluster.cores if cluster else joblib.cpu_count())
     if jobs is not None and cluster is None:
@@ -108,9 +110,9 @@ def share_cores(runs: int, jobs: int | None, cores: int) -> tuple[int, int]:
     return workers, max(1, cores // workers)
 
 
-def _prepared(run: Run, experiment: Path, data: str) -> Work:
+def _prepared(run: Run, experiment: Path, inputs: Inputs) -> Work:
     """Return what there is to do for a run; refuse, before anything is written, what cannot be done."""
-    folder, inputs = RunFolder(experiment / run.folder_name), inputs_of(run, data)
+    folder = RunFolder(experiment / run.folder_name)
     folder.check_free_for(run.facts())
     check_inputs(folder, inputs)
     return run, folder, inputs
