@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
@@ -102,6 +103,14 @@ def test_a_run_that_nobody_took_part_in_has_no_finite_noise_limit() -> None:
     assert [row.noise_limit for row in found.rows] == [1, math.inf]
 
 
+def test_noise_limits_are_over_the_seeds_that_all_arms_have() -> None:
+    counts = {0: [8] * 4, 1: [2] * 4}
+    trials = [made_trial("all", seed, {4: 0.5}, counts[seed]) for seed in (0, 1)]
+    found = compare("x", [*trials, made_trial("the same, one run missing", 1, {4: 0.5}, counts[1])], ACCURACY, 1)
+
+    assert [row.noise_limit for row in found.rows] == [1, 1]
+
+
 def test_what_met_other_weather_or_went_on_longer_is_not_paired() -> None:
     short, long = {1: 0.2, 2: 0.4}, {1: 0.2, 2: 0.4, 4: 0.6}
     first = made_trial("a", 0, short, (1, 1))
@@ -118,9 +127,9 @@ def test_what_met_other_weather_or_went_on_longer_is_not_paired() -> None:
 def test_the_noise_limit_is_computed_once_an_arm(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def counted(arm: Arm) -> float:
+    def counted(arm: Arm, seeds: Collection[int]) -> float:
         asked.append(arm.name)
-        return timing.noise_limit(arm)
+        return timing.noise_limit(arm, seeds)
 
     monkeypatch.setattr(comparison, "noise_limit", counted)
 

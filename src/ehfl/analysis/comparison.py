@@ -90,7 +90,9 @@ def compare(
     if not arms:
         raise UserError(f"{name} has no finished runs")
     _check_units(trials)
-    limits = {arm.name: noise_limit(arm) for arm in arms}
+    # Over the seeds that all arms have, if there are any: another seed is other weather, which is no arm's merit.
+    common = set(arms[0].seeds).intersection(*(arm.seeds for arm in arms))
+    limits = {arm.name: noise_limit(arm, common or arm.seeds) for arm in arms}
     best = min(arms, key=lambda arm: limits[arm.name])
     by = Yardstick(metric, common_goal(arms, metric) if goal == "auto" else goal, target, arms[0], best)
     # Bounds fall as 1 / sqrt(rounds), so rounds to the same bound go as the square of what the bounds are now.

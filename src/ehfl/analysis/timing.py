@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -69,7 +69,8 @@ def _timed(goal: float, arm: Arm, metric: Metric) -> FloatArray:
     return np.where(found > arm.evaluated[0], found, np.nan)
 
 
-def noise_limit(arm: Arm) -> float:
-    """Return the leading order of the realised bound times sqrt(T), with which it falls, mean over seeds."""
-    bounds = [leading_order(trial.participation.counts, trial.steps, trial.local_steps) for trial in arm.trials]
+def noise_limit(arm: Arm, seeds: Collection[int]) -> float:
+    """Return the leading order of the realised bound times sqrt(T), with which it falls, mean over these seeds."""
+    trials = [trial for trial in arm.trials if trial.seed in seeds]
+    bounds = [leading_order(trial.participation.counts, trial.steps, trial.local_steps) for trial in trials]
     return float(np.mean(bounds)) * math.sqrt(arm.trials[0].participation.rounds)
