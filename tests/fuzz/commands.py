@@ -174,12 +174,12 @@ def _disturbed(chance: Random, words: list[str]) -> list[str]:
 def _as_asked(words: list[str], outcome: Outcome) -> Iterator[str]:
     """Yield what was played otherwise than it was asked for."""
     facts = json.loads(outcome.out)
-    asked = {words[at]: words[at + 1] for at in range(len(words) - 1)}
+    asked = {words[at]: words[at + 1] for at in range(len(words) - 1)}  # numbers are TOML's: 0b1 is one, too
     overridden = "-o" in words or "--override" in words
     counts = [len(one["counts"]) for one in facts["schedulers"].values() if "counts" in one]
-    if not overridden and any(number != int(asked["--rounds"]) for number in counts):
+    if not overridden and any(number != int(asked["--rounds"], 0) for number in counts):
         yield f"{asked['--rounds']} rounds were asked for, {counts} played"
-    if not overridden and "--clients" in asked and facts["fleet"]["clients"] != int(asked["--clients"]):
+    if not overridden and "--clients" in asked and facts["fleet"]["clients"] != int(asked["--clients"], 0):
         yield f"{asked['--clients']} clients were asked for, {facts['fleet']['clients']} played"
     named = [words[at + 1] for at in range(len(words) - 1) if words[at] in ("-s", "--scheduler")]
     if not overridden and named and len(named) != len(facts["schedulers"]):
