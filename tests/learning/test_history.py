@@ -14,6 +14,7 @@ import pytest
 from ehfl import Participation
 from ehfl.files import digest_of_file
 from ehfl.history import (
+    Devices,
     Evaluation,
     History,
     HistoryFile,
@@ -212,3 +213,36 @@ def test_a_history_knows_its_evaluations(gaps: Participation) -> None:
     assert history(RECORDS).evaluations == (Evaluation(0, 3.0, 0.125), Evaluation(3, 0.7, 0.25))
     assert history(RECORDS).final_metric == 0.25
     assert history(RECORDS[1:2]).final_metric is None
+
+
+SEEN = Devices(energy=(2, None, 1, 0), asked=(0, 2), lost={2: "no reply in 30 s"}, spent=(5, 3, 4, 4))
+
+
+def test_what_a_server_saw_of_its_devices_is_read_back(tmp_path: Path) -> None:
+    found = read_history(written(tmp_path / "rounds.jsonl", [Record(0, 1, 0.1, 2.0, devices=SEEN)]))
+
+    assert found[0].devices == SEEN
+    assert (SEEN.online, SEEN.took_part) == ((0, 2, 3), (0,))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fault"),
+    [
+        ({"asked": [2, 0]}, "ascending"),
+        ({"asked": [0, 4]}, "numbers of clients"),
+        ({"lost": {"1": "silent"}}, "not asked"),
+        ({"lost": {"2": ""}}, "say why"),
+        ({"lost": {}}, "2 devices took part, not 1"),
+        ({"energy": [2, -1, 1, 0]}, "energy"),
+        ({"spent": [5, 3, 4]}, "spent"),
+        ({"more": 1}, "not written as ehfl writes it"),
+        ({"lost": None}, "damaged"),
+    ],
+)
+def test_devices_that_cannot_have_been_seen_are_refused(tmp_path: Path, wrong: dict[str, object], fault: str) -> None:
+    path = tmp_path / "rounds.jsonl"
+    facts = Record(0, 1, 0.1, 2.0, devices=SEEN).facts()
+    path.write_text(json.dumps(facts | {"devices": facts["devices"] | wrong}) + "\n")
+
+    with pytest.raises(UserError, match=fault):
+        read_history(path)

@@ -1,16 +1,19 @@
 """What a model is judged by, and what happened in each round: in memory, and as JSON lines that survive a kill.
 
+devices      `Devices`: a round as a server with real devices saw it
 records      `Metric`, `Record`, `Evaluation` and `History`
 rounds_file  rounds.jsonl, one line a round: the only file that knows how it is written and read
 
 May enter: NumPy, `ehfl.files`, `scheduling`, `validation`. Leaves: the names below.
 """
 
+from ehfl.history.devices import Devices
 from ehfl.history.records import Evaluation, History, Metric, Record, evaluations_of
 from ehfl.history.rounds_file import NAME, HistoryFile, Tail, lines_digest, read_history, rewind, rounds_digest
 
 __all__ = [
     "NAME",
+    "Devices",
     "Evaluation",
     "History",
     "HistoryFile",

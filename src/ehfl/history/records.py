@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ehfl.history.devices import Devices
 from ehfl.scheduling import Participation
 from ehfl.validation import InvalidValue, is_label, is_number, short
 
@@ -92,17 +93,19 @@ class Record:
     losses: tuple[float, ...] | None = None  # of each participant, where the scheduler chooses by them
     first_loss: float | None = None  # of x_0, the model before the first round, in that round's record alone
     first_metric: float | None = None
+    devices: Devices | None = None  # what the server saw of them, where the clients are real devices
     seconds: float = field(default=0.0, compare=False)  # for training in this round [s]
     eval_seconds: float = field(default=0.0, compare=False)  # for its evaluation [s]
 
     def facts(self) -> dict[str, Any]:
         """Return the values by name, ready for JSON; what few records have is there where it has a value."""
         found = ((name, getattr(self, name)) for name in _NAMES)  # asdict would copy each value of each line
-        return {name: value for name, value in found if value is not None or name not in _SELDOM}
+        facts = {name: value for name, value in found if value is not None or name not in _SELDOM}
+        return facts if self.devices is None else facts | {"devices": self.devices.facts()}
 
 
 _NAMES = tuple(one.name for one in fields(Record))
-_SELDOM = {"losses", "first_loss", "first_metric"}
+_SELDOM = {"losses", "first_loss", "first_metric", "devices"}
 
 
 @dataclass(frozen=True, slots=True)

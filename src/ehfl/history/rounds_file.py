@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from ehfl.files import digest_of_text, naming, parse_json, refuse_pipe
+from ehfl.history.devices import Devices
 from ehfl.history.records import Metric, Record, evaluations_of
 from ehfl.validation import UserError, is_number
 
@@ -156,7 +157,7 @@ def _lines(path: Path, start: int = 0, first: int = 0) -> Iterator[tuple[Record,
     for number, line in enumerate(content.split(b"\n")[:-1], start=first):
         try:
             record = _record(line, number)
-        except (ValueError, TypeError, OverflowError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:
             raise UserError(f"{path} is damaged at byte {end}: {error}") from error
         end += len(line) + 1
         yield record, end
@@ -165,8 +166,12 @@ def _lines(path: Path, start: int = 0, first: int = 0) -> Iterator[tuple[Record,
 def _record(line: bytes, number: int) -> Record:
     """Return the record of a line, which must be that round's, and what would be written of it again."""
     facts = parse_json(line)
-    losses = facts.pop("losses", None)
-    record = Record(**facts, losses=None if losses is None else tuple(losses))
+    losses, devices = facts.pop("losses", None), facts.pop("devices", None)
+    record = Record(
+        **facts,
+        losses=None if losses is None else tuple(losses),
+        devices=None if devices is None else Devices.read(devices),
+    )
     for name, value in record.facts().items():
         if not _could_be(name, value):
             raise ValueError(f"{name} cannot be {value!r}")
@@ -174,6 +179,8 @@ def _record(line: bytes, number: int) -> Record:
         raise ValueError(f"round {record.round} stands where {number} should")
     if record.losses is not None and len(record.losses) != record.participants:
         raise ValueError(f"{len(record.losses)} losses of {record.participants} participants")
+    if record.devices is not None and len(record.devices.took_part) != record.participants:
+        raise ValueError(f"{len(record.devices.took_part)} devices took part, not {record.participants}")
     if _line(record) != line + b"\n":
         raise ValueError("it is not written as ehfl writes it")
     return record
@@ -184,6 +191,8 @@ def _could_be(name: str, value: Any) -> bool:
         return name in _OPTIONAL
     if name in _WHOLE:
         return _is_finite(value) and isinstance(value, int) and value >= 0
+    if name == "devices":
+        return True  # it has been looked at when it was made
     if name == "losses":
         return all(map(_is_finite, value))
     return _is_finite(value) and (value >= 0 or name not in _TIMES)

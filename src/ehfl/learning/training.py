@@ -159,7 +159,7 @@ class Training:
         kept = tuple(losses) if self._keeps_losses else None
         return Record(t, len(clients), eta, loss, losses=kept, seconds=seconds, eval_seconds=others, **scores), losses
 
-    def _evaluated(self, name: str, rounds: int) -> dict[str, float]:
+    def _evaluated(self, name: str, rounds: int) -> dict[str, Any]:
         """Return what the test set says of the model after so many rounds, as a record names it."""
         try:
             scores = evaluate(self._task, self._engine.model.module, self._test)

@@ -1,0 +1,66 @@
+"""What a server saw of its devices in one round: who answered, who was asked, whose work was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ehfl.validation import is_label
+
+
+@dataclass(frozen=True, slots=True)
+class Devices:
+    """A round as a server with real devices knows it.
+
+    >>> seen = Devices(energy=(2, None, 1, 0), asked=(0, 2), lost={2: "no reply in 30 s"}, spent=(5, 3, 4, 4))
+    >>> seen.online, seen.took_part
+    ((0, 2, 3), (0,))
+    """
+
+    energy: tuple[int | None, ...]  # E_i(t) as each client reported it, (n_clients,); None where none was heard
+    asked: tuple[int, ...]  # who was sent the model, ascending
+    lost: Mapping[int, str]  # those of them whose update does not count, and why
+    spent: tuple[int, ...]  # what each client has paid since the first round, as far as it has said so, (n_clients,)
+
+    def __post_init__(self) -> None:
+        n_clients = len(self.energy)
+        ascending = all(one < other for one, other in zip(self.asked, self.asked[1:], strict=False))
+        if not all(_is_whole(client, n_clients) for client in self.asked) or not ascending:
+            raise ValueError("devices.asked must be ascending numbers of clients")
+        if not set(self.lost) <= set(self.asked):
+            raise ValueError("devices.lost names a client that was not asked")
+        if not all(is_label(reason, most=MOST) for reason in self.lost.values()):
+            raise ValueError(f"devices.lost must say why, in 1 to {MOST} printable characters")
+        if not all(level is None or _is_whole(level) for level in self.energy):
+            raise ValueError("devices.energy must be whole numbers, or null")
+        if len(self.spent) != n_clients or not all(map(_is_whole, self.spent)):
+            raise ValueError("devices.spent must be a whole number for each client")
+
+    @property
+    def online(self) -> tuple[int, ...]:
+        """Who answered when asked for its energy, ascending."""
+        return tuple(client for client, level in enumerate(self.energy) if level is not None)
+
+    @property
+    def took_part(self) -> tuple[int, ...]:
+        """Whose updates were put together, ascending."""
+        return tuple(client for client in self.asked if client not in self.lost)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the values by name, ready for JSON, which knows no keys but texts."""
+        lost = {str(client): self.lost[client] for client in sorted(self.lost)}
+        return {"energy": list(self.energy), "asked": list(self.asked), "lost": lost, "spent": list(self.spent)}
+
+    @staticmethod
+    def read(facts: Mapping[str, Any]) -> Devices:
+        """Return what `facts` returned, or raise ValueError or TypeError for anything else."""
+        lost = {int(client): reason for client, reason in facts["lost"].items()}
+        return Devices(tuple(facts["energy"]), tuple(facts["asked"]), lost, tuple(facts["spent"]))
+
+
+MOST = 200  # characters of a reason
+
+
+def _is_whole(value: object, below: float = float("inf")) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < below
