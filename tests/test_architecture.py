@@ -76,13 +76,14 @@ def test_a_room_imports_only_from_rooms_above_it(room: str) -> None:
     assert ROOMS[room].rooms <= set(above)
 
 
-HEAVY = ["numpy", "numba", "torch", "matplotlib", "pydantic"]
+HEAVY = ["numpy", "numba", "torch", "matplotlib", "pydantic", "flwr"]
 
 
 @pytest.mark.parametrize(
     ("code", "absent"),
     [
         ("import ehfl", HEAVY),
+        ("import ehfl.flower", HEAVY),
         ("from ehfl.cli import app", HEAVY),
         ("import ehfl.analysis; ehfl.analysis.read_results", ["torch", "numba", "pydantic", "joblib", "matplotlib"]),
         ("from ehfl.experiment import read_spec; read_spec()", ["torch", "numba", "scipy.stats", "scipy.optimize"]),
@@ -117,7 +118,7 @@ def test_public_names_are_all_there() -> None:
         _ = ehfl.nothing
 
 
-@pytest.mark.parametrize("room", ["analysis", "experiment", "report"])
+@pytest.mark.parametrize("room", ["analysis", "experiment", "flower", "report"])
 def test_names_that_a_room_imports_lazily_are_all_there(room: str) -> None:
     module = __import__(f"ehfl.{room}", fromlist=["x"])
 

@@ -1,0 +1,22 @@
+"""Flower: the same scheduler, aggregation and batteries on devices that come and go (the paper's figure 1).
+
+Adapters only: who is chosen, how models are averaged, what a round costs is computed by the rooms above.
+
+exchange     one question to many nodes, answered or not by a deadline
+
+May enter: Flower (extra `flower`), `ehfl.lazy`. Leaves: the names below, each imported when it is first used, so that
+neither flwr nor torch is loaded before it is needed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ehfl.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from ehfl.flower.exchange import Reply
+
+__all__ = ["Reply"]
+
+__getattr__, __dir__ = lazy_names(__name__, {"exchange": {"Reply"}})
