@@ -10,10 +10,11 @@ import torch
 from torch import nn
 
 from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
-from ehfl.learning import LocalSgd, load_task, train
+from ehfl.learning import LocalSgd, Mean, load_task, train
 from ehfl.learning.engine import Engine
 from ehfl.learning.first_model import initial_model
 from ehfl.learning.reference import reference_round
+from ehfl.learning.server import Server
 from ehfl.learning.tasks import cifar10_files as files
 from ehfl.learning.tasks.cifar10 import Cifar10, Standardise, paper_network
 from ehfl.partition import Iid
@@ -190,7 +191,7 @@ def test_the_engine_equals_the_reference_loop_on_the_papers_network(folder: Path
     plain = task.model(generator(0, Purpose.INIT))
     x = {name: p.detach().clone() for name, p in plain.named_parameters()}
 
-    engine.train_round(0, np.array([0, 1]), eta=0.1)
+    Server(model, Mean(), 2).play(0, lambda x: engine.updates(x, np.array([0, 1]), 0, 0.1))
     x = reference_round(task, plain, x, parts, np.array([0, 1]), t=0, eta=0.1, rule=rule, seed=0)
 
     torch.testing.assert_close(model.weights, torch.cat([v.reshape(-1) for v in x.values()]), rtol=1e-4, atol=1e-6)

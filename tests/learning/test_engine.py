@@ -7,10 +7,11 @@ from torch import Tensor
 
 from ehfl import Participation
 from ehfl.arrays import IntArray
-from ehfl.learning import Aggregation, LocalSgd, Mean, Task, Weighted
-from ehfl.learning.engine import Diverged, Engine
+from ehfl.learning import Aggregation, Diverged, LocalSgd, Mean, Task, Weighted
+from ehfl.learning.engine import Engine
 from ehfl.learning.first_model import initial_model
 from ehfl.learning.reference import reference_round
+from ehfl.learning.server import Server
 from ehfl.learning.tasks.problems import ProblemTask
 from ehfl.partition import Dirichlet, Iid, Partition, Shards
 from ehfl.randomness import Purpose, generator
@@ -26,10 +27,22 @@ RULES = [
 ]
 
 
-def engine_on(
+class Rounds:
+    """Both halves of a round, in the one model that they share."""
+
+    def __init__(self, engine: Engine, aggregation: Aggregation) -> None:
+        self.model, self._engine = engine.model, engine
+        self._server = Server(engine.model, aggregation, len(engine.parts))
+
+    def train_round(self, t: int, clients: IntArray, eta: float) -> tuple[float | None, list[float]]:
+        return self._server.play(t, lambda x: self._engine.updates(x, clients, t, eta))
+
+
+def rounds_on(
     task: Task, parts: list[IntArray], rule: LocalSgd, aggregation: Aggregation | None = None, *, seed: int = 0
-) -> Engine:
-    return Engine(task, initial_model(task, seed, CPU), parts, rule, aggregation, seed=seed, device=CPU)
+) -> Rounds:
+    engine = Engine(task, initial_model(task, seed, CPU), parts, rule, seed=seed, device=CPU)
+    return Rounds(engine, aggregation or Mean())
 
 
 def named_weights(task: Task, seed: int = 0) -> dict[str, Tensor]:
@@ -47,7 +60,7 @@ def test_the_engine_equals_the_reference_loop(
     blobs: Task, gaps: Participation, partition: Partition, rule: LocalSgd, weighted: bool
 ) -> None:
     parts = partition.partition(blobs.training.targets.numpy(), gaps.n_clients, seed=2)
-    engine = engine_on(blobs, parts, rule, Weighted() if weighted else Mean(), seed=2)
+    engine = rounds_on(blobs, parts, rule, Weighted() if weighted else Mean(), seed=2)
     plain, x = blobs.model(generator(2, Purpose.INIT)), named_weights(blobs, seed=2)
 
     for t in range(gaps.rounds):
@@ -61,7 +74,7 @@ def test_the_engine_equals_the_reference_loop(
 def test_the_engine_equals_the_reference_loop_on_a_convolutional_network(digits: Task) -> None:
     parts = Iid().partition(digits.training.targets.numpy(), 3, seed=0)
     rule = LocalSgd(local_steps=5, batch_size=20)
-    engine = engine_on(digits, parts, rule)
+    engine = rounds_on(digits, parts, rule)
     x = reference_round(digits, digits.model(generator(0, Purpose.INIT)), named_weights(digits), parts,
                         np.array([0, 2]), t=0, eta=0.15, rule=rule, seed=0)  # fmt: skip
 
@@ -72,7 +85,7 @@ def test_the_engine_equals_the_reference_loop_on_a_convolutional_network(digits:
 
 def test_one_client_one_step_full_batch_is_gradient_descent_to_the_bit(blobs: Task) -> None:
     everything = np.arange(len(blobs.training))
-    engine = engine_on(blobs, [everything], LocalSgd(local_steps=1, batch_size=len(everything)))
+    engine = rounds_on(blobs, [everything], LocalSgd(local_steps=1, batch_size=len(everything)))
     model = blobs.model(generator(0, Purpose.INIT))
     descent = torch.optim.SGD(model.parameters(), lr=0.3)
 
@@ -90,7 +103,7 @@ def test_one_client_one_step_full_batch_is_gradient_descent_to_the_bit(blobs: Ta
 def test_equal_clients_average_to_one_of_them_to_the_bit(blobs: Task, aggregation: Aggregation) -> None:
     shared = np.arange(30)
     rule = LocalSgd(local_steps=3, batch_size=30)  # full batches: the same steps for each
-    one, seven = (engine_on(blobs, [shared] * n, rule, aggregation) for n in (1, 7))
+    one, seven = (rounds_on(blobs, [shared] * n, rule, aggregation) for n in (1, 7))
 
     one.train_round(0, np.arange(1), eta=0.1)
     seven.train_round(0, np.arange(7), eta=0.1)
@@ -98,11 +111,11 @@ def test_equal_clients_average_to_one_of_them_to_the_bit(blobs: Task, aggregatio
     assert torch.equal(one.model.weights, seven.model.weights)
 
 
-def by_hand(rule: LocalSgd) -> Engine:
+def by_hand(rule: LocalSgd) -> Rounds:
     """f(x) = (x_0 - 2)^2 / 2 + x_1^2 / 4 without noise, from x = (4, 4), at two clients."""
     bowl = Quadratic(curvature=[1.0, 0.5], minimiser=[2.0, 0.0], variance=0.0)
     task = ProblemTask("by hand", bowl, variance=0.0, minimum=0.0, examples=4, start=4.0)
-    return engine_on(task, [np.array([0, 1]), np.array([2, 3])], rule)
+    return rounds_on(task, [np.array([0, 1]), np.array([2, 3])], rule)
 
 
 def test_k_steps_on_the_quadratic_are_worked_by_hand() -> None:
@@ -121,7 +134,7 @@ def test_the_weighted_mean_counts_examples_in_the_model_and_in_the_loss() -> Non
     bowl = Quadratic(curvature=[1.0], variance=1.0)
     task = ProblemTask("weights", bowl, variance=1.0, minimum=0.0, examples=4)
     parts = [np.array([0]), np.array([1, 2, 3])]
-    engine = engine_on(task, parts, LocalSgd(local_steps=1, batch_size=3), Weighted())
+    engine = rounds_on(task, parts, LocalSgd(local_steps=1, batch_size=3), Weighted())
     z = task.training.inputs.double()
 
     loss, losses = engine.train_round(0, np.array([0, 1]), eta=0.5)
@@ -133,7 +146,7 @@ def test_the_weighted_mean_counts_examples_in_the_model_and_in_the_loss() -> Non
 
 
 def test_an_empty_round_leaves_the_model_as_it_is(blobs: Task) -> None:
-    engine = engine_on(blobs, [np.arange(90)], LocalSgd())
+    engine = rounds_on(blobs, [np.arange(90)], LocalSgd())
     before = engine.model.weights.clone()
 
     assert engine.train_round(0, np.array([], dtype=np.int32), eta=0.0) == (None, [])
@@ -143,7 +156,7 @@ def test_an_empty_round_leaves_the_model_as_it_is(blobs: Task) -> None:
 def test_a_client_draws_the_same_examples_whoever_else_takes_part(blobs: Task) -> None:
     parts = Iid().partition(blobs.training.targets.numpy(), 3, seed=0)
     rule = LocalSgd(local_steps=2, batch_size=5)
-    alone, first, both = (engine_on(blobs, parts, rule) for _ in range(3))
+    alone, first, both = (rounds_on(blobs, parts, rule) for _ in range(3))
 
     alone.train_round(4, np.array([2]), eta=0.1)
     first.train_round(4, np.array([0]), eta=0.1)

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from ehfl.arrays import IntArray
-from ehfl.learning import LocalSgd, Task, Update
+from ehfl.learning import LocalSgd, Mean, Task, Update
 from ehfl.learning.engine import Engine
 from ehfl.learning.first_model import initial_model
+from ehfl.learning.server import Server
 from ehfl.learning.tasks.problems import ProblemTask
 from ehfl.partition import Iid
 from ehfl.theory import Quadratic
@@ -44,7 +45,7 @@ def test_a_local_update_is_a_function_of_its_arguments_whatever_was_trained_befo
     before = x.clone()
 
     expected = bits(fresh.local_update(x, 1, t=4, eta=0.1))
-    used.train_round(0, np.array([0, 1, 2]), eta=0.3)
+    list(used.updates(x, np.array([0, 1, 2]), t=0, eta=0.3))
     kept = used.local_update(x, 1, t=4, eta=0.1)
     used.local_update(x, 2, t=9, eta=0.2)
 
@@ -73,7 +74,7 @@ def test_a_round_is_the_mean_of_its_local_updates_to_the_bit(blobs: Task) -> Non
     played, apart = (engine_on(blobs, parts, LocalSgd(local_steps=3, batch_size=5)) for _ in range(2))
     x = apart.model.weights.clone()
 
-    loss, losses = played.train_round(2, np.array([0, 1]), eta=0.1)
+    loss, losses = Server(played.model, Mean(), 2).play(2, lambda x: played.updates(x, np.array([0, 1]), 2, 0.1))
     updates = [apart.local_update(x, client, t=2, eta=0.1) for client in (0, 1)]
 
     assert losses == [update.loss for update in updates]

@@ -191,7 +191,7 @@ class InPlace(Mean):
 @pytest.mark.parametrize(
     ("aggregation", "fault"),
     [
-        (Twice(), r"Twice.apply must go through the updates once, got 1 of 2"),
+        (Twice(), r"Twice.apply must go through all updates once, and stopped after 1"),
         (InPlace(), r"InPlace.apply must leave x as it is"),
     ],
 )

@@ -16,7 +16,18 @@ from torch.nn.utils import parameters_to_vector
 
 from ehfl import Bernoulli, Fleet, Greedy, Participation, simulate
 from ehfl.history import read_history
-from ehfl.learning import Diverged, Examples, LocalSgd, Mean, Record, Task, Training, initialise, train
+from ehfl.learning import (
+    Diverged,
+    Examples,
+    LocalSgd,
+    Mean,
+    Record,
+    Task,
+    Training,
+    initialise,
+    train,
+    training_in_process,
+)
 from ehfl.learning.checkpoint import NAME, Checkpoint, read_checkpoint
 from ehfl.partition import Iid
 from ehfl.run_folder import OtherRun
@@ -192,7 +203,7 @@ def test_a_prepared_run_is_known_by_the_identity_that_it_is_given(
     blobs: Task, gaps: Participation, tmp_path: Path
 ) -> None:
     def prepared(identity: dict[str, Any] | None) -> Training:
-        return Training(
+        return training_in_process(
             blobs, gaps, rule=LocalSgd(2, 8), step_size=Nominal(), aggregation=Mean(),
             partition=Iid(), eval_every=3, device="cpu", identity=identity,
         )  # fmt: skip

@@ -25,11 +25,11 @@ from ehfl.cli.options import (
     Scheduler,
     Seed,
     Target,
-    is_given,
     named_by_option,
     names_in,
     scheduler_names,
     spec_of,
+    value_of,
 )
 from ehfl.cli.output import FIGURES, check_writable, print_table, progress, say_where
 from ehfl.cli.streams import own_prints_aside
@@ -148,7 +148,7 @@ def _check_combination(context: typer.Context, spec: Path | None, task: str | No
         ignored |= dict.fromkeys(of_the_spec, "with a spec, which has it: use -o KEY=VALUE")
     for name, why in ignored.items():
         if is_given(context, name):
-            raise InvalidValue(f"--{name.replace('_', '-')}", f"left out {why}", context.params[name])
+            raise InvalidValue(f"--{name.replace('_', '-')}", f"left out {why}", value_of(context, name))
 
 
 def _promise(

@@ -114,7 +114,7 @@ def _check_given_once(context: typer.Context, overrides: Mapping[str, Any]) -> N
         replaced = {"seed": ("seeds",), "schedulers": _ARMS}.get(key, (key,))
         for changed in overrides:
             if any(f"{one}.".startswith(f"{changed}.") for one in replaced):
-                raise InvalidValue(NAMES[key], f"left out where -o {changed} is given", context.params[option])
+                raise InvalidValue(NAMES[key], f"left out where -o {changed} is given", value_of(context, option))
 
 
 def is_given(context: typer.Context, option: str) -> bool:
@@ -164,6 +164,12 @@ def names_in(context: typer.Context) -> dict[str, str]:
 def named_by_option(names: Mapping[str, str]) -> AbstractContextManager[None]:
     """Let errors that are about a key of the spec name the option under which it was given."""
     return renamed(lambda key: option_name(key, names))
+
+
+def value_of(context: typer.Context, option: str) -> Any:
+    """Return what an option was given; several values are a list, of which some versions of typer make a tuple."""
+    value = context.params[option]
+    return list(value) if isinstance(value, tuple) else value
 
 
 def option_name(key: str, names: Mapping[str, str] = NAMES) -> str:

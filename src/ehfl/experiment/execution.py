@@ -125,10 +125,10 @@ def played_by(run: Run) -> Participation | Lockstep:
 
 def training_of(run: Run, played: Participation | Lockstep) -> Training:
     """Return a run that is ready to be trained."""
-    from ehfl.learning import Training
+    from ehfl.learning import training_in_process
 
     setting = run.setting
-    return Training(
+    return training_in_process(
         loaded_task(setting)[0],
         played,
         rule=building.local_sgd_of(setting),

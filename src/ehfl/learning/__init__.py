@@ -4,7 +4,9 @@
 of what comes back (paper, section 2), and returns a `History`; with a run folder it can be killed at any instant and
 goes on from its last checkpoint. Tasks (`tasks/`) and aggregations (`aggregation/`) have a file each and a registry:
 `TASKS`, `AGGREGATIONS`; `check_task` and `check_aggregation` try one's own. `load_model` gives a run's model back,
-`evaluate` judges it. `engine` is fast, `reference` is the plain loop that it is tested against.
+`evaluate` judges it. A round has two halves: `engine` trains clients, `server` aggregates; a `crew` brings one to the
+other, in this process (`in_process`) or from devices (`ehfl.flower`). `reference` is the plain loop that they are
+tested against.
 
 May enter: torch (here and in flower/ alone), NumPy, safetensors, pooch; `ehfl.randomness`, `registry`, `own_code`,
 `scheduling`, `theory`, `history`, `run_folder`, `partition`. Leaves: the names below.
@@ -15,16 +17,17 @@ from ehfl.learning.aggregation import AGGREGATIONS, Aggregation, Mean, State, Up
 from ehfl.learning.aggregation.check import check_aggregation
 from ehfl.learning.checkpoint import CheckpointError
 from ehfl.learning.constants import Spread, estimate_constants, estimate_spread
-from ehfl.learning.engine import Diverged
 from ehfl.learning.entry import train
 from ehfl.learning.evaluation import Scores, evaluate
+from ehfl.learning.in_process import deal, training_in_process
 from ehfl.learning.initialisation import initialise
 from ehfl.learning.known_by import data_digest
 from ehfl.learning.local_sgd import LocalSgd
 from ehfl.learning.saved import load_model
+from ehfl.learning.server import Diverged
 from ehfl.learning.tasks import ACCURACY, RMSE, TASKS, Examples, Task, accuracy, load_task, rmse
 from ehfl.learning.tasks.check import check_task
-from ehfl.learning.training import Training, deal
+from ehfl.learning.training import Training
 
 __all__ = [
     "ACCURACY",
@@ -60,4 +63,5 @@ __all__ = [
     "load_task",
     "rmse",
     "train",
+    "training_in_process",
 ]

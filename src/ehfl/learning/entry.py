@@ -10,9 +10,10 @@ from ehfl.files import sole_use
 from ehfl.history import History
 from ehfl.learning.aggregation import AGGREGATIONS, Aggregation
 from ehfl.learning.device import pick_threads
+from ehfl.learning.in_process import training_in_process
 from ehfl.learning.local_sgd import LocalSgd
 from ehfl.learning.tasks import TASKS, Task
-from ehfl.learning.training import OnRound, Training
+from ehfl.learning.training import OnRound
 from ehfl.partition import PARTITIONS, Partition
 from ehfl.scheduling import Lockstep, Participation
 from ehfl.theory import StepSize, step_size_of
@@ -54,7 +55,7 @@ def train(
     """
     whole_number("checkpoint_every", checkpoint_every, low=1)
     check_function("on_round", on_round)
-    training = Training(
+    training = training_in_process(
         TASKS.make(task),
         participation,
         rule=LocalSgd(local_steps, batch_size, clip, weight_decay),

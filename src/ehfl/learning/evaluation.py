@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from ehfl.learning.engine import Diverged
+from ehfl.learning.server import Diverged
 from ehfl.learning.tasks import TASKS, Examples, Task
 from ehfl.validation import InvalidValue, of_kind, short
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.arrays import FloatArray
+from ehfl.learning.aggregation import Aggregation
 from ehfl.learning.engine import Engine
 from ehfl.learning.tasks import Task
 from ehfl.scheduling import Lockstep, Participation, check_target
@@ -19,7 +20,11 @@ from ehfl.theory import PlainFunction, StepSize
 
 
 def described(
-    engine: Engine, played: Participation | Lockstep, step_size: StepSize, etas: FloatArray | None
+    engine: Engine,
+    aggregation: Aggregation,
+    played: Participation | Lockstep,
+    step_size: StepSize,
+    etas: FloatArray | None,
 ) -> dict[str, Any]:
     """Return what makes a run this run; `etas` are its steps, where the participants are known beforehand."""
     found = {
@@ -27,7 +32,7 @@ def described(
         "data": data_digest(engine.task),
         "parameters": engine.model.weights.numel(),
         **asdict(engine.rule),
-        "aggregation": _value(engine.aggregation),
+        "aggregation": _value(aggregation),
         "seed": engine.seed,
         "rounds": played.rounds,
         "clients": played.n_clients,

@@ -1,0 +1,44 @@
+"""What the server asks of those who train: who takes part, what came of it, and what they saw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from torch import Tensor
+
+from ehfl.arrays import Clients
+from ehfl.history import Devices, Record
+from ehfl.learning.aggregation import Update
+from ehfl.scheduling import Participation
+
+
+class Crew(Protocol):
+    """The clients of a run, for rounds t = 0, 1, ...: `clients`, `updates`, then `report`; `again` for past rounds.
+
+    There are two: `InProcess` trains in this process, and `ehfl.flower` sends the model to devices.
+    """
+
+    rounds: int  # T
+    n_clients: int
+    keeps_losses: bool  # whether a resumed run needs each participant's loss to decide as it did
+
+    def clients(self, t: int) -> Clients:
+        """Return who shall take part in round t, ascending."""
+        ...
+
+    def updates(self, x: Tensor, clients: Clients, t: int, eta: float) -> Iterator[Update]:
+        """Yield what these clients' K steps from x come to, in their order; a device may fail, and is left out."""
+        ...
+
+    def report(self, t: int, losses: Sequence[float]) -> Devices | None:
+        """Take in the losses of those who took part, which ends the round; return what was seen of devices."""
+        ...
+
+    def again(self, record: Record) -> int:
+        """Go through a round that was played before this process began; return how many took part."""
+        ...
+
+    def participation(self) -> Participation:
+        """Return all rounds, once the last is over."""
+        ...

@@ -1,0 +1,93 @@
+"""The server's half of a round: x_t goes out, an aggregation makes x_{t+1} of what comes back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+from torch import Tensor
+
+from ehfl.learning.aggregation import Aggregation, State, Update, share_of
+from ehfl.learning.flat import FlatModel
+from ehfl.validation import UserError
+
+
+class Diverged(UserError, ArithmeticError):
+    """The loss or the model is no longer finite."""
+
+
+class Server:
+    """Holds x_t, in a model that can be evaluated, and what the aggregation remembers.
+
+    With the mean and clients in this process, a round equals `reference_round` up to float32 rounding.
+    """
+
+    def __init__(self, model: FlatModel, aggregation: Aggregation, n_clients: int) -> None:
+        self.model, self.aggregation = model, aggregation
+        # An aggregation need not know of devices: what it remembers follows the model to its own.
+        started = aggregation.init(n_clients, model.weights.numel())
+        self.state: State = {name: value.to(model.weights.device) for name, value in started.items()}
+
+    def play(self, t: int, train: Callable[[Tensor], Iterator[Update]]) -> tuple[float | None, list[float]]:
+        """Turn the model from x_t into x_{t+1}, by what `train` makes of x_t at each participant.
+
+        Return the mean training loss, None if nobody took part, and each update's.
+        """
+        # In one process the model is also where every client trains, so x_t is kept apart while they do.
+        x = self.model.weights.clone()
+        version = x._version  # torch counts the changes in place
+        heard = _Heard(train(x), self.aggregation)
+        # Empty rounds go through the aggregation, too: one with a memory may move the model in them.
+        after, self.state = self.aggregation.apply(x, heard, self.state)
+        name = f"{type(self.aggregation).__name__}.apply"
+        if x._version != version:
+            raise UserError(f"{name} must leave x as it is: clients that train later would start from another model")
+        if not heard.all:
+            raise UserError(f"{name} must go through all updates once, and stopped after {len(heard.losses)}")
+        if after.shape != x.shape:  # torch would spread a single number over all weights
+            raise UserError(f"{name} must return a model of shape {tuple(x.shape)}, got {tuple(after.shape)}")
+        self.model.weights.copy_(after)
+        loss = heard.mean_loss()
+        self._check_finite(loss, t)
+        return loss, heard.losses
+
+    def _check_finite(self, loss: float | None, t: int) -> None:
+        """Say that training has diverged where it has; an aggregation with a memory can do so in an empty round."""
+        if loss is not None and not math.isfinite(loss):
+            raise Diverged(f"training loss is {loss} in round {t}: try a smaller step size or gradient clipping")
+        # A sum is one number to fetch from the device, and it is not finite if any weight is not.
+        if not math.isfinite(float(self.model.weights.sum())):
+            raise Diverged(f"the model is not finite after round {t}: try a smaller step size or gradient clipping")
+
+
+class _Heard:
+    """The updates of a round, gone through once: a client is trained when the aggregation asks for its update.
+
+    Its model can be forgotten before the next one's comes: the mean needs the memory of two, however many take part.
+    """
+
+    def __init__(self, updates: Iterator[Update], aggregation: Aggregation) -> None:
+        self._updates, self._aggregation = updates, aggregation
+        self.losses: list[float] = []
+        self.all = False  # whether the aggregation has gone through all of them
+        self._total = self._weight = 0.0
+
+    def __iter__(self) -> _Heard:
+        return self
+
+    def __next__(self) -> Update:
+        update = next(self._updates, None)
+        if update is None:
+            self.all = True
+            raise StopIteration
+        self.losses.append(update.loss)
+        share = share_of(self._aggregation, update.examples)
+        self._total += share * update.loss
+        self._weight += share
+        return update
+
+    def mean_loss(self) -> float | None:
+        """Return the mean loss by the aggregation's shares, None if nobody took part."""
+        if not self.losses:
+            return None
+        return self._total / self._weight if self._weight else sum(self.losses) / len(self.losses)
