@@ -25,6 +25,7 @@ from ehfl.cli.options import (
     Scheduler,
     Seed,
     Target,
+    is_given,
     named_by_option,
     names_in,
     scheduler_names,
