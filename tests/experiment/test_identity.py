@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from ehfl.experiment import Run, make_spec
-from ehfl.experiment.spec import EvaluationSpec, FleetSpec, LearningSpec, Setting, Spec
+from ehfl.experiment.spec import EvaluationSpec, FleetSpec, FlowerSpec, LearningSpec, Setting, Spec
 
 FACTS: dict[str, Any] = {
     "name": "one",
@@ -28,6 +28,7 @@ ANOTHER: dict[type[BaseModel], dict[str, Any]] = {
         "fleet": {"cost": 2},
         "learning": {"local_steps": 1},
         "evaluation": {"every": 1},
+        "flower": {"pace": 1.0},
     },
     FleetSpec: {
         "clients": 9,
@@ -52,11 +53,13 @@ ANOTHER: dict[type[BaseModel], dict[str, Any]] = {
         "device": "cpu",
     },
     EvaluationSpec: {"every": 1, "goal": 0.5},
+    FlowerSpec: {"deadline": 5.0, "pace": 2.0, "least_nodes": 3, "spare": 1, "norm_limit": 10.0},
 }
 SECTIONS: dict[type[BaseModel], str] = {
     FleetSpec: "fleet.",
     LearningSpec: "learning.",
     EvaluationSpec: "evaluation.",
+    FlowerSpec: "flower.",
     Setting: "",
 }
 HEADING = {"name": "other", "seeds": [7], "code": "/tmp", "arms": [{"label": "another"}]}
@@ -66,6 +69,8 @@ NO_MATTER = {
     "arms",  # how the arm is called
     "learning.data",  # where they lie; what they are is in inputs
     "evaluation.goal",
+    "flower",  # how long a server waits for devices; whoever starts it again may change that
+    *(f"flower.{name}" for name in FlowerSpec.model_fields),
 }
 
 

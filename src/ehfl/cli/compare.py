@@ -43,6 +43,7 @@ Keys of a spec, for -o too; docs/experiments.md says what they mean:
   learning.    task, data, local_steps, batch_size, step_size, partition,
                order, aggregation, clip, weight_decay, device
   evaluation.  every, goal
+  flower.      deadline, pace, least_nodes, spare, norm_limit
 """
 
 

@@ -14,7 +14,7 @@ from ehfl.run_folder import Facts
 from ehfl.validation import InvalidValue, SpecError, shown
 
 _DEEPEST = 8  # names in a key; a table may stand inside a parameter of a scheduler of the user's own
-OPTIONAL = ("learning.clip", "learning.data")  # keys that "none" takes away again
+OPTIONAL = ("learning.clip", "learning.data", "flower.norm_limit")  # keys that "none" takes away again
 
 
 def change(facts: Facts, changes: Mapping[str, Any]) -> None:

@@ -30,7 +30,10 @@ from ehfl.experiment.values import (
     read_scheduler,
     read_step_size,
     read_task,
+    seconds,
+    time_to_answer,
     whole,
+    whole_from_zero,
 )
 from ehfl.registry import Table, is_own
 from ehfl.run_folder import Facts, folder_name, identity_of, slug
@@ -108,6 +111,18 @@ class EvaluationSpec(Section):
     goal: Annotated[Any, PlainValidator(auto_or_number)] = "auto"  # the metric's value that rounds are counted to
 
 
+class FlowerSpec(Section):
+    """How a server deals with real devices; nothing but `ehfl flower` looks at it. Times are in seconds."""
+
+    deadline: Annotated[float, PlainValidator(time_to_answer)] = 60.0  # for an answer, or a node counts as absent
+    pace: Annotated[float, PlainValidator(seconds)] = (
+        0.0  # from the start of a round to the start of the next, at least [s]
+    )
+    least_nodes: Whole = 1  # the server waits while fewer are connected
+    spare: Annotated[int, PlainValidator(whole_from_zero)] = 0  # clients that are asked beyond those that were chosen
+    norm_limit: Positive | None = None  # longest update, in median lengths of its round's
+
+
 class Setting(Section):
     """The world of one arm: everything that a run depends on but its seed."""
 
@@ -119,6 +134,7 @@ class Setting(Section):
     fleet: FleetSpec = FleetSpec()
     learning: LearningSpec = LearningSpec()
     evaluation: EvaluationSpec = EvaluationSpec()
+    flower: FlowerSpec = FlowerSpec()
 
     @model_validator(mode="after")
     def _fits_together(self) -> Setting:
@@ -238,7 +254,7 @@ def _differing(arm: Arm, base: Facts) -> Facts:
     if facts["scheduler"] != base["scheduler"] or any(key.startswith("scheduler") for key in arm.changes):
         found["scheduler"] = facts["scheduler"]
     found |= {key: facts[key] for key in ("rounds", "target") if facts[key] != base[key]}
-    for section in ("fleet", "learning", "evaluation"):
+    for section in ("fleet", "learning", "evaluation", "flower"):
         mine, theirs = facts[section], base[section]
         found |= {f"{section}.{key}": mine[key] for key in mine if mine[key] != theirs.get(key)}
         found |= {f"{section}.{key}": "none" for key in theirs if key not in mine}

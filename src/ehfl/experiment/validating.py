@@ -8,14 +8,19 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from ehfl.experiment.spec import EvaluationSpec, FleetSpec, LearningSpec
+from ehfl.experiment.spec import EvaluationSpec, FleetSpec, FlowerSpec, LearningSpec
 from ehfl.run_folder import Facts
 from ehfl.scheduling import SchedulerError
 from ehfl.validation import InvalidValue, SpecError, UserError, closest, short, shown
 
 Model = TypeVar("Model", bound=BaseModel)
 
-SECTIONS: dict[str, type[BaseModel]] = {"fleet": FleetSpec, "learning": LearningSpec, "evaluation": EvaluationSpec}
+SECTIONS: dict[str, type[BaseModel]] = {
+    "fleet": FleetSpec,
+    "learning": LearningSpec,
+    "evaluation": EvaluationSpec,
+    "flower": FlowerSpec,
+}
 _KINDS = {"model_type": "a table of keys", "string_type": "a text"}  # what pydantic calls otherwise
 
 

@@ -20,6 +20,7 @@ from ehfl.validation import InvalidValue, closest, short, whole_number
 
 MOST_SEEDS = 10_000
 MOST_ROUNDS = 10_000_000
+_DAY = 86_400  # seconds
 ORDERS = ("random", "by-label")
 
 
@@ -150,12 +151,29 @@ def check_order(value: Any) -> str:
     raise ValueError(f"must be one of {', '.join(ORDERS)}{closest(str(value), ORDERS)}")
 
 
-def whole(value: Any, most: int | None = None) -> int:
+def whole(value: Any, most: int | None = None, least: int = 1) -> int:
     """Return a whole number from 1 on."""
     try:
-        return whole_number("", value, low=1, high=most)
+        return whole_number("", value, low=least, high=most)
     except InvalidValue as error:
         raise ValueError(f"must be {error.allowed}") from None
+
+
+def whole_from_zero(value: Any) -> int:
+    """Return a whole number from 0 on."""
+    return whole(value, least=0)
+
+
+def seconds(value: Any, least: float = 0.0) -> float:
+    """Return a time of at most a day [s]."""
+    if _is_number(value) and least <= value <= _DAY:
+        return float(value)
+    raise ValueError(f"must be a number of seconds in [{least:g}, {_DAY}]")
+
+
+def time_to_answer(value: Any) -> float:
+    """Return a time that a device may answer in [s]."""
+    return seconds(value, least=1.0)
 
 
 def number_of_rounds(value: Any) -> int:

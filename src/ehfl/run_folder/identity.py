@@ -12,8 +12,9 @@ from ehfl.validation import UserError, short
 
 Facts = dict[str, Any]  # as TOML and JSON have them: numbers, texts, lists and tables
 
-# Keys of a spec that do not decide its numbers: what it is called, where things lie, what is counted afterwards.
-_NOT_DECIDING = ("name", "arms", "code", "learning.data", "evaluation.goal")
+# Keys of a spec that do not decide its numbers: what it is called, where things lie, what is counted afterwards, and
+# how long a server waits for devices, which whoever starts it again may change.
+_NOT_DECIDING = ("name", "arms", "code", "learning.data", "evaluation.goal", "flower")
 
 # Keys under which a spec names a thing with parameters.
 NAMED_THINGS = ("scheduler", "fleet.harvest", "learning.task", "learning.partition", "learning.step_size",
