@@ -3,9 +3,11 @@
 Adapters only: who is chosen, how models are averaged, what a round costs is computed by the rooms above.
 
 exchange     one question to many nodes, answered or not by a deadline
+deployment   a SuperLink and SuperNodes on loopback; their programs run as `processes`, each under a `guard`
+control      what Flower's own command line is asked
 
-May enter: Flower (extra `flower`), `ehfl.lazy`. Leaves: the names below, each imported when it is first used, so that
-neither flwr nor torch is loaded before it is needed.
+May enter: Flower and psutil (extra `flower`), `ehfl.files`, `lazy`, `validation`. Leaves: the names below, each
+imported when it is first used, so that neither flwr nor torch is loaded before it is needed.
 """
 
 from __future__ import annotations
@@ -15,8 +17,12 @@ from typing import TYPE_CHECKING
 from ehfl.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from ehfl.flower.control import RunState
+    from ehfl.flower.deployment import Deployment
     from ehfl.flower.exchange import Reply
 
-__all__ = ["Reply"]
+__all__ = ["Deployment", "Reply", "RunState"]
 
-__getattr__, __dir__ = lazy_names(__name__, {"exchange": {"Reply"}})
+__getattr__, __dir__ = lazy_names(
+    __name__, {"control": {"RunState"}, "deployment": {"Deployment"}, "exchange": {"Reply"}}
+)

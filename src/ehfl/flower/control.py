@@ -1,0 +1,67 @@
+"""What Flower's own command line is asked: to run an app, and how a run is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ehfl.flower.processes import flower_environment, program
+from ehfl.validation import InvalidValue, UserError, printable, short
+
+_ANSWER_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """What the SuperLink says of a run."""
+
+    status: str  # pending, starting, running, finished:completed, finished:failed or finished:stopped
+    details: str  # why, where it failed
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing left to wait for."""
+        return self.status.startswith("finished")
+
+    @property
+    def completed(self) -> bool:
+        """Whether it came to its end."""
+        return self.status == "finished:completed"
+
+
+def ask(home: Path, *words: str) -> dict[str, Any]:
+    """Return what Flower's command answers, with its settings in `home`; it takes a second or two."""
+    answered = subprocess.run(
+        [program("flwr"), *words, "--format", "json"], env=flower_environment(home), stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, check=False, timeout=_ANSWER_SECONDS, cwd=home,
+    )  # fmt: skip
+    try:
+        facts: dict[str, Any] = json.loads(answered.stdout)
+    except ValueError:
+        facts = {"error-message": answered.stderr or answered.stdout or f"exit code {answered.returncode}"}
+    if not facts.get("success"):
+        raise UserError(f"flwr {words[0]} failed: {short(printable(str(facts.get('error-message'))), 300)}")
+    return facts
+
+
+def node_config(values: Mapping[str, str | int | float]) -> str:
+    """Return values in the form that Flower's command line takes them in: pairs of TOML, separated by blanks.
+
+    >>> node_config({"client-id": 0, "state": "/home/ann b/ledgers"})
+    "client-id=0 state='/home/ann b/ledgers'"
+    """
+    return " ".join(f"{name}={_in_toml(name, value)}" for name, value in values.items())
+
+
+def _in_toml(name: str, value: str | int | float) -> str:
+    if not isinstance(value, str):
+        return json.dumps(value)
+    if "'" not in value and value.isprintable():
+        return f"'{value}'"
+    if '"' in value or "\\" in value or not value.isprintable():  # Flower looks for the end of a text with a pattern
+        raise InvalidValue(name, "a text in which not both kinds of quotes stand", value)
+    return f'"{value}"'

@@ -1,0 +1,125 @@
+"""Programs of Flower's as processes: each in a session of its own, under a guard that leaves nothing of it behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from ehfl.validation import UserError, printable, short
+
+MISSING = "a Flower deployment needs flwr: pip install 'ehfl[flower]'"
+_GUARD = Path(__file__).with_name("guard.py")
+_BURIAL_SECONDS = 5.0  # for a guard to notice that its program is gone, and to leave
+
+
+def flower_environment(home: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment of a program of Flower's: nothing of the user's own settings of Flower, no telemetry.
+
+    Without a home of its own two processes that unpack the same app would see each other's half of it.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FLWR_")}
+    exempt = [kept.get("NO_PROXY") or kept.get("no_proxy"), "127.0.0.1", "localhost"]
+    return kept | {
+        "FLWR_HOME": str(home),
+        "FLWR_TELEMETRY_ENABLED": "0",
+        "FLWR_DISABLE_UPDATE_CHECK": "1",
+        "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
+        "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
+        "PATH": os.pathsep.join([sysconfig.get_path("scripts"), kept.get("PATH", os.defpath)]),
+        "NO_PROXY": ",".join(filter(None, exempt)),  # what is said on this machine goes through no proxy
+        "PYTHONUNBUFFERED": "1",  # a log should have the last words of who was killed
+        **(more or {}),
+    }
+
+
+def program(name: str) -> str:
+    """Return the path of one of Flower's programs, those of this Python first."""
+    found = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
+    if found is None:
+        raise UserError(MISSING)
+    return found
+
+
+class Process:
+    """A program that runs under a guard, its output in a file.
+
+    Whatever ends the process that started it, SIGKILL included, ends the program and all that it has started.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path, patience: float) -> None:
+        self.log = log
+        self._patience = patience
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as output:
+            self._guard = subprocess.Popen(
+                [sys.executable, "-P", str(_GUARD), str(patience), *command],
+                env=dict(environment), stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C is for whoever started it, who ends the rest in order
+            )  # fmt: skip
+
+    @property
+    def alive(self) -> bool:
+        """Whether the program, or anything that it started, runs."""
+        return self._guard.poll() is None
+
+    @property
+    def pid(self) -> int | None:
+        """The program's own process id, None where it has not begun or has ended."""
+        children = self._under_guard(recursive=False)
+        return min(children, key=lambda one: one.create_time()).pid if children else None
+
+    def descendants(self) -> list[psutil.Process]:
+        """Return the program's process and those that it has started, in turn."""
+        return self._under_guard(recursive=True)
+
+    def ask_to_stop(self) -> None:
+        """Let the program be ended, gently if it lets us, and do not wait for it."""
+        if self.alive:
+            self._guard.send_signal(signal.SIGTERM)
+
+    def stop(self) -> None:
+        """End the program, gently if it lets us, and wait until nothing of it is left."""
+        self.ask_to_stop()
+        try:
+            self._guard.wait(self._patience + _BURIAL_SECONDS)
+        except BaseException:  # too slow even for the guard, or the user's second Ctrl-C
+            self.kill()
+            raise
+        self._close()
+
+    def kill(self) -> None:
+        """End the program and all that it started at once, as if its power had been cut."""
+        deadline = time.monotonic() + _BURIAL_SECONDS
+        while self.alive and time.monotonic() < deadline:
+            for one in self.descendants():
+                with suppress(psutil.NoSuchProcess):
+                    one.kill()
+            time.sleep(0.02)
+        self._guard.kill()
+        self._guard.wait()
+        self._close()
+
+    def last_words(self) -> str:
+        """Return the last line of the log that says anything, in a form that can be shown."""
+        lines = [printable(line) for line in self.log.read_text(encoding="utf-8", errors="replace").splitlines()]
+        return short(next((line for line in reversed(lines) if line), "nothing"), 300)
+
+    def _under_guard(self, *, recursive: bool) -> list[psutil.Process]:
+        try:
+            return psutil.Process(self._guard.pid).children(recursive=recursive) if self.alive else []
+        except psutil.NoSuchProcess:
+            return []
+
+    def _close(self) -> None:
+        if self._guard.stdin is not None:
+            self._guard.stdin.close()
