@@ -1,13 +1,14 @@
-"""Set-up that every test shares: the way to `plain_loop` and `made_trials`, how much Hypothesis tries, environment."""
+"""Set-up that every test shares: the way to modules of their own, how much Hypothesis tries, environment."""
 
 import os
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Modules that tests import plainly; pytest's importlib mode adds nothing itself.
-sys.path[:0] = [str(Path(__file__).parent / folder) for folder in ("scheduling", "analysis")]
+sys.path[:0] = [str(Path(__file__).parent / folder) for folder in ("scheduling", "analysis", "flower")]
 
 settings.register_profile(
     "ehfl",
@@ -25,3 +26,14 @@ for _name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "C
 
 # Compiled kernels are kept with the tests, not with the user's own: tests call them with types of their own.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "kernels"))
+
+
+@pytest.fixture
+def in_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Flower's messages be made as in a server that it has started: they carry the run and who sends them."""
+    from flwr.common.constant import SUPERLINK_NODE_ID
+    from flwr.supercore.task_identity import TaskIdentity
+
+    monkeypatch.setattr(TaskIdentity, "_run_id", 7)
+    monkeypatch.setattr(TaskIdentity, "_task_id", 8)
+    monkeypatch.setattr(TaskIdentity, "_node_id", SUPERLINK_NODE_ID)

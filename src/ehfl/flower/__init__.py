@@ -2,7 +2,8 @@
 
 Adapters only: who is chosen, how models are averaged, what a round costs is computed by the rooms above.
 
-exchange     one question to many nodes, answered or not by a deadline
+exchange     one question to many nodes, answered or not by a deadline; `heartbeats` says who is worth waiting for,
+             `pulling` fetches replies so that a slow upload delays nobody else
 deployment   a SuperLink and SuperNodes on loopback; their programs run as `processes`, each under a `guard`
 control      what Flower's own command line is asked
 
@@ -19,10 +20,10 @@ from ehfl.lazy import lazy_names
 if TYPE_CHECKING:
     from ehfl.flower.control import RunState
     from ehfl.flower.deployment import Deployment
-    from ehfl.flower.exchange import Reply
+    from ehfl.flower.exchange import Exchange, Reply
 
-__all__ = ["Deployment", "Reply", "RunState"]
+__all__ = ["Deployment", "Exchange", "Reply", "RunState"]
 
 __getattr__, __dir__ = lazy_names(
-    __name__, {"control": {"RunState"}, "deployment": {"Deployment"}, "exchange": {"Reply"}}
+    __name__, {"control": {"RunState"}, "deployment": {"Deployment"}, "exchange": {"Exchange", "Reply"}}
 )

@@ -1,0 +1,68 @@
+"""When Flower last heard of a node, and whether an answer of it is worth waiting for.
+
+Flower counts a node as connected for two heartbeat intervals (60 s) after its last sign of life. A killed node would
+cost every round of that minute its whole deadline, so we look at the heartbeat itself. The SuperLink's clock stamps
+heartbeats and ours reads them: on one machine, as Flower starts servers by itself, they are the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flwr.common.constant import HEARTBEAT_INTERVAL_INF, HEARTBEAT_PATIENCE
+from flwr.proto.node_pb2 import NodeInfo
+
+STALE_INTERVALS = 1.2  # nodes send a heartbeat after 0.6 to 0.75 of their interval, and retry when that fails
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A connected node: Flower's id of it and the age of its last heartbeat [s]; simulated nodes have none, so 0."""
+
+    node_id: int
+    heartbeat_age: float  # [s]
+    interval: float  # between heartbeats [s]; infinite in simulation
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the node lives in Flower's simulation, where no node is ever lost."""
+        return self.interval == float("inf")
+
+    @property
+    def stale(self) -> bool:
+        """Whether a heartbeat is overdue."""
+        return self.heartbeat_age > STALE_INTERVALS * self.interval
+
+
+def node_of(info: NodeInfo, now: float) -> Node:
+    """Return the node that Flower describes, at a time [s since 1970]; `online_until` is heartbeat + 2 intervals."""
+    interval = info.heartbeat_interval
+    if interval >= HEARTBEAT_INTERVAL_INF:
+        return Node(info.node_id, 0.0, float("inf"))
+    last = info.online_until - HEARTBEAT_PATIENCE * interval
+    return Node(info.node_id, max(now - last, 0.0), interval)
+
+
+class Silences:
+    """Which nodes stayed silent until a deadline, and when: they are waited for again after a newer heartbeat."""
+
+    def __init__(self) -> None:
+        self._since: dict[int, float] = {}  # node -> time of its last silence [s since 1970]
+
+    def note(self, node_id: int, now: float) -> None:
+        """Remember that a node that was waited for has not answered."""
+        self._since[node_id] = now
+
+    def forget(self, node_id: int) -> None:
+        """Trust a node again, since it has answered."""
+        self._since.pop(node_id, None)
+
+    def not_worth_waiting(self, node: Node | None, now: float) -> str | None:
+        """Return why an answer of the node (None: not connected) is not worth waiting for, None if it is."""
+        if node is None:
+            return "not connected"
+        if node.stale:
+            return f"not waited for, its last heartbeat was {node.heartbeat_age:.0f} s ago"
+        if not node.simulated and now - node.heartbeat_age <= self._since.get(node.node_id, float("-inf")):
+            return "not waited for, no heartbeat since it last stayed silent"
+        return None

@@ -1,0 +1,101 @@
+"""Our reading of ids, errors and times to live, checked against Flower's own grid and state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+from uuid import uuid4
+
+import pytest
+from flwr.app import Error, Message
+from flwr.common.constant import HEARTBEAT_INTERVAL_INF
+from flwr.proto.task_pb2 import Task
+from flwr.server.superlink.linkstate import InMemoryLinkState, LinkStateFactory
+from flwr.server.superlink.linkstate.in_memory_linkstate import RunRecord
+from flwr.supercore.constant import FLWR_IN_MEMORY_DB_NAME, NOOP_FEDERATION_ID
+from flwr.supercore.object_store import ObjectStoreFactory
+from flwr.supercore.run import Run
+from flwr.superlink.federation import NoOpFederationManager
+from flwr.superlink.grid import InMemoryGrid
+
+from ehfl.flower.exchange import Exchange, Reply
+from scripted_grid import Answer, Clock, reply_to, text_of, words
+
+pytestmark = pytest.mark.usefixtures("in_server")
+
+
+class Simulation:
+    """Flower's own grid and state in memory, as `flwr.simulation` sets them up; its nodes answer when we sleep."""
+
+    def __init__(self, nodes: int) -> None:
+        factory = LinkStateFactory(FLWR_IN_MEMORY_DB_NAME, NoOpFederationManager(), ObjectStoreFactory())
+        self.state = cast(InMemoryLinkState, factory.state())
+        run = Run.create_empty(run_id=7)
+        run.primary_task_id, run.federation_id = 8, NOOP_FEDERATION_ID
+        self.state.run_ids[7] = RunRecord(run=run)
+        self.state.task_store[8] = Task(task_id=8, run_id=7)
+        self.grid = InMemoryGrid(factory)
+        self.grid.set_run(run)
+        self.nodes = [self.state.create_node("", "", bytes([key]), HEARTBEAT_INTERVAL_INF) for key in range(nodes)]
+        for node in self.nodes:
+            self.state.acknowledge_node_heartbeat(node, HEARTBEAT_INTERVAL_INF)
+        self.clock = Clock()
+        self.exchange = Exchange(self.grid, clock=self.clock, sleep=self.sleep)
+        self.answers: Callable[[Message], Answer | None] = lambda message: message.content
+
+    def sleep(self, seconds: float) -> None:
+        self.clock.sleep(seconds)
+        for node in self.nodes:
+            for message in self.state.get_message_ins(node, limit=None):
+                answer = self.answers(message)
+                if answer is not None:
+                    reply = reply_to(message, answer)
+                    reply.metadata.__dict__["_message_id"] = str(uuid4())
+                    assert self.state.store_message_res(reply)
+
+
+def test_flower_itself_carries_replies_errors_and_ids() -> None:
+    flower = Simulation(3)
+    first, second, third = flower.nodes
+    flower.answers = lambda message: {second: Error(2, "no"), third: None}.get(
+        message.metadata.dst_node_id, message.content
+    )
+
+    contents = {node: words(f"to {node}") for node in [*flower.nodes, 999]}
+    replies = list(flower.exchange.ask("query", contents, 30, "3"))
+
+    assert replies[0] == Reply(999, None, "Flower does not know the node")
+    assert {reply.node: text_of(reply) for reply in replies if reply.error is None} == {first: f"to {first}"}
+    assert {reply.node: reply.error for reply in replies[1:] if reply.error} == {
+        second: "no",
+        third: "no reply in 30 s",
+    }
+    assert [node.simulated for node in flower.exchange.nodes()] == [True] * 3
+
+
+def test_flower_takes_no_reply_and_delivers_no_message_after_its_time_to_live() -> None:
+    flower = Simulation(1)
+    replies = flower.exchange.ask("train", {flower.nodes[0]: words("")}, 30, "3")
+
+    def expired(message: Message) -> Answer | None:
+        assert message.metadata.ttl == 31
+        message.metadata.__dict__["_created_at"] -= 32
+        return None
+
+    flower.answers = expired
+    assert "expired" in (next(replies).error or "")
+    assert list(replies) == []
+
+
+def test_flower_says_at_once_that_a_node_has_gone_offline() -> None:
+    flower = Simulation(1)
+    (node,) = flower.nodes
+
+    def leave(_: Message) -> None:
+        assert flower.state.deactivate_node(node)
+
+    flower.answers = leave
+    (reply,) = flower.exchange.ask("query", {node: words("")}, 30, "3")
+
+    assert "failed to report a heartbeat" in (reply.error or "")
+    assert flower.clock() < 1
