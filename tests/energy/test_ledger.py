@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -239,3 +240,74 @@ def test_a_device_that_cannot_pay_keeps_its_level() -> None:
     assert device.settle(0, places(0)).unable == 0
     assert device.energy.tolist() == [1]
     assert device.totals() == EnergyTotals(initial=1, harvested=0, spent=0, stored=1, wasted=0, mains=0)
+
+
+# put away and taken up again
+
+
+@given(account=accounts(), mains_powered=st.booleans())
+def test_an_account_that_is_put_away_after_every_round_is_the_one_that_went_through(
+    account: Account, mains_powered: bool
+) -> None:
+    fleet, rounds = account.fleet(), len(account.wishes)
+    for client in range(fleet.clients):
+        own = range(client, client + 1)
+        through = Ledger(fleet, rounds, account.seed, clients=own)
+        kept = through.totals()
+        for t, wishes in enumerate(account.wishes):
+            again = Ledger(fleet, rounds, account.seed, clients=own, totals=kept)
+            assert again.energy.tolist() == through.energy.tolist()
+            able = mains_powered or through.energy[0] >= fleet.costs[min(client, fleet.costs.size - 1)]
+            payer = places(0) if wishes[client] and able else NOBODY
+            assert again.settle(t, payer, mains_powered=mains_powered) == through.settle(
+                t, payer, mains_powered=mains_powered
+            )
+            kept = again.totals()
+            assert kept == through.totals()
+
+
+def test_a_taken_up_account_goes_on_from_its_balance() -> None:
+    fleet = Fleet(2, Replay([[9, 9], [9, 9], [5, 1]]), capacity=[4, math.inf], cost=[2, 3])
+    kept = EnergyTotals(initial=1, harvested=6, spent=2, stored=3, wasted=2, mains=8)
+    device = Ledger(fleet, rounds=3, seed=0, clients=range(1), totals=kept)
+    device.settle(2, places(0))
+
+    # 3 - 2 + 5 = 6, of which 4 fit
+    assert device.totals() == EnergyTotals(initial=1, harvested=11, spent=4, stored=4, wasted=4, mains=8)
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ({"stored": 5, "harvested": 5}, "totals.stored must be at most the capacity 4, got 5"),
+        ({"stored": 3}, "totals must be balanced: initial + harvested = spent + stored + wasted, got 4 and 3"),
+        ({"spent": -1, "harvested": 3}, "totals.spent must be a whole number >= 0, got -1"),
+        ({"stored": 4.0}, "totals.stored must be a whole number >= 0, got 4.0"),
+        ({"mains": True}, "totals.mains must be a whole number >= 0, got True"),
+    ],
+)
+def test_a_balance_that_cannot_be_is_not_taken_up(changes: dict[str, Any], fault: str) -> None:
+    kept = replace(EnergyTotals(initial=0, harvested=4, spent=0, stored=4, wasted=0, mains=0), **changes)
+
+    with pytest.raises(ValueError, match=re.escape(fault)):
+        Ledger(Fleet(1, Bernoulli(0.5), capacity=4), rounds=1, seed=0, totals=kept)
+
+
+def test_an_infinite_battery_is_taken_up_below_the_highest_level_alone() -> None:
+    fleet = Fleet(2, Bernoulli(0.5), capacity=[math.inf, 1])
+    full, more = (EnergyTotals(level, 0, 0, level, 0, 0) for level in (MAX_LEVEL, MAX_LEVEL + 1))
+
+    assert Ledger(fleet, rounds=1, seed=0, clients=range(1), totals=full).energy.tolist() == [MAX_LEVEL]
+    with pytest.raises(
+        ValueError, match=f"totals.stored must be at most the capacity {MAX_LEVEL}, got {MAX_LEVEL + 1}"
+    ):
+        Ledger(fleet, rounds=1, seed=0, clients=range(1), totals=more)
+
+
+def test_totals_of_several_clients_are_not_taken_up() -> None:
+    kept = EnergyTotals(0, 2, 0, 2, 0, 0)
+
+    with pytest.raises(ValueError, match="totals must be left out, or those of a single client, got 3 clients"):
+        Ledger(Fleet(3, Bernoulli(0.5)), rounds=1, seed=0, totals=kept)
+    with pytest.raises(ValueError, match="totals must be of the kind EnergyTotals, got 3"):
+        Ledger(Fleet(1, Bernoulli(0.5)), rounds=1, seed=0, totals=3)  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -31,6 +31,19 @@ class EnergyTotals:
     wasted: int
     mains: int  # drawn from the mains instead of a battery, outside the balance
 
+    def check(self) -> None:
+        """Refuse totals that cannot be: they are not whole numbers, or energy was lost or made.
+
+        >>> EnergyTotals(initial=1, harvested=4, spent=2, stored=2, wasted=0, mains=0).check()  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ehfl.validation.InvalidValue: totals must be balanced: ... = spent + stored + wasted, got 5 and 4
+        """
+        for name, number in asdict(self).items():
+            whole_number(f"totals.{name}", number, low=0)
+        had, went = self.initial + self.harvested, self.spent + self.stored + self.wasted
+        if had != went:
+            raise InvalidValue("totals", "balanced: initial + harvested = spent + stored + wasted", f"{had} and {went}")
+
 
 class Ledger:
     """Levels of a fleet, or of a few of its clients, from round to round.
@@ -45,9 +58,23 @@ class Ledger:
     ...     _ = whole.settle(t, np.array([2] if t > 5 else []).astype(int)), last.settle(t, np.arange(t > 5))
     >>> int(whole.energy[2]) == int(last.energy[0])
     True
+
+    A device that went dark takes its account up again with the `totals` that it kept, and settles the round that
+    follows on them:
+
+    >>> again = Ledger(fleet, rounds=12, seed=4, clients=range(2, 3), totals=last.totals())
+    >>> again.energy.tolist() == last.energy.tolist()
+    True
     """
 
-    def __init__(self, fleet: Fleet, rounds: int, seed: int, clients: range | None = None) -> None:
+    def __init__(
+        self,
+        fleet: Fleet,
+        rounds: int,
+        seed: int,
+        clients: range | None = None,
+        totals: EnergyTotals | None = None,  # of a single client: what it had when its account was put away
+    ) -> None:
         self._fleet = of_kind("fleet", fleet, Fleet)
         self._clients = range(fleet.clients) if clients is None else clients
         known = isinstance(self._clients, range) and self._clients.step == 1 and len(self._clients) > 0
@@ -61,8 +88,10 @@ class Ledger:
             self._ceiling, self._endless = fleet.ceilings[own], fleet.endless[own]
         rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
         self._weather = Weather(fleet.harvest, self._clients, rounds, check_seed(seed))
-        self._initial = int(self._energy.sum(dtype=np.int64))
-        self._harvested = self._wasted = self._spent = self._mains = 0
+        initial = int(self._energy.sum(dtype=np.int64))
+        kept = EnergyTotals(initial, 0, 0, initial, 0, 0) if totals is None else self._taken_up(totals)
+        self._initial, self._harvested, self._wasted = kept.initial, kept.harvested, kept.wasted
+        self._spent, self._mains = kept.spent, kept.mains
         self._common_cost = int(self._cost[0]) if self._cost.size == 1 else None
         self.paid = 0  # by the participants of the last round together, from batteries or the mains
         self.energy: Levels = self._energy.view()  # E_i(t) of these clients, read-only
@@ -88,6 +117,17 @@ class Ledger:
             else:
                 self._spent += self.paid
         return settled
+
+    def _taken_up(self, totals: EnergyTotals) -> EnergyTotals:
+        """Let the only client have the level that it was left with, and return the totals."""
+        of_kind("totals", totals, EnergyTotals).check()
+        if len(self._clients) > 1:  # whose is what is stored would be unknown
+            raise InvalidValue("totals", "left out, or those of a single client", f"{len(self._clients)} clients")
+        capacity = min(int(self._ceiling[0]), MAX_LEVEL)
+        if totals.stored > capacity:
+            raise InvalidValue("totals.stored", f"at most the capacity {capacity}", totals.stored)
+        self._energy[:] = totals.stored
+        return totals
 
     def _price(self, clients: IntArray) -> int:
         """Return what it costs these clients to take part in a round, together."""
