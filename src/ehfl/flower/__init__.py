@@ -4,11 +4,14 @@ Adapters only: who is chosen, how models are averaged, what a round costs is com
 
 exchange     one question to many nodes, answered or not by a deadline; `heartbeats` says who is worth waiting for,
              `pulling` fetches replies so that a slow upload delays nobody else
+account      a node's own energy, kept in an `account_file` on its disk: settled, and paid from, once a round
+meters       energy that is read from the device
 deployment   a SuperLink and SuperNodes on loopback; their programs run as `processes`, each under a `guard`
 control      what Flower's own command line is asked
 
-May enter: Flower and psutil (extra `flower`), `ehfl.files`, `lazy`, `validation`. Leaves: the names below, each
-imported when it is first used, so that neither flwr nor torch is loaded before it is needed.
+May enter: Flower and psutil (extra `flower`), NumPy, `ehfl.energy`, `files`, `lazy`, `randomness`, `registry`,
+`validation`. Leaves: the names below, each imported when it is first used, so that neither flwr nor torch is loaded
+before it is needed.
 """
 
 from __future__ import annotations

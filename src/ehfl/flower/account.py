@@ -1,0 +1,137 @@
+"""A node's own energy account: what it harvests, what it has, and what it pays, through restarts and kills.
+
+A round is settled when a later one is reached, E(t+1) = min(E(t) - cost * paid + A(t), E_max), by `energy.Ledger`; with
+a meter, E(t) is read from the device. Every answer is on the disk before it is given, so what was paid stays paid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ehfl.energy import EnergyTotals, Fleet, Ledger
+from ehfl.energy.battery import MAX_LEVEL
+from ehfl.energy.ledger import LevelOverflow
+from ehfl.flower.account_file import AccountFile, Standing, Statement
+from ehfl.flower.meters import METERS, Meter, check_unit, read_quanta
+from ehfl.randomness import MAX_ROUNDS, check_seed
+from ehfl.validation import UserError, of_kind, path_of, whole_number
+
+__all__ = ["Account", "CannotPay", "Stale", "Statement"]
+
+_NOBODY = np.empty(0, np.int32)
+
+
+class Stale(UserError):
+    """A question about a round that is over."""
+
+
+class CannotPay(UserError):
+    """A round that costs more than the client has."""
+
+
+class Account:
+    """The energy account of one client in one run, kept in a folder of the node's own.
+
+    It holds nothing that is not on the disk, so any number of processes may have one, one after another or at once.
+
+    >>> from tempfile import mkdtemp
+    >>> from ehfl.energy import Replay
+    >>> fleet = Fleet(clients=2, harvest=Replay([[1, 2], [0, 2], [0, 2]]), cost=3)
+    >>> account = Account(Path(mkdtemp()), "0a1b2c3d", fleet, client=1, rounds=3, seed=0)
+    >>> account.at(2).energy, account.pay(2).totals.stored, account.pay(2).totals.stored, account.at(3).energy
+    (4, 1, 1, 3)
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        run: str,
+        fleet: Fleet,
+        client: int,
+        rounds: int,
+        seed: int,
+        meter: Meter | None = None,  # what is read in the place of the fleet's harvest
+    ) -> None:
+        self._fleet = of_kind("fleet", fleet, Fleet)
+        self._client = whole_number("client", client, low=0, high=fleet.clients - 1)
+        self._rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
+        self._seed = check_seed(seed)
+        self._cost = int(fleet.costs[self._client if fleet.costs.size > 1 else 0])
+        self._meter = None if meter is None else METERS.make(meter)
+        if self._meter is not None:
+            check_unit(fleet.unit)
+        self._file = AccountFile(path_of("folder", folder), run, self._client, self._seed)
+
+    def at(self, t: int) -> Statement:
+        """Settle all rounds before t and return what the client has; after the last round t is their number."""
+        t = whole_number("t", t, low=0, high=self._rounds)
+        with self._file.held():
+            kept = self._file.read()
+            return self._written(self._reached(kept, t), kept)
+
+    def pay(self, t: int, *, mains_powered: bool = False) -> Statement:
+        """Pay for round t, once however often it is asked, from the battery or from the mains."""
+        t = whole_number("t", t, low=0, high=self._rounds - 1)
+        with self._file.held():
+            kept = self._file.read()
+            now = self._reached(kept, t)
+            return self._written(now if now.paid else self._paid(now, mains_powered), kept)
+
+    def _written(self, now: Standing, kept: Standing | None) -> Statement:
+        if now != kept:
+            self._file.write(now)
+        return now.statement
+
+    def _reached(self, kept: Standing | None, t: int) -> Standing:
+        """Return how the account stands in round t; nothing is written yet."""
+        if kept is not None and t < kept.round:
+            raise Stale(f"round {t} is over: the account of client {self._client} stands at round {kept.round}")
+        if kept is not None and t == kept.round and (kept.paid or self._meter is None):
+            return kept
+        totals = None if kept is None else kept.statement.totals
+        if self._meter is None:
+            totals = self._settled(range(0 if kept is None else kept.round, t), totals)
+        else:
+            totals = _measured(self._level(self._meter), totals)
+        return Standing(t, paid=False, statement=Statement(totals.stored, totals))
+
+    def _settled(self, rounds: range, totals: EnergyTotals | None) -> EnergyTotals:
+        """Return the totals after these rounds, of which the first is paid for already if it had to be."""
+        own = range(self._client, self._client + 1)
+        # No further than is asked for: weather of rounds to come is never computed here.
+        ledger = Ledger(self._fleet, max(rounds.stop, 1), self._seed, own, totals)
+        for t in rounds:
+            ledger.settle(t, _NOBODY)
+        return ledger.totals()
+
+    def _level(self, meter: Meter) -> int:
+        """Return what the device has, as a level of its battery."""
+        fleet, place = self._fleet, self._client if self._fleet.ceilings.size > 1 else 0
+        read = read_quanta(meter, fleet.unit)
+        if fleet.endless[place] and read > MAX_LEVEL:
+            passed = f"the meter reads more than {MAX_LEVEL} {fleet.unit}"
+            raise LevelOverflow(f"{passed}: give a capacity, or count in larger units")
+        return min(read, int(fleet.ceilings[place]))
+
+    def _paid(self, now: Standing, mains_powered: bool) -> Standing:
+        has, cost = now.statement.totals, self._cost
+        if mains_powered:
+            totals = replace(has, mains=has.mains + cost)
+        elif has.stored >= cost:
+            totals = replace(has, spent=has.spent + cost, stored=has.stored - cost)
+        else:
+            price = f"round {now.round} costs client {self._client} {cost} {self._fleet.unit}"
+            raise CannotPay(f"{price}, and it has {has.stored}")
+        return replace(now, paid=True, statement=replace(now.statement, totals=totals))
+
+
+def _measured(level: int, totals: EnergyTotals | None) -> EnergyTotals:
+    """Return the totals of a device that was read: what it has gained was harvested, what it has lost is wasted."""
+    if totals is None:
+        return EnergyTotals(initial=level, harvested=0, spent=0, stored=level, wasted=0, mains=0)
+    gained = level - totals.stored
+    harvested, wasted = totals.harvested + max(gained, 0), totals.wasted + max(-gained, 0)
+    return replace(totals, stored=level, harvested=harvested, wasted=wasted)

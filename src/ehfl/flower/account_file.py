@@ -1,0 +1,125 @@
+"""What a node keeps of its energy account on its own disk: one JSON file a run, whole at every instant."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ehfl.energy import EnergyTotals
+from ehfl.files import digest_of_text, parse_json, refuse_pipe, sole_use, write_text
+from ehfl.validation import InvalidValue, UserError, whole_number
+
+_TOKEN = re.compile(r"[0-9a-z]{8,64}")  # it names a file, so nothing else is let in
+_PATIENCE_SECONDS = 20.0  # longer than a meter may take to be read; a write takes milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a client has in a round."""
+
+    energy: int  # E(t), before paying
+    totals: EnergyTotals  # what became of all energy, with the payment of round t; `stored` is what is left
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far an account has been settled: the rounds before this one are, and this one may be paid for."""
+
+    round: int
+    paid: bool
+    statement: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class AccountFile:
+    """The file of one client in one run, in a folder that no other client uses."""
+
+    folder: Path
+    run: str  # the run's token
+    client: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.run, str) or not _TOKEN.fullmatch(self.run):
+            raise InvalidValue("run", "a token of 8 to 64 digits and small letters", repr(self.run))
+
+    @property
+    def path(self) -> Path:
+        """Where it lies."""
+        return self.folder / f"{self.run}.json"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other processes of this node from reading or writing it, so that none pays what another has paid."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with sole_use(self.folder, patience=_PATIENCE_SECONDS):
+            yield
+
+    def read(self) -> Standing | None:
+        """Return where the account stands, None if it has none yet; what cannot be trusted is never begun anew."""
+        try:
+            refuse_pipe(self.path)
+            if not self.path.exists():
+                return None
+            facts = _checked(parse_json(self.path.read_bytes()))
+            standing = _standing(facts)
+        except OSError as error:
+            raise UserError(f"{self.path} cannot be read ({error.strerror or error}): {_REMEDY}") from None
+        except (ValueError, TypeError, KeyError) as error:
+            raise UserError(f"{self.path} is damaged ({error}): {_REMEDY}") from None
+        self._check_own(facts)
+        return standing
+
+    def write(self, standing: Standing) -> None:
+        """Put the new standing in the place of the old one."""
+        facts = self._owner() | _facts(standing)
+        text = json.dumps(facts | {"sha256": _digest(facts)}, indent=2)
+        write_text(self.path, f"{text}\n")
+
+    def _owner(self) -> dict[str, Any]:
+        return {"run": self.run, "client": self.client, "seed": self.seed}
+
+    def _check_own(self, facts: dict[str, Any]) -> None:
+        for name, own in self._owner().items():
+            if facts.get(name) != own:
+                remedy = "give every node a state folder of its own"
+                raise UserError(f"{self.path} belongs to {name} {facts.get(name)}, not to {name} {own}: {remedy}")
+
+
+_REMEDY = "put a copy back, or delete it to begin this client's account of the run anew"
+
+
+def _facts(standing: Standing) -> dict[str, Any]:
+    statement = standing.statement
+    return {
+        "round": standing.round,
+        "paid": standing.paid,
+        "energy": statement.energy,
+        "totals": asdict(statement.totals),
+    }
+
+
+def _standing(facts: dict[str, Any]) -> Standing:
+    totals = EnergyTotals(**facts["totals"])
+    totals.check()
+    if not isinstance(facts["paid"], bool):
+        raise ValueError("paid is neither true nor false")
+    energy = whole_number("energy", facts["energy"], low=totals.stored)
+    return Standing(whole_number("round", facts["round"], low=0), facts["paid"], Statement(energy, totals))
+
+
+def _checked(facts: dict[str, Any]) -> dict[str, Any]:
+    if "sha256" not in facts:
+        raise ValueError("it lacks its sha256")
+    if facts.pop("sha256") != _digest(facts):
+        raise ValueError("it was changed since ehfl wrote it")
+    return facts
+
+
+def _digest(facts: dict[str, Any]) -> str:
+    return digest_of_text(json.dumps(facts, sort_keys=True))

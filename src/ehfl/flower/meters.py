@@ -1,0 +1,184 @@
+"""Meters: energy that is read from the device itself, by the name that node-config gives.
+
+battery    the charge that the system reports (psutil), of a battery of known capacity
+file       a number in a file, such as /sys/class/power_supply/BAT0/energy_now
+command    a number that a command prints
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ehfl.files import refuse_pipe
+from ehfl.registry import Registry
+from ehfl.validation import FAILURES, InvalidValue, UserError, blame, is_number, one_line, path_of, shown
+
+# A quantum of a fleet whose unit is called so [J]; the micro sign has two code points.
+JOULES = {"J": 1.0, "mJ": 1e-3, "uJ": 1e-6, "µJ": 1e-6, "μJ": 1e-6, "kJ": 1e3, "Wh": 3600.0, "mWh": 3.6}
+
+_MOST_CHARACTERS = 1000  # of what a file or a command prints: no number is longer
+
+
+class MeterError(UserError):
+    """A meter that gives no reading; a node that cannot read its meter cannot take part."""
+
+
+class Meter(Protocol):
+    """What a device has stored; implement this for a device of your own."""
+
+    def joules(self) -> float:
+        """Return what is stored now [J]."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Battery:
+    """The battery that the system reports, which says how full it is: 3600 * capacity * percent / 100."""
+
+    capacity: float  # when full [Wh]
+
+    def __post_init__(self) -> None:
+        _check_positive("capacity", self.capacity)
+
+    def joules(self) -> float:
+        """Return the battery's charge [J]."""
+        try:
+            import psutil
+        except ImportError:
+            raise MeterError("the battery is read with psutil: pip install 'ehfl[flower]'") from None
+        battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
+        if battery is None:
+            raise MeterError("the system reports no battery: give a meter of another kind (file, command)")
+        return float(battery.percent) / 100 * self.capacity * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A number in a file, times `scale`: the kernel's energy_now counts microwatt-hours, so its scale is 3.6e-3."""
+
+    path: Path
+    scale: float = 1.0  # [J] for each 1 that the file says
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", path_of("path", self.path))
+        _check_positive("scale", self.scale)
+
+    def joules(self) -> float:
+        """Return what the file says now [J]."""
+        try:
+            refuse_pipe(self.path)
+            with self.path.open(encoding="utf-8", errors="replace") as file:
+                text = file.read(_MOST_CHARACTERS)
+        except OSError as error:
+            raise MeterError(f"the meter {one_line(error)}") from None
+        return _number(text, f"{self.path} says") * self.scale
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A number that a command prints, times `scale`; no shell reads the line, and a command that hangs is ended."""
+
+    line: str
+    scale: float = 1.0  # [J] for each 1 that is printed
+    timeout: float = 5.0  # [s]
+
+    def __post_init__(self) -> None:
+        _check_positive("scale", self.scale)
+        _check_positive("timeout", self.timeout)
+        if not self._words():
+            raise InvalidValue("line", "a command with its arguments", repr(self.line))
+
+    def joules(self) -> float:
+        """Return what the command prints [J]."""
+        try:
+            # A session of its own, so that what the command has started can be ended with it.
+            with subprocess.Popen(
+                self._words(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            ) as process:
+                said, complaint = self._heard(process)
+        except OSError as error:
+            raise MeterError(f"the meter {shown(self.line)} cannot be started: {one_line(error)}") from None
+        if process.returncode != 0:
+            why = shown(complaint.decode(errors="replace").strip() or "it says nothing of why")
+            raise MeterError(f"the meter {shown(self.line)} failed with exit code {process.returncode}: {why}")
+        return _number(said.decode(errors="replace"), f"{shown(self.line)} prints") * self.scale
+
+    def _heard(self, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+        try:
+            return process.communicate(timeout=self.timeout)
+        except subprocess.TimeoutExpired:
+            if os.name == "posix":
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+            raise MeterError(f"the meter {shown(self.line)} did not end within {self.timeout:g} s") from None
+
+    def _words(self) -> list[str]:
+        try:
+            return shlex.split(self.line)
+        except ValueError as error:  # a quote without its end
+            raise InvalidValue("line", "a command with its arguments", f"{self.line} ({error})") from None
+
+
+METERS: Registry[Meter] = Registry(
+    "meter",
+    {
+        "battery": "ehfl.flower.meters:Battery",
+        "file": "ehfl.flower.meters:File",
+        "command": "ehfl.flower.meters:Command",
+    },
+    methods=("joules",),
+)
+
+
+def check_unit(unit: str) -> None:
+    """Refuse a fleet's unit of which nobody can say how many joules it is."""
+    if unit not in JOULES:
+        raise InvalidValue("fleet.unit", f"one of {', '.join(JOULES)} where a meter is read", unit)
+
+
+def read_quanta(meter: Meter, unit: str) -> int:
+    """Return what is stored now in whole quanta of that unit, rounded down.
+
+    >>> read_quanta(Command("echo 0.57"), "mJ")
+    570
+    """
+    quanta = min(_joules(meter) / JOULES[unit], 2.0**53)  # more than any level, and a whole number
+    # A quantum that is there but for the last bits is there: 0.57 J / 1 mJ is 569.9999999999999 in floating point.
+    return math.floor(quanta * (1 + 1e-12))
+
+
+def _joules(meter: Meter) -> float:
+    """Return a reading, if it is a finite number that is not negative, whoever wrote the meter."""
+    try:
+        joules = meter.joules()
+    except UserError:
+        raise
+    except FAILURES as error:  # whatever the user's own code raises
+        raise MeterError(f"{type(meter).__name__} fails: {blame(meter, error)}") from error
+    if not is_number(joules) or not math.isfinite(joules) or joules < 0:
+        raise MeterError(f"{shown(meter)} must read a finite number of joules >= 0, got {shown(joules)}")
+    return float(joules)
+
+
+def _number(text: str, whose: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise MeterError(f"the meter must give a number, and {whose} {shown(repr(text.strip()))}") from None
+
+
+def _check_positive(name: str, value: float) -> None:
+    if not is_number(value) or not 0 < value < math.inf:
+        raise InvalidValue(name, "a finite number > 0", value)
