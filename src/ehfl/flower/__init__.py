@@ -8,10 +8,10 @@ account      a node's own energy, kept in an `account_file` on its disk: settled
 meters       energy that is read from the device
 deployment   a SuperLink and SuperNodes on loopback; their programs run as `processes`, each under a `guard`
 control      what Flower's own command line is asked
+project      a Flower App project that plays a spec; `app_texts` is what its files say
 
-May enter: Flower and psutil (extra `flower`), NumPy, `ehfl.energy`, `files`, `lazy`, `randomness`, `registry`,
-`validation`. Leaves: the names below, each imported when it is first used, so that neither flwr nor torch is loaded
-before it is needed.
+May enter: Flower and psutil (extra `flower`), NumPy, `ehfl.experiment` and below. Leaves: the names below, each
+imported when it is first used, so that neither flwr nor torch is loaded before it is needed.
 """
 
 from __future__ import annotations
@@ -24,9 +24,16 @@ if TYPE_CHECKING:
     from ehfl.flower.control import RunState
     from ehfl.flower.deployment import Deployment
     from ehfl.flower.exchange import Exchange, Reply
+    from ehfl.flower.project import write_app
 
-__all__ = ["Deployment", "Exchange", "Reply", "RunState"]
+__all__ = ["Deployment", "Exchange", "Reply", "RunState", "write_app"]
 
 __getattr__, __dir__ = lazy_names(
-    __name__, {"control": {"RunState"}, "deployment": {"Deployment"}, "exchange": {"Exchange", "Reply"}}
+    __name__,
+    {
+        "control": {"RunState"},
+        "deployment": {"Deployment"},
+        "exchange": {"Exchange", "Reply"},
+        "project": {"write_app"},
+    },
 )

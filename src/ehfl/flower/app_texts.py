@@ -1,0 +1,86 @@
+"""What the files of a Flower App project say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from string import Template
+
+PACKAGE = "ehfl_app"  # the app's own package; modules of the user's own lie beside it
+
+INIT = '"""A Flower App that ehfl wrote: README.md says how to run it."""\n'
+
+SERVER = '''"""The server: asks nodes for their energy, lets the scheduler choose, averages what they have learnt."""
+
+from pathlib import Path
+
+from ehfl.flower import server_app
+
+app = server_app(Path(__file__).parents[1] / "spec.toml")
+'''
+
+CLIENT = '''"""A node: keeps its own energy, and trains when it is asked to and can pay for it."""
+
+from ehfl.flower import client_app
+
+app = client_app()
+'''
+
+_README = Template("""# $name: $arm on Flower
+Written by `ehfl flower app`. It is a whole Flower App: ehfl's server and nodes, and the spec that they play.
+
+| file | what it is |
+| --- | --- |
+| spec.toml | the experiment, every value spelled out |
+| pyproject.toml | what Flower knows of the app, and its settings: `runs`, `arm`, `seed` |
+| $package/ | the server and the node, one line each |
+
+## Before
+Each machine, the server's and every node's, needs the same ehfl: `pip install 'ehfl[flower]'`.$needs
+
+## Try it on this machine
+Everything on loopback and without TLS, each line in a terminal of its own:
+
+    export FLWR_TELEMETRY_ENABLED=0 FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION=1
+    flower-superlink --insecure --host 127.0.0.1 --port 9000
+    flower-supernode --insecure --superlink 127.0.0.1:9000 --port 9100 --node-config "client-id=0 state='ledgers-0'"
+    flower-supernode --insecure --superlink 127.0.0.1:9000 --port 9101 --node-config "client-id=1 state='ledgers-1'"
+
+A node is a client: there are $clients, so `client-id` goes from 0 to $last. `state` is the folder in which a node keeps
+its energy; it must survive restarts. Flower knows the SuperLink by a name, in `~/.flwr/config.toml`:
+
+    [superlink.here]
+    address = "127.0.0.1:9000"
+    insecure = true
+
+Then, in this folder:
+
+    flwr run . here --stream
+
+`ehfl flower up` does all this with one command. With machines of your own use TLS, node keys and `--database`:
+docs/deploy.md of ehfl takes you through it.
+
+## Settings
+`flwr run . here --run-config "seed=1"` changes one for a run.
+
+- `runs`: a folder on the server's machine; the run lies in it, and goes on from there when it is started again
+- `arm`: which of the spec's arms is played: $arms
+- `seed`: $seeds
+
+`ehfl report` on the run's folder writes its table, figures and page.
+""")
+
+
+def readme(
+    name: str, arms: Sequence[str], arm: str, seeds: Sequence[int], clients: int, files: Sequence[Path],
+    modules: Sequence[str],
+) -> str:  # fmt: skip
+    """Return how to run the app."""
+    named = [f"the file or folder `{file}`, which the spec names" for file in files]
+    installed = [f"the module `{module}`, which is installed here" for module in modules]
+    needs = "".join(f"\n- {one}" for one in (*named, *installed))
+    return _README.substitute(
+        name=name, arm=arm, package=PACKAGE, clients=clients, last=clients - 1,
+        needs=f"\nEach needs besides, in the same place:\n{needs}" if needs else "",
+        arms=", ".join(f'"{one}"' for one in arms), seeds=", ".join(map(str, seeds)),
+    )  # fmt: skip
