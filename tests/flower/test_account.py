@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -23,6 +24,7 @@ from ehfl.energy.ledger import LevelOverflow
 from ehfl.files import InUse, sole_use
 from ehfl.flower import account_file
 from ehfl.flower.account import Account, CannotPay, Stale, Statement
+from ehfl.flower.traces import with_own_harvest
 from ehfl.scheduling import play
 from ehfl.validation import InvalidValue, UserError
 
@@ -109,6 +111,30 @@ def test_runs_have_files_of_their_own(tmp_path: Path) -> None:
     assert account(tmp_path, run="another1").at(1).totals.spent == 0
     assert account(tmp_path).at(1).totals.spent == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{RUN}.json", "another1.json"]
+
+
+def test_a_trace_of_the_nodes_own_is_its_harvest_whichever_client_it_is(tmp_path: Path) -> None:
+    (tmp_path / "sun.csv").write_text("harvest\n3\n0\n2\n")
+    fleet = with_own_harvest(Fleet(3, Bernoulli(0.5), cost=[1, 1, 2]), f"replay:{tmp_path / 'sun.csv'}")
+    node = Account(tmp_path / "state", RUN, fleet, 2, rounds=3, seed=0)
+
+    assert [node.at(0).energy, node.pay(1).energy, node.at(2).energy, node.at(3).energy] == [0, 3, 1, 3]
+
+
+def test_a_node_takes_its_own_column_of_a_trace_of_all(tmp_path: Path) -> None:
+    fleet = with_own_harvest(Fleet(2, Bernoulli(0.5)), Replay([[1, 5], [2, 6]]))
+
+    assert Account(tmp_path, RUN, fleet, 1, rounds=2, seed=0).at(2).energy == 11
+    with pytest.raises(InvalidValue, match=r"arrivals must be one column per client \(3\), got 2 columns"):
+        with_own_harvest(Fleet(3, Bernoulli(0.5)), Replay([[1, 5], [2, 6]]))
+
+
+def test_a_trace_that_ends_before_the_run_is_refused_in_the_first_round(tmp_path: Path) -> None:
+    fleet = with_own_harvest(Fleet(3, Bernoulli(0.5)), Replay([[1], [1]]))
+
+    with pytest.raises(InvalidValue, match=r"rounds must be at most 2 \(as recorded\), got 9"):
+        Account(tmp_path, RUN, fleet, 0, rounds=9, seed=0).at(0)
+    assert list(tmp_path.iterdir()) == []
 
 
 # the same as the fleet in one process
@@ -401,6 +427,33 @@ def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match=r"cannot be read \(Is a directory\): put a copy back"):
         account(tmp_path).at(0)
+
+
+def test_whatever_bit_of_the_file_flips_no_other_balance_is_believed(tmp_path: Path) -> None:
+    paid = account(tmp_path).pay(1)
+    path = tmp_path / f"{RUN}.json"
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :])
+        try:
+            assert account(tmp_path).at(1) == paid  # a blank became another one
+        except UserError as error:
+            assert str(error).startswith(f"{path} is damaged (")
+
+
+def test_a_full_disk_names_the_file_and_leaves_it_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    account(tmp_path).at(1)
+    before = kept(tmp_path)
+
+    def full(path: Path, content: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        account(tmp_path).pay(1)
+    assert caught.value.filename == str(tmp_path / f"{RUN}.json")
+    assert kept(tmp_path) == before
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 # several processes, and killed ones

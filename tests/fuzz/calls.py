@@ -57,6 +57,11 @@ def scheduler(chance: Random) -> Any:
     return named("ehfl:SCHEDULERS").make(chance.choice(("myopic", "greedy", "round-robin", "power-of-choice:1")))
 
 
+def totals(chance: Random) -> Any:
+    level = whole(chance)
+    return chance.choice((None, named("ehfl.energy:EnergyTotals")(level, 0, 0, level, 0, 0)))
+
+
 def participation(chance: Random) -> Any:
     return named("ehfl:simulate")(fleet(chance), scheduler(chance), 3, 0)
 
@@ -100,7 +105,8 @@ CALLS: list[tuple[str, dict[str, Draw]]] = [
                     "unit": of("mJ", "units")}),
     ("ehfl:Bernoulli", {"rate": of(0, 0.5, 1, [0.1, 0.2])}),
     ("ehfl:Replay", {"arrivals": of([[1, 0]], [[1], [2]], np.ones((2, 3), int))}),
-    ("ehfl:Ledger", {"fleet": fleet, "rounds": few, "seed": seed, "clients": of(None, range(1), range(2))}),
+    ("ehfl:Ledger", {"fleet": fleet, "rounds": few, "seed": seed, "clients": of(None, range(1), range(2)),
+                     "totals": totals}),
     ("ehfl:Decider", {"fleet": fleet, "scheduler": scheduler, "rounds": few, "seed": seed}),
     ("ehfl:simulate", {"fleet": fleet, "scheduler": scheduler, "rounds": few, "seed": seed, "target": of(None, 1),
                        "threads": of(None, 1)}),

@@ -5,7 +5,7 @@ Adapters only: who is chosen, how models are averaged, what a round costs is com
 exchange     one question to many nodes, answered or not by a deadline; `heartbeats` says who is worth waiting for,
              `pulling` fetches replies so that a slow upload delays nobody else
 account      a node's own energy, kept in an `account_file` on its disk: settled, and paid from, once a round
-meters       energy that is read from the device
+meters       energy that is read from the device; `traces`: a harvest of the node's own
 deployment   a SuperLink and SuperNodes on loopback; their programs run as `processes`, each under a `guard`
 control      what Flower's own command line is asked
 project      a Flower App project that plays a spec; `app_texts` is what its files say

@@ -101,6 +101,8 @@ class Account:
     def _settled(self, rounds: range, totals: EnergyTotals | None) -> EnergyTotals:
         """Return the totals after these rounds, of which the first is paid for already if it had to be."""
         own = range(self._client, self._client + 1)
+        if totals is None:  # a trace that ends before the run does is refused in the first round, not in its last
+            self._fleet.harvest.units(self._seed, range(self._rounds - 1, self._rounds), own)
         # No further than is asked for: weather of rounds to come is never computed here.
         ledger = Ledger(self._fleet, max(rounds.stop, 1), self._seed, own, totals)
         for t in rounds:

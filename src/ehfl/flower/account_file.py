@@ -15,7 +15,7 @@ from ehfl.files import digest_of_text, parse_json, refuse_pipe, sole_use, write_
 from ehfl.validation import InvalidValue, UserError, whole_number
 
 _TOKEN = re.compile(r"[0-9a-z]{8,64}")  # it names a file, so nothing else is let in
-_PATIENCE_SECONDS = 20.0  # longer than a meter may take to be read; a write takes milliseconds
+_PATIENCE_SECONDS = 20.0  # a write takes milliseconds, and reading a meter before it some seconds at most
 
 
 @dataclass(frozen=True, slots=True)
