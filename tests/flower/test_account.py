@@ -498,7 +498,8 @@ def test_killed_at_every_instant_an_account_has_the_old_standing_or_the_new_one(
 
 def test_a_query_needs_no_heavy_library() -> None:
     heavy = ["torch", "flwr", "numba", "psutil", "pydantic", "scipy", "ehfl.learning", "ehfl.scheduling"]
-    check = f"import ehfl.flower.account, ehfl.flower.meters, sys; print([m for m in {heavy} if m in sys.modules])"
+    rooms = "ehfl.flower.account, ehfl.flower.meters, ehfl.flower.traces"
+    check = f"import {rooms}, sys; print([m for m in {heavy} if m in sys.modules])"
 
     out = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
 

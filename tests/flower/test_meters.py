@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -174,6 +176,28 @@ def test_a_command_that_hangs_is_ended_with_all_it_has_started(tmp_path: Path) -
     while psutil.pid_exists(child) and psutil.Process(child).status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() - began < 30
         time.sleep(0.01)
+
+
+def test_a_command_that_cannot_be_ended_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+    popen = subprocess.Popen
+
+    def noted(*given: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(popen(*given, **options))
+        return started[-1]
+
+    def forbidden(group: int, kind: int) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")  # as for a process of root's
+
+    monkeypatch.setattr(subprocess, "Popen", noted)
+    monkeypatch.setattr(os, "killpg", forbidden)
+    with pytest.raises(MeterError, match="the meter sleep 60 did not end within"):
+        Command("sleep 60", timeout=0.1).joules()
+
+    (process,) = started
+    assert process.poll() is None
+    process.kill()
+    process.wait()
 
 
 def test_a_system_without_a_battery_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import os
 import shlex
 import signal
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -97,32 +98,24 @@ class Command:
 
     def joules(self) -> float:
         """Return what the command prints [J]."""
+        process = self._started()
         try:
-            # A session of its own, so that what the command has started can be ended with it.
-            with subprocess.Popen(
-                self._words(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            ) as process:
-                said, complaint = self._heard(process)
-        except OSError as error:
-            raise MeterError(f"the meter {shown(self.line)} cannot be started: {one_line(error)}") from None
+            said, complaint = process.communicate(timeout=self.timeout)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            raise MeterError(f"the meter {shown(self.line)} did not end within {self.timeout:g} s") from None
         if process.returncode != 0:
             why = shown(complaint.decode(errors="replace").strip() or "it says nothing of why")
             raise MeterError(f"the meter {shown(self.line)} failed with exit code {process.returncode}: {why}")
         return _number(said.decode(errors="replace"), f"{shown(self.line)} prints") * self.scale
 
-    def _heard(self, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    def _started(self) -> subprocess.Popen[bytes]:
+        pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
         try:
-            return process.communicate(timeout=self.timeout)
-        except subprocess.TimeoutExpired:
-            if os.name == "posix":
-                os.killpg(process.pid, signal.SIGKILL)
-            else:
-                process.kill()
-            raise MeterError(f"the meter {shown(self.line)} did not end within {self.timeout:g} s") from None
+            # A session of its own, so that what the command has started can be ended with it.
+            return subprocess.Popen(self._words(), stdin=nothing, stdout=pipe, stderr=pipe, start_new_session=True)
+        except OSError as error:
+            raise MeterError(f"the meter {shown(self.line)} cannot be started: {one_line(error)}") from None
 
     def _words(self) -> list[str]:
         try:
@@ -170,6 +163,20 @@ def _joules(meter: Meter) -> float:
     if not is_number(joules) or not math.isfinite(joules) or joules < 0:
         raise MeterError(f"{shown(meter)} must read a finite number of joules >= 0, got {shown(joules)}")
     return float(joules)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a command and what it has started; one that cannot be ended, such as sudo's, is not waited for."""
+    with suppress(PermissionError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=1)
 
 
 def _number(text: str, whose: str) -> float:
