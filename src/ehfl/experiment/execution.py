@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import ehfl
 from ehfl import own_code
@@ -33,6 +33,14 @@ if TYPE_CHECKING:
 
 _KEPT_LEVELS = 2_000_000  # battery levels (clients x rounds) that are kept for the figures
 _PATIENCE_SECONDS = 5.0  # a worker whose parent was killed needs a moment to notice and leave its folder
+
+
+class Play(Protocol):
+    """Whoever plays the rounds of a run, in its folder."""
+
+    def __call__(self, run: Run, threads: Threads, folder: RunFolder, on_round: OnRound | None) -> History:
+        """Return the history of the run."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +66,18 @@ class Threads:
         return pick_threads(self.most if self.exactly else None, n_parameters, self.most)
 
 
-def execute(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_round: OnRound | None = None) -> Outcome:
-    """Play and train a single run in its folder; what goes wrong is returned as one line, not raised."""
+def execute(
+    run: Run,
+    folder: RunFolder,
+    threads: Threads,
+    inputs: Inputs,
+    on_round: OnRound | None = None,
+    play: Play | None = None,
+) -> Outcome:
+    """Play and train a single run in its folder; what goes wrong is returned as one line, not raised.
+
+    `play` is who does it, `run_training` in this process unless given.
+    """
     try:
         folder.path.mkdir(parents=True, exist_ok=True)
         with sole_use(folder.path, _PATIENCE_SECONDS), own_code.held(run.spec.code):
@@ -72,13 +90,13 @@ def execute(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_ro
                 folder.check_untouched(folder.meta())
             else:
                 check_still(run, inputs, data=loaded_task(run.setting)[1])
-                _work(run, folder, threads, inputs, on_round)
+                _work(run, folder, threads, inputs, on_round, play or run_training)
     except FAILURES as error:  # one arm's failure must not stop the others
         return Outcome(run.arm.label, run.seed, one_line(error))
     return Outcome(run.arm.label, run.seed)
 
 
-def _work(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_round: OnRound | None) -> None:
+def _work(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_round: OnRound | None, play: Play) -> None:
     """Do the work; a failure is written into meta.json, with its traceback, before it goes on its way."""
     before = folder.meta()
     if "threads" in before:  # a resumed run keeps its number of threads, which decides the last bits
@@ -87,7 +105,7 @@ def _work(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_roun
     state = {"inputs": inputs, "status": "running", "error": None, "traceback": None}
     folder.add_meta(**beginning | {"threads": threads.most, "threads_exactly": threads.exactly} | state)
     try:
-        history = run_training(run, threads, folder, on_round)
+        history = play(run, threads, folder, on_round)
     except FAILURES as error:
         with suppress(OSError, UserError):  # a full disk may have no room for the reason either
             folder.add_meta(status="failed", error=one_line(error), traceback=traceback.format_exception(error))

@@ -17,7 +17,7 @@ from ehfl import own_code
 from ehfl.experiment import building
 from ehfl.experiment.checking import check_comparison, check_schedulers
 from ehfl.experiment.cluster import Cluster
-from ehfl.experiment.execution import Outcome, Threads, execute, loaded_task
+from ehfl.experiment.execution import Outcome, Play, Threads, execute, loaded_task
 from ehfl.experiment.inputs import Inputs, check_inputs, inputs_of
 from ehfl.experiment.progress import Follower, State
 from ehfl.experiment.reading import write_spec
@@ -53,22 +53,26 @@ def run_all(
     jobs: int | None = None,
     on: Place = "local",
     on_look: OnLook | None = None,
+    play: Play | None = None,
 ) -> list[Outcome]:
     """Run what the experiment's folder lacks, and return how each run ended, finished ones included.
 
     `jobs` processes at a time (as many as there are cores), each with its share of the cores as threads; 1 is this
     process itself, for debuggers. A run that kills its process fails alone. `on_look` gets the state of every run at
     the start, twice a second and at the end. Interrupted or killed, it goes on where it was when called again.
+    `play` is who plays the rounds of a run, where it is not the engine: in this process, one run after the other.
     """
     if not isinstance(on, str) or on not in ("local", "ray"):
         raise InvalidValue("on", "local or ray", on)
     place = path_of("experiment", experiment).absolute()
     check_function("on_look", on_look)
     with own_code.held(of_kind("spec", spec, Spec).code):
-        return _run_in(place, spec, jobs, on, on_look)
+        return _run_in(place, spec, 1 if play else jobs, on, on_look, play)
 
 
-def _run_in(place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLook | None) -> list[Outcome]:
+def _run_in(
+    place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLook | None, play: Play | None
+) -> list[Outcome]:
     data = check_comparison(spec)
     metric_name = loaded_task(spec.arms[-1].setting)[0].metric.name  # the same for all arms
     # What an arm is made from is the same under all its seeds, and takes a while to look at.
@@ -88,7 +92,7 @@ def _run_in(place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLoo
         _check_same_comparison(spec, place, [folder for _, folder, _ in work])
         write_sealed(place, write_spec(spec.facts()))
         with _watched(Follower(spec.runs(), place, metric_name), on_look):
-            return _run(work, workers, Threads(threads), crew)
+            return _run(work, workers, Threads(threads), crew, play)
 
 
 def _check_time(spec: Spec, workers: int) -> None:
@@ -140,10 +144,10 @@ def _shared(facts: Facts) -> Facts:
     return {key: value for key, value in identity_of(facts).items() if key not in ("seeds", "scheduler")}
 
 
-def _run(work: Sequence[Work], workers: int, threads: Threads, crew: Crew | None) -> list[Outcome]:
+def _run(work: Sequence[Work], workers: int, threads: Threads, crew: Crew | None, play: Play | None) -> list[Outcome]:
     """Run what is not finished and return how every run ended."""
     todo = [one for one in work if not one[1].finished]
-    calls = [partial(execute, run, folder, threads, inputs) for run, folder, inputs in todo]
+    calls = [partial(execute, run, folder, threads, inputs, play=play) for run, folder, inputs in todo]
     outcomes = call_all(calls, workers, crew)
     ended = {one[1].path: outcome or _killed(*one) for one, outcome in zip(todo, outcomes, strict=True)}
     return [ended.get(folder.path, Outcome(run.arm.label, run.seed)) for run, folder, _ in work]

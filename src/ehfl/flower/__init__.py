@@ -2,6 +2,11 @@
 
 Adapters only: who is chosen, how models are averaged, what a round costs is computed by the rooms above.
 
+client       the node's half of a round, as Flower's ClientApp
+server       a run whose clients are devices, as Flower's ServerApp: `devices` asks and chooses, `rounds` counts up
+setting_out  a spec as it goes to Flower
+simulation   all of it in Flower's simulation
+messages     what server and nodes tell each other
 exchange     one question to many nodes, answered or not by a deadline; `heartbeats` says who is worth waiting for,
              `pulling` fetches replies so that a slow upload delays nobody else
 account      a node's own energy, kept in an `account_file` on its disk: settled, and paid from, once a round
@@ -10,8 +15,8 @@ deployment   a SuperLink and SuperNodes on loopback; their programs run as `proc
 control      what Flower's own command line is asked
 project      a Flower App project that plays a spec; `app_texts` is what its files say
 
-May enter: Flower and psutil (extra `flower`), NumPy, `ehfl.experiment` and below. Leaves: the names below, each
-imported when it is first used, so that neither flwr nor torch is loaded before it is needed.
+May enter: Flower and psutil (extra `flower`), NumPy, torch, `ehfl.experiment` and what that may import. Leaves: the
+names below, each imported when it is first used, so that neither flwr nor torch is loaded before it is needed.
 """
 
 from __future__ import annotations
@@ -21,19 +26,35 @@ from typing import TYPE_CHECKING
 from ehfl.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from ehfl.flower.client import client_app
     from ehfl.flower.control import RunState
     from ehfl.flower.deployment import Deployment
-    from ehfl.flower.exchange import Exchange, Reply
     from ehfl.flower.project import write_app
+    from ehfl.flower.server import serve, server_app
+    from ehfl.flower.setting_out import for_flower, one_run
+    from ehfl.flower.simulation import simulate
 
-__all__ = ["Deployment", "Exchange", "Reply", "RunState", "write_app"]
+__all__ = [
+    "Deployment",
+    "RunState",
+    "client_app",
+    "for_flower",
+    "one_run",
+    "serve",
+    "server_app",
+    "simulate",
+    "write_app",
+]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "client": {"client_app"},
         "control": {"RunState"},
         "deployment": {"Deployment"},
-        "exchange": {"Exchange", "Reply"},
         "project": {"write_app"},
+        "server": {"serve", "server_app"},
+        "setting_out": {"for_flower", "one_run"},
+        "simulation": {"simulate"},
     },
 )

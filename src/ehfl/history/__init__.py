@@ -7,11 +7,12 @@ rounds_file  rounds.jsonl, one line a round: the only file that knows how it is 
 May enter: NumPy, `ehfl.files`, `scheduling`, `validation`. Leaves: the names below.
 """
 
-from ehfl.history.devices import Devices
+from ehfl.history.devices import MOST, Devices
 from ehfl.history.records import Evaluation, History, Metric, Record, evaluations_of
 from ehfl.history.rounds_file import NAME, HistoryFile, Tail, lines_digest, read_history, rewind, rounds_digest
 
 __all__ = [
+    "MOST",
     "NAME",
     "Devices",
     "Evaluation",

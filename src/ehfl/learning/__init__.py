@@ -4,9 +4,9 @@
 of what comes back (paper, section 2), and returns a `History`; with a run folder it can be killed at any instant and
 goes on from its last checkpoint. Tasks (`tasks/`) and aggregations (`aggregation/`) have a file each and a registry:
 `TASKS`, `AGGREGATIONS`; `check_task` and `check_aggregation` try one's own. `load_model` gives a run's model back,
-`evaluate` judges it. A round has two halves: `engine` trains clients, `server` aggregates; a `crew` brings one to the
-other, in this process (`in_process`) or from devices (`ehfl.flower`). `reference` is the plain loop that they are
-tested against.
+`evaluate` judges it. A round has two halves: `engine` trains clients, `server` aggregates; the `client_side` brings one
+to the other, in this process (`in_process`) or from devices (`ehfl.flower`). `reference` is the plain loop that they
+are tested against.
 
 May enter: torch (here and in flower/ alone), NumPy, safetensors, pooch; `ehfl.randomness`, `registry`, `own_code`,
 `scheduling`, `theory`, `history`, `run_folder`, `partition`. Leaves: the names below.

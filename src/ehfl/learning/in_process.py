@@ -27,7 +27,7 @@ from ehfl.theory import StepSize
 
 
 class InProcess:
-    """A crew whose members are trained here, one after the other."""
+    """Clients that are trained here, one after the other."""
 
     def __init__(self, played: Participation | Lockstep, engine: Engine) -> None:
         # Asked round by round, because a scheduler in lockstep decides a round only after the one before.

@@ -12,7 +12,7 @@ import torch
 from ehfl.arrays import Clients, FloatArray
 from ehfl.history import NAME, History, HistoryFile, Record, rewind, rounds_digest
 from ehfl.learning.checkpoint import Checkpoint, latest_checkpoint
-from ehfl.learning.crew import Crew
+from ehfl.learning.client_side import ClientSide
 from ehfl.learning.device import thread_limit
 from ehfl.learning.evaluation import evaluate
 from ehfl.learning.local_sgd import checked_steps
@@ -32,7 +32,7 @@ class Training:
         self,
         task: Task,
         server: Server,
-        crew: Crew,
+        clients: ClientSide,
         *,
         step_size: StepSize,
         etas: FloatArray | None = None,
@@ -44,7 +44,7 @@ class Training:
         `etas` are the step sizes of all rounds, where they are known beforehand; `identity` is what a checkpoint is
         known by.
         """
-        self._task, self._server, self._crew = task, server, crew
+        self._task, self._server, self._clients = task, server, clients
         self._step_size, self._etas = step_size, etas
         self._eval_every = whole_number("eval_every", eval_every, low=1)
         if etas is None and not getattr(step_size, "causal", False):
@@ -76,7 +76,7 @@ class Training:
             else:
                 records = self._resumed(folder, checkpoint_every, on_round)
         weights = self._server.model.weights.cpu().numpy().copy()
-        return History(tuple(records), self._task.metric, weights, self._crew.participation())
+        return History(tuple(records), self._task.metric, weights, self._clients.participation())
 
     def _resumed(self, folder: Path, checkpoint_every: int, on_round: OnRound | None) -> list[Record]:
         """Play the rounds that the folder lacks, and return all of them."""
@@ -96,7 +96,7 @@ class Training:
                 file.append(record)
                 records.append(_announced(record, on_round))
                 done = record.round + 1
-                if done % checkpoint_every == 0 or done == self._crew.rounds:
+                if done % checkpoint_every == 0 or done == self._clients.rounds:
                     file.sync()  # a checkpoint must never know of rounds that the disk does not
                     self._checkpoint(done, identity, file.digest).write(folder)
         return records
@@ -104,17 +104,17 @@ class Training:
     def _rounds(self, past: Sequence[Record]) -> Iterator[Record]:
         """Play the rounds that follow these; after each yield the model is x_{t+1}.
 
-        The crew goes through the past rounds again, which costs no training: it is then where it was when the run was
-        killed.
+        The clients go through the past rounds again, which costs no training: they are then where they were when the
+        run was killed.
         """
         counts = []  # n_t so far: what a causal rule may look at
         for record in past:
-            counts.append(self._crew.again(record))
+            counts.append(self._clients.again(record))
             if counts[-1] != record.participants:  # a scheduler whose parameters no identity shows
                 there = f"round {record.round} had {record.participants} participants and has {counts[-1]} now"
                 raise OtherRun(f"the rounds so far belong to another run: {there}")
-        for t in range(len(past), self._crew.rounds):
-            clients = self._crew.clients(t)
+        for t in range(len(past), self._clients.rounds):
+            clients = self._clients.clients(t)
             record = self._round(t, clients, self._eta([*counts, len(clients)]))
             counts.append(record.participants)
             yield record
@@ -123,21 +123,21 @@ class Training:
         """Return the step size of the last round that is counted."""
         if self._etas is not None:
             return float(self._etas[len(counts) - 1])
-        return float(checked_steps(self._step_size(counts, self._crew.rounds), len(counts))[-1])
+        return float(checked_steps(self._step_size(counts, self._clients.rounds), len(counts))[-1])
 
     def _round(self, t: int, clients: Clients, eta: float) -> Record:
         """Play round t; return its record, with evaluations where they are due."""
         start = time.perf_counter()
         scores = self._evaluated("first", rounds=0) if t == 0 else {}  # x_0, which curves begin with
         began = time.perf_counter()
-        loss, losses = self._server.play(t, lambda x: self._crew.updates(x, clients, t, eta))
+        loss, losses = self._server.play(t, lambda x: self._clients.updates(x, clients, t, eta))
         seconds = time.perf_counter() - began
-        if (t + 1) % self._eval_every == 0 or t + 1 == self._crew.rounds:
+        if (t + 1) % self._eval_every == 0 or t + 1 == self._clients.rounds:
             scores |= self._evaluated("test", rounds=t + 1)
         others = time.perf_counter() - start - seconds if scores else 0.0
-        scores |= {"losses": tuple(losses)} if self._crew.keeps_losses else {}
+        scores |= {"losses": tuple(losses)} if self._clients.keeps_losses else {}
         # Before the record is handed on, so that whoever reads it sees a round that is over.
-        devices = self._crew.report(t, losses)
+        devices = self._clients.report(t, losses)
         return Record(t, len(losses), eta, loss, devices=devices, seconds=seconds, eval_seconds=others, **scores)
 
     def _evaluated(self, name: str, rounds: int) -> dict[str, Any]:

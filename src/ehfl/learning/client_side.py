@@ -1,4 +1,4 @@
-"""What the server asks of those who train: who takes part, what came of it, and what they saw."""
+"""The clients as a run asks for them: who takes part, what comes of their training, what was seen of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ehfl.learning.aggregation import Update
 from ehfl.scheduling import Participation
 
 
-class Crew(Protocol):
+class ClientSide(Protocol):
     """The clients of a run, for rounds t = 0, 1, ...: `clients`, `updates`, then `report`; `again` for past rounds.
 
     There are two: `InProcess` trains in this process, and `ehfl.flower` sends the model to devices.

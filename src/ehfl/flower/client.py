@@ -1,0 +1,169 @@
+"""The node's half: it keeps its own account of energy, and trains when it is asked and can pay.
+
+torch is imported for training alone, since in a deployment every message starts a process of its own.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from flwr.app import Context, Message, UserConfig
+from flwr.clientapp import ClientApp
+
+from ehfl.arrays import IntArray
+from ehfl.experiment import Run, building, make_spec
+from ehfl.flower.account import Account
+from ehfl.flower.messages import Answer, Request, in_words
+from ehfl.flower.meters import METERS
+from ehfl.flower.traces import with_own_harvest
+from ehfl.validation import InvalidValue, UserError, one_line, whole_number
+
+if TYPE_CHECKING:
+    from ehfl.learning.engine import Engine
+
+STATE = Path("~/.local/state/ehfl")  # where nodes keep their ledgers unless node-config says another folder
+_KEYS = ("client-id", "state", "meter", "harvest", "data", "examples", "partition-id", "num-partitions")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What a device knows of itself, from its node-config."""
+
+    client: int  # which client of the fleet it is
+    state: Path  # its own folder for ledgers
+    meter: str | None = None  # what its energy is read from, instead of the spec's harvest
+    harvest: str | None = None  # its own, instead of the spec's
+    data: str | None = None  # where the task's data lie here
+    owns_all: bool = False  # whether it trains on all examples that it has, instead of its share of a common set
+
+    @staticmethod
+    def read(config: UserConfig, state: Path = STATE) -> Node:
+        """Return the node that a node-config describes.
+
+        >>> Node.read({"client-id": 3, "state": "/var/lib/ehfl"}).state.as_posix()
+        '/var/lib/ehfl/client-3'
+        """
+        if unknown := [key for key in config if key not in _KEYS]:
+            raise InvalidValue("node-config", f"of {', '.join(_KEYS[:6])}", unknown[0])
+        given = config.get("client-id", config.get("partition-id"))  # the latter in Flower's simulation
+        if given is None:
+            raise InvalidValue("node-config", "one that says which client this is, as in client-id=3", "none")
+        client = whole_number("client-id", given, low=0)  # type: ignore[arg-type]  # it refuses what is no number
+        if (examples := config.get("examples", "dealt")) not in ("dealt", "all"):
+            raise InvalidValue("examples", "dealt or all", examples)
+        texts = {key: _text(config, key) for key in ("meter", "harvest", "data")}
+        folder = Path(_text(config, "state") or state).expanduser() / f"client-{client}"
+        return Node(client, folder, owns_all=examples == "all", **texts)
+
+
+def _text(config: UserConfig, key: str) -> str | None:
+    value = config.get(key)
+    if value is not None and not isinstance(value, str):
+        raise InvalidValue(key, "a text in quotes", value)
+    return value
+
+
+def client_app(state: Path = STATE) -> ClientApp:
+    """Return Flower's ClientApp; nodes keep their ledgers in folders of their own below `state`."""
+    app = ClientApp()
+
+    @app.query()
+    def query(message: Message, context: Context) -> Message:
+        return _answered(message, context, state, report)
+
+    @app.train()
+    def train(message: Message, context: Context) -> Message:
+        return _answered(message, context, state, trained)
+
+    return app
+
+
+def _answered(message: Message, context: Context, state: Path, work: Callable[[Request, Node], Answer]) -> Message:
+    """Answer a message; a node that refuses says why, which is no failure of its app."""
+    node = Node.read(context.node_config, state)
+    request = Request.read(message.content)
+    try:
+        answer = work(request, node)
+    except UserError as error:
+        answer = Answer(request.run, request.round, node.client, refused=in_words(one_line(error)))
+    return Message(answer.content(), reply_to=message)
+
+
+def report(request: Request, node: Node) -> Answer:
+    """Return what the node holds at the start of the round."""
+    stated = _account(request, node).at(request.round)
+    return Answer(request.run, request.round, node.client, stated.energy, stated.totals)
+
+
+def trained(request: Request, node: Node) -> Answer:
+    """Return what training made of the model; it is paid for when it is certain to begin, and before it does."""
+    import torch
+
+    if request.weights is None:
+        raise InvalidValue("the message", "one with a model to train", "none")
+    engine = _engine(request.spec, node.data, node.harvest, owns_all=node.owns_all)
+    if request.weights.size != engine.model.weights.numel():
+        there = f"a model of {request.weights.size} weights"
+        raise InvalidValue("the message", f"one with a model of {engine.model.weights.numel()} weights", there)
+    stated = _account(request, node).pay(request.round, mains_powered=request.mains_powered)
+    x = torch.from_numpy(request.weights.copy())  # Flower's array cannot be written to
+    update = engine.local_update(x, node.client, request.round, request.eta)
+    return Answer(
+        request.run,
+        request.round,
+        node.client,
+        stated.energy,
+        stated.totals,
+        loss=update.loss,
+        steps=update.steps,
+        examples=update.examples,
+        weights=update.weights.cpu().numpy(),
+    )
+
+
+def _account(request: Request, node: Node) -> Account:
+    run = _run(request.spec, node.data, node.harvest)
+    fleet = building.fleet_of(run.setting)
+    if node.harvest is not None:
+        fleet = with_own_harvest(fleet, node.harvest)
+    whole_number("client-id", node.client, low=0, high=fleet.clients - 1)
+    meter = None if node.meter is None else METERS.make(node.meter, "meter")
+    return Account(node.state, request.run, fleet, node.client, run.setting.rounds, run.seed, meter)
+
+
+# In a simulation the nodes of a run share a process, so what is the same for all of them is made once.
+@lru_cache(maxsize=2)
+def _run(spec: str, data: str | None, harvest: str | None) -> Run:
+    """Return the run that a spec describes, with what is otherwise on this node."""
+    facts: dict[str, Any] = tomllib.loads(spec)
+    facts.pop("code", None)  # a folder of the server's; here classes of the user's own come with the app
+    if data is not None:
+        facts["learning"]["data"] = data
+    if harvest is not None:
+        facts["fleet"]["harvest"] = "bernoulli"  # the spec's may need a file that only the server has
+    (run,) = make_spec(facts).runs()
+    return run
+
+
+@lru_cache(maxsize=1)
+def _engine(spec: str, data: str | None, harvest: str | None, *, owns_all: bool) -> Engine:
+    """Return what trains clients of the run."""
+    import numpy as np
+
+    from ehfl.learning import deal
+    from ehfl.learning.device import pick_device
+    from ehfl.learning.engine import Engine
+    from ehfl.learning.first_model import initial_model
+
+    run = _run(spec, data, harvest)
+    setting, task = run.setting, building.task_of(run.setting)
+    clients, device = setting.fleet.clients, pick_device(setting.learning.device)
+    everything: IntArray = np.arange(len(task.training.targets))
+    parts = [everything] * clients if owns_all else deal(task, clients, building.partition_of(setting), run.seed)
+    model = initial_model(task, run.seed, device)
+    return Engine(task, model, parts, building.local_sgd_of(setting), seed=run.seed, device=device)

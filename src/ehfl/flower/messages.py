@@ -1,0 +1,173 @@
+"""What server and nodes tell each other, and how it lies in Flower's records. Nothing that comes in is trusted.
+
+A request says all that a node must know of the run: its spec, the round and, for training, model and step size. An
+answer says whose it is and what the node's ledger holds, and what came of training, or why the node refused.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
+from numpy.typing import NDArray
+
+from ehfl.energy import EnergyTotals
+from ehfl.history import MOST
+from ehfl.validation import UserError, short
+
+PROTOCOL = 1
+_FACTS, _MODEL, _WEIGHTS = "ehfl", "model", "weights"
+_NOTHING = EnergyTotals(0, 0, 0, 0, 0, 0)
+_TOTALS = tuple(field.name for field in fields(EnergyTotals))
+
+Weights = NDArray[np.float32]  # (n_params,)
+
+
+class BadMessage(UserError):
+    """A message that does not say what it must."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Request:
+    """What a server asks: a node's energy in a round or, where there is a model, to train it."""
+
+    run: str  # the token by which a node's ledger knows the run
+    round: int
+    spec: str  # the run's spec.toml
+    eta: float = 0.0
+    mains_powered: bool = False
+    weights: Weights | None = None
+
+    def content(self) -> RecordDict:
+        """Return the records; they are the same for all nodes, so that the model is put into bytes once."""
+        facts: dict[str, Any] = {"protocol": PROTOCOL, "run": self.run, "round": self.round, "spec": self.spec}
+        return _packed(facts | {"eta": self.eta, "mains_powered": self.mains_powered}, self.weights)
+
+    @staticmethod
+    def read(content: RecordDict) -> Request:
+        """Return what `content` returned, or raise BadMessage."""
+        facts = _facts(content)
+        if facts.get("protocol") != PROTOCOL:
+            theirs = facts.get("protocol")
+            raise BadMessage(f"the server speaks protocol {theirs!r}, this node {PROTOCOL}: they need the same ehfl")
+        return Request(
+            _value(facts, "run", str),
+            _value(facts, "round", int),
+            _value(facts, "spec", str),
+            _value(facts, "eta", float),
+            _value(facts, "mains_powered", bool),
+            _weights(content),
+        )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Answer:
+    """What a node says of itself in a round, and what came of training where it was asked to."""
+
+    run: str
+    round: int
+    client: int
+    energy: int = 0  # E_i(t), before it pays
+    totals: EnergyTotals = _NOTHING  # of its ledger, what it has paid in this round included
+    refused: str = ""  # why it does not do what it was asked
+    loss: float = 0.0
+    steps: int = 0
+    examples: int = 0
+    weights: Weights | None = None
+
+    def content(self) -> RecordDict:
+        """Return the records."""
+        told = {name: getattr(self, name) for name in _SAID}
+        return _packed(told | asdict(self.totals), self.weights)
+
+    @property
+    def model(self) -> Weights:
+        """The model that came back, of an answer that has one."""
+        assert self.weights is not None
+        return self.weights
+
+    @staticmethod
+    def read(content: RecordDict) -> Answer:
+        """Return what `content` returned, or raise BadMessage."""
+        facts = _facts(content)
+        totals = EnergyTotals(**{name: _count(facts, name) for name in _TOTALS})
+        said = {name: _value(facts, name, kind) for name, kind in _SAID.items()}
+        for name in ("round", "client", "energy", "steps", "examples"):
+            _count(facts, name)
+        return Answer(**said, totals=totals, weights=_weights(content))
+
+
+_SAID: dict[str, type] = {
+    "run": str, "round": int, "client": int, "energy": int, "refused": str, "loss": float, "steps": int, "examples": int
+}  # fmt: skip
+
+
+def _packed(facts: dict[str, Any], weights: Weights | None) -> RecordDict:
+    content = RecordDict({_FACTS: ConfigRecord(facts)})
+    if weights is not None:
+        content[_MODEL] = ArrayRecord({_WEIGHTS: Array(weights)})
+    return content
+
+
+def _facts(content: RecordDict) -> ConfigRecord:
+    found = content.config_records.get(_FACTS)
+    if found is None:
+        raise BadMessage("the message is not of ehfl")
+    return found
+
+
+def _value(facts: ConfigRecord, name: str, kind: type) -> Any:
+    value = facts.get(name)
+    if type(value) is not kind:  # True is an int to isinstance
+        raise BadMessage(f"{name} must be of type {kind.__name__}, got {short(repr(value))}")
+    return value
+
+
+def _count(facts: ConfigRecord, name: str) -> int:
+    value: int = _value(facts, name, int)
+    if not 0 <= value < 2**62:
+        raise BadMessage(f"{name} must be in [0, 2^62), got {value}")
+    return value
+
+
+def _weights(content: RecordDict) -> Weights | None:
+    """Return the model that came along; its bytes are read as numbers or not at all, nothing in them is executed."""
+    record = content.array_records.get(_MODEL)
+    if record is None:
+        return None
+    if _WEIGHTS not in record:
+        raise BadMessage(f"the model has no {_WEIGHTS}")
+    try:
+        weights = record[_WEIGHTS].numpy()
+    except Exception as error:  # whatever NumPy and Flower raise for bytes that are none of theirs
+        raise BadMessage(f"the model cannot be read: {short(str(error))}") from error
+    if weights.dtype != np.float32 or weights.ndim != 1:
+        raise BadMessage(f"the model must be one vector of float32, got {weights.dtype} of shape {weights.shape}")
+    return weights
+
+
+def fault_of(answer: Answer, n_parameters: int) -> str:
+    """Return what is wrong with a trained model, nothing where all is right.
+
+    >>> trained = Answer("a", 0, 1, loss=0.5, steps=5, examples=9, weights=np.zeros(3, np.float32))
+    >>> fault_of(trained, n_parameters=3), fault_of(trained, n_parameters=4)
+    ('', 'a model of 3 weights, not 4')
+    """
+    if answer.weights is None:
+        return "no model came back"
+    if answer.weights.size != n_parameters:
+        return f"a model of {answer.weights.size} weights, not {n_parameters}"
+    if not np.isfinite(answer.weights).all() or not math.isfinite(answer.loss):
+        return "a model or a loss that is not finite"
+    if answer.steps < 1 or answer.examples < 1:
+        return f"{answer.steps} steps on {answer.examples} examples"
+    return ""
+
+
+def in_words(reason: str) -> str:
+    """Return a reason as a record keeps it: one printable line that is not too long."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in reason).split())
+    return line[: MOST - 3] + "..." if len(line) > MOST else line or "no reason given"

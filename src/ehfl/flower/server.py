@@ -1,0 +1,79 @@
+"""The server: a run, its folder and its checkpoints as in one process, its rounds on devices."""
+
+from __future__ import annotations
+
+import secrets
+from functools import partial
+from pathlib import Path
+
+from flwr.app import Context
+from flwr.serverapp import Grid, ServerApp
+
+from ehfl.experiment import Outcome, Run, Spec, building, read_spec, run_all
+from ehfl.experiment.execution import Threads, loaded_task
+from ehfl.experiment.runner import OnLook
+from ehfl.flower.devices import OnDevices
+from ehfl.flower.exchange import Exchange
+from ehfl.flower.setting_out import one_run
+from ehfl.history import History
+from ehfl.learning import Training
+from ehfl.learning.device import pick_device
+from ehfl.learning.first_model import initial_model
+from ehfl.learning.server import Server
+from ehfl.learning.training import OnRound
+from ehfl.run_folder import RunFolder
+from ehfl.validation import UserError
+
+_TOKEN = "flower_run"  # the key of meta.json under which nodes' ledgers know the run
+
+
+def server_app(spec: Path) -> ServerApp:
+    """Return Flower's ServerApp for a spec; run-config says which arm and seed, and where run folders are kept."""
+    app = ServerApp()
+
+    @app.main()
+    def main(grid: Grid, context: Context) -> None:
+        config = context.run_config
+        chosen = one_run(read_spec(spec), config.get("arm") or None, config.get("seed"))
+        for outcome in serve(chosen, Path(str(config["runs"])), grid):
+            if outcome.error:
+                raise UserError(outcome.error)
+
+    return app
+
+
+def serve(spec: Spec, runs: Path, grid: Grid, on_look: OnLook | None = None) -> list[Outcome]:
+    """Play every run of the spec on the nodes of the grid, one after the other; return how each ended."""
+    play = partial(play_on_devices, exchange=Exchange(grid))
+    return run_all(spec, runs / spec.name, on_look=on_look, play=play)
+
+
+def play_on_devices(
+    run: Run, threads: Threads, folder: RunFolder, on_round: OnRound | None, *, exchange: Exchange
+) -> History:
+    """Return the history of a run whose clients are devices; after a kill it goes on behind the last whole round."""
+    setting = run.setting
+    clients = OnDevices(run, _token(folder), exchange)
+    task = loaded_task(setting)[0]
+    model = initial_model(task, run.seed, pick_device(setting.learning.device))
+    training = Training(
+        task,
+        Server(model, building.aggregation_of(setting), clients.n_clients),
+        clients,
+        step_size=building.step_size_rule_of(setting),
+        eval_every=setting.evaluation.every,
+        identity=run.identity(),
+    )
+    # A round of devices takes seconds and cannot be played again as it was, so each is kept at once.
+    history = training.run(threads.for_model(training.n_parameters), folder.path, checkpoint_every=1, on_round=on_round)
+    history.participation.save(folder.participation)
+    return history
+
+
+def _token(folder: RunFolder) -> str:
+    """Return what the nodes' ledgers know the run by: made once, so that a restarted server finds them as they were."""
+    token = folder.meta().get(_TOKEN)
+    if not isinstance(token, str):
+        token = secrets.token_hex(8)
+        folder.add_meta(**{_TOKEN: token})
+    return token

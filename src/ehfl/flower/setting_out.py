@@ -1,0 +1,39 @@
+"""A spec as it goes to Flower: its name, the labels of its arms, and a step size that devices allow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ehfl.experiment import Spec, building
+from ehfl.validation import InvalidValue, whole_number
+
+
+def for_flower(spec: Spec) -> Spec:
+    """Return the spec under a name and labels of its own, so that its runs can stand beside those of one process.
+
+    >>> from ehfl.experiment import read_spec
+    >>> spec = for_flower(read_spec(overrides=["learning.step_size=nominal-causal"]))
+    >>> spec.name, spec.arms[0].label
+    ('demo-flower', 'myopic on Flower')
+    """
+    for arm in spec.arms:
+        rule = building.step_size_rule_of(arm.setting)
+        if not getattr(rule, "causal", False):
+            allowed = "one that looks at past rounds alone, such as nominal-causal: who will be there is not yet known"
+            given = arm.setting.learning.step_size["name"]
+            raise InvalidValue(arm.key_of("learning.step_size"), allowed, given)
+    return replace(
+        spec,
+        name=f"{spec.name}-flower",
+        arms=tuple(replace(arm, label=f"{arm.label} on Flower") for arm in spec.arms),
+    )
+
+
+def one_run(spec: Spec, arm: object = None, seed: object = None) -> Spec:
+    """Return the spec with one arm and one seed, the first of each unless named."""
+    labels = [one.label for one in spec.arms]
+    if arm is not None and arm not in labels:
+        raise InvalidValue("arm", f"one of {', '.join(labels)}", arm)
+    chosen = spec.arms[0 if arm is None else labels.index(str(arm))]
+    first = spec.seeds[0] if seed is None else whole_number("seed", seed, low=0)  # type: ignore[arg-type]
+    return replace(spec, arms=(chosen,), seeds=(first,))
