@@ -122,16 +122,19 @@ def test_replies_that_nobody_asked_for_are_refused_by_name(caplog: pytest.LogCap
     forged.metadata.__dict__.update(_src_node_id=12, _reply_to_message_id="m2")
     superlink = Message(words("no error"), 11, "query")
     superlink.metadata.__dict__.update(_src_node_id=SUPERLINK_NODE_ID, _reply_to_message_id="m2")
-    grid.strays = [stale, forged, superlink]
+    unasked = Message(Error(5, "gone"), reply_to=superlink)
+    unasked.metadata.__dict__.update(_src_node_id=SUPERLINK_NODE_ID, _reply_to_message_id="m9")
+    grid.strays = [stale, forged, superlink, unasked]
 
     replies = asked(exchange, 11)
 
     assert [text_of(reply) for reply in replies] == ["mine"]
-    assert [record.name for record in caplog.records] == ["ehfl.flower"] * 3
+    assert [record.name for record in caplog.records] == ["ehfl.flower"] * 4
     assert [record.getMessage() for record in caplog.records] == [
         "refused a reply of node 11 that nobody waits for, to message m0",
         "refused a reply of node 12 that nobody waits for, to message m2",
         f"refused a reply of node {SUPERLINK_NODE_ID} that nobody waits for, to message m2",
+        f"refused a reply of node {SUPERLINK_NODE_ID} that nobody waits for, to message m9",
     ]
 
 

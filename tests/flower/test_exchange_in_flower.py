@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable
 from typing import cast
 from uuid import uuid4
 
 import pytest
 from flwr.app import Error, Message
+from flwr.app.message import remove_content_from_message
 from flwr.common.constant import HEARTBEAT_INTERVAL_INF
 from flwr.proto.task_pb2 import Task
 from flwr.server.superlink.linkstate import InMemoryLinkState, LinkStateFactory
 from flwr.server.superlink.linkstate.in_memory_linkstate import RunRecord
 from flwr.supercore.constant import FLWR_IN_MEMORY_DB_NAME, NOOP_FEDERATION_ID
+from flwr.supercore.inflatable.inflatable_object import get_all_nested_objects, get_object_tree
 from flwr.supercore.object_store import ObjectStoreFactory
 from flwr.supercore.run import Run
 from flwr.superlink.federation import NoOpFederationManager
-from flwr.superlink.grid import InMemoryGrid
+from flwr.superlink.grid import HttpGrid, InMemoryGrid
+from flwr.superlink.servicer.runtime import runtime_handlers
 
 from ehfl.flower.exchange import Exchange, Reply
 from scripted_grid import Answer, Clock, reply_to, text_of, words
@@ -99,3 +105,98 @@ def test_flower_says_at_once_that_a_node_has_gone_offline() -> None:
 
     assert "failed to report a heartbeat" in (reply.error or "")
     assert flower.clock() < 1
+
+
+class Runtime:
+    """What Flower's grid talks to in a deployment: the SuperLink's own handlers, without a network between."""
+
+    def __init__(self, flower: Simulation) -> None:
+        self._flower = flower
+
+    def __getattr__(self, name: str) -> Callable[[object], object]:
+        handler = getattr(runtime_handlers, re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower())
+        return lambda request: handler(request, self._flower.state, Task(task_id=8, run_id=7))
+
+
+@pytest.fixture
+def deployed(monkeypatch: pytest.MonkeyPatch) -> tuple[Simulation, HttpGrid]:
+    """Return nodes with heartbeats, and the grid that servers are given in deployments."""
+    flower = Simulation(2)
+    for node in flower.nodes:
+        flower.state.acknowledge_node_heartbeat(node, 30)
+    grid = HttpGrid(insecure=True, token="any")
+    grid.set_run(flower.grid.run)
+    monkeypatch.setattr(grid, "_client", Runtime(flower))
+    return flower, grid
+
+
+def announce(flower: Simulation, node: int) -> Callable[[], None]:
+    """Answer a node's message as SuperNodes do, announcing the reply first; return what uploads it."""
+    (message,) = flower.state.get_message_ins(node, limit=None)
+    reply = Message(words(f"from {node}"), reply_to=message)
+    reply.metadata.__dict__["_message_id"] = reply.object_id
+    session = flower.state.start_session(7)
+    stored, missing = flower.state.store_message_and_object_tree(
+        remove_content_from_message(reply), get_object_tree(reply), session
+    )
+    contents = {key: thing.deflate() for key, thing in get_all_nested_objects(reply).items()}
+    assert stored
+
+    def upload() -> None:
+        for key in missing:
+            flower.state.store_object(7, session, key, contents[key])
+
+    return upload
+
+
+def test_in_a_deployment_an_upload_that_does_not_end_delays_nobody(
+    deployed: tuple[Simulation, HttpGrid], caplog: pytest.LogCaptureFixture
+) -> None:
+    flower, grid = deployed
+    slow, quick = flower.nodes
+    uploads: dict[int, Callable[[], None]] = {}
+
+    def upload_at_last() -> None:
+        uploads[slow]()
+
+    much_later = threading.Timer(10, upload_at_last)  # who waits for it fails, but not for ever
+
+    def sleep(seconds: float) -> None:
+        if not uploads:
+            uploads.update({node: announce(flower, node) for node in flower.nodes})
+            uploads[quick]()
+            much_later.start()
+        time.sleep(seconds)
+
+    try:
+        replies = list(Exchange(grid, sleep=sleep).ask("train", dict.fromkeys(flower.nodes, words("")), 1, "3"))
+    finally:
+        much_later.cancel()
+        upload_at_last()  # ends Flower's own threads
+
+    assert [(reply.node, text_of(reply), reply.error) for reply in replies] == [
+        (quick, f"from {quick}", None),
+        (slow, None, "no reply in 1 s"),
+    ]
+    assert "refused" not in caplog.text  # as it would be if a reply was asked for once more
+
+
+def test_in_a_deployment_a_message_that_is_sent_again_is_not_delivered_twice(
+    deployed: tuple[Simulation, HttpGrid], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flower, grid = deployed
+    push, failures = grid.push_messages, [ConnectionError("lost on the way back")] * 2
+
+    def push_and_fail(messages: list[Message]) -> Iterable[str]:
+        message_ids = push(messages)
+        if failures:
+            raise failures.pop()
+        return message_ids
+
+    monkeypatch.setattr(grid, "push_messages", push_and_fail)
+    contents = {node: words(f"to {node}") for node in [flower.nodes[0], 999]}
+    replies = Exchange(grid).ask("train", contents, 0.5, "3")
+
+    assert next(replies) == Reply(999, None, "Flower does not know the node")
+    assert len(flower.state.get_message_ins(flower.nodes[0], limit=None)) == 1
+    replies.close()

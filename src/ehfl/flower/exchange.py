@@ -165,6 +165,6 @@ def _stored(messages: Sequence[Message], message_ids: Iterable[str]) -> dict[str
 
     Flower's grids write the id into the message, so nothing depends on the order of those that they return.
     """
-    stored = {message_id for message_id in message_ids if message_id}
+    stored = set(message_ids)
     pairs = [(message.metadata.message_id, message.metadata.dst_node_id) for message in messages]
     return {message_id: node for message_id, node in pairs if message_id in stored}
