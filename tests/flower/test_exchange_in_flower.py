@@ -20,6 +20,7 @@ from flwr.supercore.constant import FLWR_IN_MEMORY_DB_NAME, NOOP_FEDERATION_ID
 from flwr.supercore.inflatable.inflatable_object import get_all_nested_objects, get_object_tree
 from flwr.supercore.object_store import ObjectStoreFactory
 from flwr.supercore.run import Run
+from flwr.supercore.runtime import RuntimeHttpClient
 from flwr.superlink.federation import NoOpFederationManager
 from flwr.superlink.grid import HttpGrid, InMemoryGrid
 from flwr.superlink.servicer.runtime import runtime_handlers
@@ -119,14 +120,14 @@ class Runtime:
 
 
 @pytest.fixture
-def deployed(monkeypatch: pytest.MonkeyPatch) -> tuple[Simulation, HttpGrid]:
+def deployed() -> tuple[Simulation, HttpGrid]:
     """Return nodes with heartbeats, and the grid that servers are given in deployments."""
     flower = Simulation(2)
     for node in flower.nodes:
         flower.state.acknowledge_node_heartbeat(node, 30)
     grid = HttpGrid(insecure=True, token="any")
     grid.set_run(flower.grid.run)
-    monkeypatch.setattr(grid, "_client", Runtime(flower))
+    grid._client = cast(RuntimeHttpClient, Runtime(flower))
     return flower, grid
 
 
