@@ -70,7 +70,10 @@ class Process:
     @property
     def alive(self) -> bool:
         """Whether the program, or anything that it started, runs."""
-        return self._guard.poll() is None
+        if self._guard.poll() is None:
+            return True
+        self._close()  # who ended by itself was not stopped
+        return False
 
     @property
     def pid(self) -> int | None:
