@@ -6,20 +6,18 @@ import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, Option
 
 from ehfl.cli.live import live
 from ehfl.cli.options import RUNS, AsJson, Override, named_by_option
-from ehfl.cli.output import check_folder, print_results
+from ehfl.cli.outcomes import show_outcomes
+from ehfl.cli.output import check_folder
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import path, whole
-from ehfl.validation import shown, visible
-
-if TYPE_CHECKING:
-    from ehfl.experiment import Outcome, Spec
+from ehfl.validation import shown
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Train a task under several schedulers and seeds, and compare: a table, figures and a page.
@@ -76,9 +74,8 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Train a task under several schedulers and seeds, and compare."""
-    from ehfl.analysis import read_results
     from ehfl.experiment import begin_process, read_spec, run_all
-    from ehfl.report import check_place, write_report
+    from ehfl.report import check_place
 
     overrides = [*(override or ()), *([f"learning.data={json.dumps(str(data))}"] if data else ())]
     names = {"jobs": "--jobs"} | ({"learning.data": "--data"} if data else {})
@@ -95,35 +92,7 @@ def compare(
     except KeyboardInterrupt:
         typer.echo("stopped; the same command goes on from here", err=True)
         raise
-    failed = _say_failed(outcomes)
-    if len(failed) < len(outcomes):
-        results = read_results([folder])
-        written = write_report(results, folder, [_again(spec, overrides, runs)])
-        print_results(results.comparison, written, as_json)
-    _say_left_out(read, folder)
-    if failed:
-        ended = f"{len(failed)} of {len(outcomes)} runs failed, {len(outcomes) - len(failed)} finished"
-        advice = "tracebacks are in their meta.json; the same command runs them again"
-        typer.echo(f"{ended}: {advice}", err=True)
-        raise typer.Exit(1)
-
-
-def _say_failed(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """Return the runs that failed, and tell the user of each."""
-    failed = [outcome for outcome in outcomes if outcome.error]
-    for outcome in failed:
-        typer.echo(f"ehfl: error: {outcome.arm} seed {outcome.seed} failed: {outcome.error}", err=True)
-    return failed
-
-
-def _say_left_out(spec: Spec, folder: Path) -> None:
-    """Tell the user which runs of the folder are of other arms or seeds than the spec's."""
-    from ehfl.analysis import unlisted_runs
-
-    if others := unlisted_runs([run.folder_name for run in spec.runs()], folder):
-        some = f"{', '.join(others[:3])}{', ...' if len(others) > 3 else ''}"
-        where = visible(f"{folder} ({some})")
-        typer.echo(f"not in this report, of other arms or seeds: {len(others)} in {where}", err=True)
+    show_outcomes(read, folder, outcomes, _again(spec, overrides, runs), as_json)
 
 
 def _again(spec: Path | None, overrides: Sequence[str], runs: Path) -> str:

@@ -22,7 +22,7 @@ from ehfl.experiment.inputs import Inputs, check_inputs, check_still
 from ehfl.experiment.reading import write_spec
 from ehfl.experiment.spec import Run, Setting
 from ehfl.files import sole_use
-from ehfl.run_folder import RunFolder
+from ehfl.run_folder import OtherRun, RunFolder
 from ehfl.scheduling import Lockstep, Participation, simulate, wants_losses
 from ehfl.validation import FAILURES, UserError, one_line
 
@@ -99,10 +99,14 @@ def execute(
 def _work(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_round: OnRound | None, play: Play) -> None:
     """Do the work; a failure is written into meta.json, with its traceback, before it goes on its way."""
     before = folder.meta()
+    where = "in process" if play is run_training else "on devices"
+    if before.get("clients", where) != where:
+        begun = f"{folder.path} was begun with its clients {before['clients']}, not {where}"
+        raise OtherRun(f"{begun}: delete the folder to run it again, or give this spec another name")
     if "threads" in before:  # a resumed run keeps its number of threads, which decides the last bits
         threads = Threads(before["threads"], before.get("threads_exactly", False))
     beginning = about_here() | {"started": _now()} | before  # a resumed run keeps where and when it began
-    state = {"inputs": inputs, "status": "running", "error": None, "traceback": None}
+    state = {"clients": where, "inputs": inputs, "status": "running", "error": None, "traceback": None}
     folder.add_meta(**beginning | {"threads": threads.most, "threads_exactly": threads.exactly} | state)
     try:
         history = play(run, threads, folder, on_round)

@@ -1,0 +1,50 @@
+"""What a command shows once all runs of a comparison have ended: results, and what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from ehfl.cli.output import print_results
+from ehfl.validation import visible
+
+if TYPE_CHECKING:
+    from ehfl.experiment import Outcome, Spec
+
+
+def show_outcomes(spec: Spec, folder: Path, outcomes: Sequence[Outcome], command: str, as_json: bool) -> None:
+    """Write the report on the runs in the folder, print their table, name those that failed; `command` does it again."""
+    from ehfl.analysis import read_results
+    from ehfl.report import write_report
+
+    failed = _say_failed(outcomes)
+    if len(failed) < len(outcomes):
+        results = read_results([folder])
+        print_results(results.comparison, write_report(results, folder, [command]), as_json)
+    _say_left_out(spec, folder)
+    if failed:
+        ended = f"{len(failed)} of {len(outcomes)} runs failed, {len(outcomes) - len(failed)} finished"
+        advice = "tracebacks are in their meta.json; the same command runs them again"
+        typer.echo(f"{ended}: {advice}", err=True)
+        raise typer.Exit(1)
+
+
+def _say_failed(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Return the runs that failed, and tell the user of each."""
+    failed = [outcome for outcome in outcomes if outcome.error]
+    for outcome in failed:
+        typer.echo(f"ehfl: error: {outcome.arm} seed {outcome.seed} failed: {outcome.error}", err=True)
+    return failed
+
+
+def _say_left_out(spec: Spec, folder: Path) -> None:
+    """Tell the user which runs of the folder are of other arms or seeds than the spec's."""
+    from ehfl.analysis import unlisted_runs
+
+    if others := unlisted_runs([run.folder_name for run in spec.runs()], folder):
+        some = f"{', '.join(others[:3])}{', ...' if len(others) > 3 else ''}"
+        where = visible(f"{folder} ({some})")
+        typer.echo(f"not in this report, of other arms or seeds: {len(others)} in {where}", err=True)
