@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def show_outcomes(spec: Spec, folder: Path, outcomes: Sequence[Outcome], command: str, as_json: bool) -> None:
-    """Write the report on the runs in the folder, print their table, name those that failed; `command` does it again."""
+    """Write the report on the runs in the folder, print their table, name those that failed.
+
+    `command` does it all again.
+    """
     from ehfl.analysis import read_results
     from ehfl.report import write_report
 

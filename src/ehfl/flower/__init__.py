@@ -32,11 +32,12 @@ if TYPE_CHECKING:
     from ehfl.flower.project import write_app
     from ehfl.flower.server import serve, server_app
     from ehfl.flower.setting_out import for_flower, one_run
-    from ehfl.flower.simulation import simulate
+    from ehfl.flower.simulation import check_simulation, simulate
 
 __all__ = [
     "Deployment",
     "RunState",
+    "check_simulation",
     "client_app",
     "for_flower",
     "one_run",
@@ -55,6 +56,6 @@ __getattr__, __dir__ = lazy_names(
         "project": {"write_app"},
         "server": {"serve", "server_app"},
         "setting_out": {"for_flower", "one_run"},
-        "simulation": {"simulate"},
+        "simulation": {"check_simulation", "simulate"},
     },
 )

@@ -110,7 +110,7 @@ class OnDevices:
 
     def _wait_for_pace(self) -> None:
         if self._began is not None:
-            time.sleep(max(0.0, self._began + self._rules.pace - time.monotonic()))
+            self._exchange.sleep(max(0.0, self._began + self._rules.pace - time.monotonic()))
         self._began = time.monotonic()
 
     def _wait_for_nodes(self) -> None:
@@ -123,7 +123,7 @@ class OnDevices:
             if not waited:
                 log.info("%d nodes are connected, of %d; %d must be", there, self.n_clients, self._rules.least_nodes)
             waited = True
-            time.sleep(_LOOK_SECONDS)
+            self._exchange.sleep(_LOOK_SECONDS)
 
     def _hear(self, t: int) -> dict[int, Answer]:
         """Ask every connected node for its energy in round t; return what they said, by client."""

@@ -51,7 +51,7 @@ class Exchange:
         self._grid = grid
         self._clock = clock
         self._wall = wall
-        self._sleep = sleep
+        self.sleep = sleep
         self._silences = Silences()
 
     def nodes(self) -> list[Node]:
@@ -114,7 +114,7 @@ class Exchange:
             log.warning("nodes %s", failure)
             if self._clock() >= end:
                 return {}, failure
-            self._sleep(pause(self._clock() - start))
+            self.sleep(pause(self._clock() - start))
 
     def _source(self, nodes: list[Node] | None, pending: Mapping[str, int]) -> Replies:
         """Return where replies come from: simulated ones are there at once, others are fetched in the background."""
@@ -129,7 +129,7 @@ class Exchange:
         try:
             while not wanted.isdisjoint(pending.values()):
                 now = self._clock()
-                self._sleep(min(pause(now - start), max(end - now, 0.0)))
+                self.sleep(min(pause(now - start), max(end - now, 0.0)))
                 over = self._clock() >= end
                 replies = self._accepted(source.arrived(pending.keys()), pending)
                 while replies:  # they carry models, so none is kept once it was yielded

@@ -35,17 +35,16 @@ def server_app(spec: Path) -> ServerApp:
     def main(grid: Grid, context: Context) -> None:
         config = context.run_config
         chosen = one_run(read_spec(spec), config.get("arm") or None, config.get("seed"))
-        for outcome in serve(chosen, Path(str(config["runs"])), grid):
+        for outcome in serve(chosen, Path(str(config["runs"])), Exchange(grid)):
             if outcome.error:
                 raise UserError(outcome.error)
 
     return app
 
 
-def serve(spec: Spec, runs: Path, grid: Grid, on_look: OnLook | None = None) -> list[Outcome]:
-    """Play every run of the spec on the nodes of the grid, one after the other; return how each ended."""
-    play = partial(play_on_devices, exchange=Exchange(grid))
-    return run_all(spec, runs / spec.name, on_look=on_look, play=play)
+def serve(spec: Spec, runs: Path, exchange: Exchange, on_look: OnLook | None = None) -> list[Outcome]:
+    """Play every run of the spec on the nodes of the exchange, one after the other; return how each ended."""
+    return run_all(spec, runs / spec.name, on_look=on_look, play=partial(play_on_devices, exchange=exchange))
 
 
 def play_on_devices(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,13 @@ if TYPE_CHECKING:
     from ehfl.experiment import Outcome, Spec
     from ehfl.experiment.runner import OnLook
 
-ENVIRONMENT = {"FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1", "RAY_USAGE_STATS_ENABLED": "0"}
+# Nothing is told to anybody; and Ray shall leave the environment as it is, which it announces with a warning else.
+ENVIRONMENT = {
+    "FLWR_TELEMETRY_ENABLED": "0",
+    "FLWR_DISABLE_UPDATE_CHECK": "1",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
 # Ray for this machine alone: its ports on loopback, no page of its own, and quiet.
 _RAY: dict[str, dict[str, Any]] = {
     "init_args": {
@@ -30,26 +37,47 @@ _RAY: dict[str, dict[str, Any]] = {
 }
 
 
+def check_simulation() -> None:
+    """Refuse to simulate where what it needs is not installed."""
+    if importlib.util.find_spec("flwr") is None or importlib.util.find_spec("ray") is None:
+        raise UserError("Flower's simulation needs flwr and Ray: pip install 'ehfl[flower-simulation]'")
+
+
 def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outcome]:
     """Play all arms and seeds of the spec in Flower's simulation; return how each run ended."""
-    if importlib.util.find_spec("ray") is None or importlib.util.find_spec("flwr") is None:
-        raise UserError("Flower's simulation needs flwr and Ray: pip install 'ehfl[flower-simulation]'")
+    check_simulation()
     os.environ.update(ENVIRONMENT)
     from flwr.serverapp import ServerApp
     from flwr.simulation import run_simulation
 
     from ehfl.flower.client import client_app
+    from ehfl.flower.exchange import Exchange
     from ehfl.flower.server import serve
 
     logging.getLogger("flwr").setLevel(logging.ERROR)
     outcomes: list[Outcome] = []
-    server = ServerApp()
+    server, stopped, over = ServerApp(), threading.Event(), threading.Event()
+
+    def sleep(seconds: float) -> None:
+        if stopped.wait(seconds):
+            raise KeyboardInterrupt
 
     @server.main()
     def main(grid: Grid, context: Context) -> None:
-        outcomes.extend(serve(spec, runs, grid, on_look))
+        try:
+            outcomes.extend(serve(spec, runs, Exchange(grid, sleep=sleep), on_look))
+        except KeyboardInterrupt:
+            pass  # the main thread has it, too
+        finally:
+            over.set()
 
     nodes = max(arm.setting.fleet.clients for arm in spec.arms)
     ledgers = (runs / spec.name / "nodes").absolute()
-    run_simulation(server, client_app(ledgers), nodes, backend_config=_RAY)
+    try:
+        run_simulation(server, client_app(ledgers), nodes, backend_config=_RAY)
+    except KeyboardInterrupt:
+        # Flower runs the server in a thread of its own and does not tell it to stop.
+        stopped.set()
+        over.wait()
+        raise
     return outcomes
