@@ -44,7 +44,8 @@ def _check_rounds(played: Participation) -> None:
         raise UserError("offsets do not fit the indices")
     if played.spent.shape != (played.rounds,) or (played.spent < 0).any():
         raise UserError("spent does not fit the rounds")
-    if ((played.spent > 0) != (played.counts > 0)).any():  # a round costs each participant at least one unit
+    # A round costs each participant at least one unit. Devices whose work was lost have paid in empty rounds, too.
+    if (played.spent < played.counts).any():
         raise UserError("spent does not fit the participants")
     if played.final_energy.shape != (played.n_clients,) or (played.final_energy < 0).any():
         raise UserError("final_energy does not fit the clients")
