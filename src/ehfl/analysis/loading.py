@@ -76,9 +76,20 @@ def _recorded(source: Source) -> tuple[list[Record], Participation]:
     records, played = read_history(folder.rounds, _metric(source)), Participation.load(folder.participation)
     if len(records) != rounds:
         raise UserError(f"{folder.rounds} has {len(records)} rounds, its spec {rounds}")
-    if played.counts.tolist() != [record.participants for record in records]:
+    if played.counts.tolist() != [record.participants for record in records] or not _fit_devices(records, played):
         raise UserError(f"{folder.participation} does not fit {folder.rounds}")
     return records, played
+
+
+def _fit_devices(records: Sequence[Record], played: Participation) -> bool:
+    """Return whether all rounds or none saw devices, as many as there are clients, and those who took part."""
+    seen = [record.devices for record in records]
+    if all(one is None for one in seen):
+        return True
+    return all(
+        one is not None and len(one.energy) == played.n_clients and played.clients(t).tolist() == list(one.took_part)
+        for t, one in enumerate(seen)
+    )
 
 
 def _met(facts: Facts, inputs: Mapping[str, Any]) -> dict[str, str]:

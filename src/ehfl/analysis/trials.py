@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ehfl.analysis.devices import DeviceLog, device_log
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.history import Evaluation, Record, evaluations_of
 from ehfl.scheduling import Participation
@@ -48,6 +49,11 @@ class Trial:
     def spent(self) -> IntArray:
         """Energy that training has taken after 0, 1, ... rounds, from batteries or the mains, (n_rounds + 1,)."""
         return np.append(0, self.participation.spent).cumsum()
+
+    @cached_property
+    def devices(self) -> DeviceLog | None:
+        """What the server saw of its devices; None where clients were trained in one process."""
+        return device_log(self.records, self.participation)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -8,15 +8,17 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import BoundaryNorm, Colormap, FuncNorm, Normalize
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.patches import Patch
 
 from ehfl.analysis import Arm, Comparison
+from ehfl.analysis.devices import State
 from ehfl.arrays import FloatArray
 from ehfl.report import style
 from ehfl.report.looks import looks_of
+from ehfl.report.rasters import draw_raster, name_axes, say_cells, shrunk
 
-_ROWS, _COLUMNS = 200, 1000  # cells that a panel can show; more clients or rounds are averaged
 _FEW = 8  # levels up to which each has a colour of its own
+_UNKNOWN = "#D0D0D0"  # the colour of levels that nobody knows, which are none of viridis'
 _TICKS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000, 100_000)
 
 
@@ -33,64 +35,50 @@ def batteries_figure(comparison: Comparison) -> Figure | None:
         return None
     look = looks_of(comparison)
     images = {arm.name: levels(arm) for arm in arms}
-    top = max(float(image.max()) for image in images.values())
-    norm, colour_map = scale(top, each=all(cell(arm) == (1, 1) for arm in arms))
+    top = max(float(np.nanmax(image, initial=0)) for image in images.values())
+    norm, colour_map = scale(top, each=not any(say_cells(shape(arm)) for arm in arms))
     figure = style.new_figure(7.2, max(2.4, 0.7 + 1.2 * len(arms)))  # the colour bar's label needs that
     panels = figure.subplots(len(arms), 1, sharex=True, squeeze=False)[:, 0]
     for axes, arm in zip(panels, arms, strict=True):
-        _draw_levels(axes, arm, images[arm.name], norm, colour_map)
+        draw_raster(axes, images[arm.name], shape(arm), norm=norm, cmap=colour_map)
         axes.set_title(style.shorten(arm.name, 60), fontsize=10, loc="left", color=style.ink(look[arm.name].colour))
-    panels[-1].set_xlabel("round", fontsize=10)
-    style.count(panels[-1].xaxis)  # which all share
-    figure.supylabel("client", fontsize=10)
+    name_axes(figure, panels[-1])
     _colour_bar(figure, list(panels), norm, colour_map, top, comparison.unit)
+    if any(np.isnan(image).any() for image in images.values()):
+        style.legend(figure, [Patch(color=_UNKNOWN, label="not heard of")])
     return figure
 
 
+def shape(arm: Arm) -> tuple[int, int]:
+    """Return of how many clients and at how many times levels are known: at the start of each round and at the end."""
+    played = arm.trials[0].participation
+    return played.n_clients, played.rounds + 1
+
+
 def levels(arm: Arm) -> FloatArray:
-    """Return the first seed's levels, (clients, rounds + 1); of large fleets, means over neighbours."""
-    energy = arm.trials[0].participation.energy
-    assert energy is not None
-    return block_means(block_means(energy.T, _ROWS).T, _COLUMNS).T
+    """Return the first seed's levels, (clients, rounds + 1); of large fleets, means over neighbours.
 
-
-def block_means(values: np.ndarray[tuple[int, ...], np.dtype[np.generic]], most: int) -> FloatArray:
-    """Return the means of runs of rows, so that at most so many rows are left; all runs but the last are as long.
-
-    >>> block_means(np.array([[1], [3], [5], [7], [9]]), most=3).tolist()
-    [[2.0], [6.0], [9.0]]
+    NaN stands where a device was dark, so that nobody knows its level.
     """
-    size = -(-len(values) // most)
-    starts = np.arange(0, len(values), size)
-    lengths = np.diff(np.append(starts, len(values)))
-    means: FloatArray = np.add.reduceat(values.astype(np.float64), starts, axis=0) / lengths[:, None]
-    return means
+    energy, log = arm.trials[0].participation.energy, arm.trials[0].devices
+    assert energy is not None
+    if log is None:
+        return shrunk(energy.T.astype(np.float64))
+    dark = log.states == State.DARK
+    # Who did not answer in the last round may have done so after it, and then with another level.
+    after = dark[-1] & (energy[-1] == energy[-2])
+    return shrunk(np.where(np.vstack([dark, after]), np.nan, energy).T)
 
 
 def scale(top: float, *, each: bool) -> tuple[Normalize, Colormap]:
     """Return how levels become colours: one each while they are few, else by log(1 + level)."""
-    colour_map = colormaps["viridis"]
+    colour_map = colormaps["viridis"].with_extremes(bad=_UNKNOWN)
     if top > _FEW:
         return FuncNorm((np.log1p, np.expm1), vmin=0, vmax=top), colour_map
     highest = max(1, int(np.ceil(top)))
     if each:
         return BoundaryNorm(np.arange(highest + 2) - 0.5, colour_map.N), colour_map
     return Normalize(0, highest), colour_map
-
-
-def cell(arm: Arm) -> tuple[int, int]:
-    """Return over how many clients and rounds each of the image's cells is a mean."""
-    played = arm.trials[0].participation
-    return -(-played.n_clients // _ROWS), -(-(played.rounds + 1) // _COLUMNS)
-
-
-def _draw_levels(axes: Axes, arm: Arm, image: FloatArray, norm: Normalize, colour_map: Colormap) -> None:
-    played = arm.trials[0].participation
-    extent = (-0.5, played.rounds + 0.5, played.n_clients - 0.5, -0.5)
-    axes.imshow(image, aspect="auto", interpolation="nearest", extent=extent, norm=norm, cmap=colour_map)
-    axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
-    axes.yaxis.set_major_formatter("{x:,.0f}")
-    axes.tick_params(labelsize=9)
 
 
 def _colour_bar(

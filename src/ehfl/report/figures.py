@@ -11,13 +11,13 @@ from matplotlib.figure import Figure
 from ehfl.analysis import Comparison
 from ehfl.analysis.difference_curves import difference_curves
 from ehfl.analysis.numbers import value
-from ehfl.report import style
-from ehfl.report.batteries import batteries_figure, cell, on_batteries
+from ehfl.report import batteries, devices, style
 from ehfl.report.curves import energy_figure, rounds_figure
 from ehfl.report.differences import differences_figure
 from ehfl.report.looks import looks_of
 from ehfl.report.participation import participation_figure
 from ehfl.report.phrases import counted, listed
+from ehfl.report.rasters import say_cells
 from ehfl.report.scales import linear_within
 from ehfl.report.sharing import why_unpaired
 from ehfl.report.slowdown import measured, slowdown_figure
@@ -37,8 +37,8 @@ class Drawing:
 def draw_all(comparison: Comparison, folder: Path) -> tuple[Drawing, ...]:
     """Write every figure as PNG and SVG into the folder, made if missing, and return them in reading order.
 
-    Left out are differences where no runs can be paired, batteries where no levels were recorded, and slowdown where
-    fewer than two arms came to the goal.
+    Left out are differences where no runs can be paired, devices where there were none, batteries where no levels were
+    recorded, and slowdown where fewer than two arms came to the goal.
     """
     folder.mkdir(parents=True, exist_ok=True)
     made = (_draw(name, comparison, folder) for name in _FIGURES)
@@ -113,18 +113,32 @@ def _say_participation(comparison: Comparison) -> str:
 
 
 def _say_batteries(comparison: Comparison) -> str:
-    drawn = on_batteries(comparison)
+    drawn = batteries.on_batteries(comparison)
     mains = [arm.name for arm in comparison.arms if arm.mains_powered]
     other = [arm.name for arm in comparison.arms if arm not in drawn and not arm.mains_powered]
     reasons = [f"the energy of {listed(mains)} comes from the mains"] if mains else []
     reasons += [f"the levels of {listed(other)} were not recorded"] if other else []
     left_out = f" Not shown: {'; '.join(reasons)}." if reasons else ""
-    clients, rounds = cell(drawn[0])
-    sizes = [f"{n:,} {of}" for n, of in ((clients, "clients"), (rounds, "rounds")) if n > 1]
-    means = f" Each cell is a mean over {listed(sizes)}." if sizes else ""
+    cells = say_cells(batteries.shape(drawn[0]))
+    means = f" Each cell is a mean over {cells}." if cells else ""
+    means += (
+        " Grey: a device that did not answer, so that nobody knows its level." if devices.on_devices(comparison) else ""
+    )
     return (
         "The level of every client's battery at the start of every round and after the last, "
         f"with {_first_seed(comparison)}: dark is empty.{means}{left_out}"
+    )
+
+
+def _say_devices(comparison: Comparison) -> str:
+    drawn = devices.on_devices(comparison)
+    other = [arm.name for arm in comparison.arms if arm not in drawn]
+    without = f" Not shown, for want of devices: {listed(other)}." if other else ""
+    shown = "How many devices" if any(map(devices.is_counted, drawn)) else "Which devices"
+    return (
+        f"{shown} took part in each round, with {_first_seed(comparison)}. Work was lost of those that were asked to "
+        "train and whose update does not count; idle ones were not asked; dark ones did not answer when the round "
+        f"began.{without}"
     )
 
 
@@ -176,6 +190,7 @@ _FIGURES: dict[str, tuple[str, Callable[[Comparison], Figure | None], Callable[[
     "differences": ("Differences, pair by pair", differences_figure, _say_differences),
     "energy": ("Learning for the energy spent", energy_figure, _say_energy),
     "participation": ("Participants", _participation, _say_participation),
-    "batteries": ("Batteries", batteries_figure, _say_batteries),
+    "devices": ("Devices, round by round", devices.devices_figure, _say_devices),
+    "batteries": ("Batteries", batteries.batteries_figure, _say_batteries),
     "slowdown": ("Slowdown beside its noise limit", slowdown_figure, _say_slowdown),
 }

@@ -19,6 +19,7 @@ from ehfl.analysis.table import quantities
 from ehfl.files import write_text
 from ehfl.report.looks import Look, looks_of
 from ehfl.report.page_chart import chart_data
+from ehfl.report.page_devices import device_parts
 from ehfl.report.phrases import counted
 from ehfl.report.words import summary
 
@@ -59,6 +60,7 @@ def _render(comparison: Comparison, drawings: Sequence[Drawing], **texts: Any) -
         sentences=summary(comparison),
         groups=[(group, list(lines)) for group, lines in groupby(quantities(comparison), key=lambda line: line.group)],
         figures=[(drawing, _data_uri(drawing)) for drawing in drawings],
+        devices=device_parts(comparison),
         data=_safe_json(chart),
         paired=any(arm["difference"] for arm in chart["arms"]),
         seeds=_seeds(comparison),

@@ -64,4 +64,16 @@ def as_facts(comparison: Comparison) -> dict[str, Any]:
         "missing": list(comparison.missing),
         "seeds": {arm.name: list(arm.seeds) for arm in comparison.arms},
         "arms": [dataclasses.asdict(row) for row in comparison.rows],
+        **_devices(comparison),
     }
+
+
+def _devices(comparison: Comparison) -> dict[str, Any]:
+    """Return what became of devices, run by run, where there were any."""
+    runs = [
+        {"arm": trial.arm, "seed": trial.seed, **trial.devices.as_facts()}
+        for arm in comparison.arms
+        for trial in arm.trials
+        if trial.devices is not None
+    ]
+    return {"devices": runs} if runs else {}

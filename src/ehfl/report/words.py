@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from ehfl.analysis import Comparison, Difference, Row
 from ehfl.analysis.intervals import write_gap, write_metric
 from ehfl.history import Metric
+from ehfl.report.device_words import lost_sentences
 from ehfl.report.pace import goal_sentences, theory_sentences
 from ehfl.report.phrases import chance, spoken, with_range
 from ehfl.report.sharing import shared_sentence, why_unpaired
@@ -27,6 +28,7 @@ def summary(comparison: Comparison) -> list[str]:
         *filter(None, [shared_sentence(comparison)]),
         *goal_sentences(comparison),
         *turnout_sentences(comparison),
+        *lost_sentences(comparison),
         *theory_sentences(comparison),
     ]
 

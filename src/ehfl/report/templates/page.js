@@ -257,15 +257,16 @@
   draw();
 
   // A table wider than its box says so, until its end has been scrolled to.
-  const box = document.querySelector(".sideways");
-  const cue = document.querySelector(".cue");
-  function hint() {
-    cue.hidden = box.scrollWidth <= box.clientWidth;
-    box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
-  }
-  box.addEventListener("scroll", hint, { passive: true });
-  new ResizeObserver(hint).observe(box);
-  hint();
+  document.querySelectorAll(".sideways").forEach((box) => {
+    const cue = box.previousElementSibling;
+    function hint() {
+      cue.hidden = box.scrollWidth <= box.clientWidth;
+      box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+    }
+    box.addEventListener("scroll", hint, { passive: true });
+    new ResizeObserver(hint).observe(box);
+    hint();
+  });
 
   // On a narrow page a figure is shown whole; a click shows it as large as on a wide one, and its box scrolls.
   document.querySelectorAll(".picture").forEach((picture) => {

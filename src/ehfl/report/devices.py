@@ -1,0 +1,83 @@
+"""What became of each device in each round: dark, online, its work lost, or in the model."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from numpy.typing import NDArray
+
+from ehfl.analysis import Arm, Comparison
+from ehfl.analysis.devices import State
+from ehfl.report import style
+from ehfl.report.looks import looks_of
+from ehfl.report.rasters import draw_raster, name_axes, number_clients, shrunk
+
+# Okabe and Ito's blue and orange between black and white: the four can be told apart in grey, too.
+COLOURS = {State.TOOK_PART: "#0072B2", State.LOST: "#E69F00", State.ONLINE: "#E8E8E8", State.DARK: "#2B2B2B"}
+NAMES = {
+    State.TOOK_PART: "took part",
+    State.LOST: "work lost",
+    State.ONLINE: "online, idle",
+    State.DARK: "dark",
+}
+_FEW = 40  # clients up to which a line between two of them helps the eye
+_MANY = 200  # clients beyond which no line of their own can be seen: they are counted instead
+
+
+def on_devices(comparison: Comparison) -> tuple[Arm, ...]:
+    """Return the arms that ran on devices."""
+    return tuple(arm for arm in comparison.arms if arm.trials[0].devices is not None)
+
+
+def devices_figure(comparison: Comparison) -> Figure | None:
+    """Draw what became of clients in every round, one panel an arm (its first seed); None where no arm had devices."""
+    arms = on_devices(comparison)
+    if not arms:
+        return None
+    look = looks_of(comparison)
+    figure = style.new_figure(7.2, max(2.5, 0.9 + 1.3 * len(arms)))
+    panels = figure.subplots(len(arms), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, arm in zip(panels, arms, strict=True):
+        _draw_states(axes, arm)
+        axes.set_title(style.shorten(arm.name, 60), fontsize=10, loc="left", color=style.ink(look[arm.name].colour))
+    name_axes(figure, panels[-1], "clients" if any(map(is_counted, arms)) else "client")
+    # A frame, because the palest of them is nearly the paper's colour.
+    style.legend(figure, [Patch(facecolor=COLOURS[s], edgecolor="#888888", label=NAMES[s]) for s in NAMES])
+    return figure
+
+
+def is_counted(arm: Arm) -> bool:
+    """Return whether there are too many clients to show each."""
+    return arm.trials[0].participation.n_clients > _MANY
+
+
+def _draw_states(axes: Axes, arm: Arm) -> None:
+    log = arm.trials[0].devices
+    assert log is not None
+    if is_counted(arm):
+        _draw_counts(axes, log.states)
+    else:
+        _draw_each(axes, log.states)
+
+
+def _draw_each(axes: Axes, states: NDArray[np.int8]) -> None:
+    """Draw a line for each client; in very many rounds, colours are mixed."""
+    rounds, clients = states.shape
+    palette = np.array([to_rgb(COLOURS[state]) for state in State])
+    draw_raster(axes, shrunk(palette[states.T]), (clients, rounds))
+    if clients <= _FEW:
+        axes.hlines(np.arange(clients - 1) + 0.5, -0.5, rounds - 0.5, color="white", linewidth=0.8)
+
+
+def _draw_counts(axes: Axes, states: NDArray[np.int8]) -> None:
+    """Draw how many clients were in each state, on top of each other, from round to round."""
+    rounds, clients = states.shape
+    heights = [np.repeat((states == state).sum(axis=1), 2) for state in NAMES]
+    edges = np.repeat(np.arange(rounds + 1) - 0.5, 2)[1:-1]  # a round is as wide as it is in other figures
+    axes.stackplot(edges, heights, colors=[COLOURS[state] for state in NAMES], linewidth=0)
+    axes.set_xlim(-0.5, rounds - 0.5)
+    axes.set_ylim(0, clients)
+    number_clients(axes)
