@@ -21,8 +21,8 @@ from ehfl.learning.tasks.cifar10_files import TEST, TRAINING
 Row = tuple[str, str]
 
 THE_LINE: list[Row] = [
-    ("nosuch", "command must be one of compare, report, simulate, bound, train, got nosuch"),
-    ("simulat", "command must be one of compare, report, simulate, bound, train, got simulat (did you mean simulate?)"),
+    ("nosuch", "command must be one of compare, report, simulate, bound, train, flower, got nosuch"),
+    ("simulat", "command must be one of compare, ... train, flower, got simulat (did you mean simulate?)"),
     ("--nosuch", "option must be one of --version, --help, got --nosuch"),
     ("simulate --nosuch", "option must be one of --clients, ... --help, got --nosuch"),
     ("simulate --round 5", "option must be one of --clients, ... --help, got --round (did you mean --rounds?)"),
@@ -426,7 +426,7 @@ SPECS: list[Row] = [
     ("simulate -o fleet.rate=2020-01-01", "fleet.rate must be a number, a list ... got datetime.date(2020, 1, 1)"),
     ("simulate -o fleet.unit=3", "fleet.unit must be a text, got 3"),
     ("simulate -o \"arms=[{label='a', seeds=3}]\"", "arms[1].seeds must be left out: it is the same for all arms"),
-    ('simulate -o "arms=[{x=3}]"', "arms[1].x is not a key of arms[1] (label, ... evaluation)"),
+    ('simulate -o "arms=[{x=3}]"', "arms[1].x is not a key of arms[1] (label, ... evaluation, flower)"),
     ("compare -o code=nowhere", "code must be a folder, got nowhere"),
     ("compare -o learning.partition.alpha=3", "learning.partition.alpha must be a parameter of iid, left out"),
     ("compare -o scheduler.target=99", "scheduler.target must be in [1, 10] (the clients), got 99"),
@@ -722,7 +722,49 @@ def test_a_folder_that_cannot_be_written_to_is_called_as_it_was_given(
     check_refused(shlex.split(line), message, capsys)
 
 
-ROWS = [*THE_LINE, *NUMBERS, *NAMES, *SPECS, *PLACES, *FOLDERS, *SIGNS]
+FLOWER: list[Row] = [
+    ("flower nosuch", "command must be one of ... got nosuch"),
+    ("flower --nosuch", "option must be one of --help, got --nosuch"),
+    ("flower up mine.toml two.toml", "ehfl flower up must be given one SPEC at most, got two.toml as well"),
+    ("flower app", "DIR must be given, got nothing"),
+    ("flower app a mine.toml c", "ehfl flower app must be given one DIR and one SPEC at most, got c as well"),
+    ("flower up --nodes 3 --nodes 4", "--nodes must be given once, got 2 of it"),
+    ("flower up --nodes 0", "--nodes must be a whole number >= 1, got 0"),
+    ("flower up --nodes many", "--nodes must be a whole number >= 1, got 'many'"),
+    ("flower up --nodes 3 -o fleet.clients=4", "--nodes must be given once, got 3"),
+    ("flower up --nodes 3 -o fleet.rate=[0.1,0.9]", "fleet.rate must be one number or one per client (3), got a list"),
+    ("flower up --nodes 3 -o target=5", "target must be auto or in [1, 3] (the clients), got 5"),
+    (
+        "flower up --nodes 3 -o learning.step_size=0.1 -o \"arms=[{label='a',scheduler='greedy','fleet.clients'=4}]\"",
+        "--nodes must be 4, as the arm itself says, got 3",
+    ),
+    ("flower up --arm mypoic", "--arm must be one of myopic, round-robin, greedy, always-on, got mypoic"),
+    ("flower up --seed -1", "--seed must be a whole number >= 0, got -1"),
+    ("flower up --seed x", "--seed must be a whole number >= 0, got 'x'"),
+    (
+        "flower up",
+        "learning.step_size must be one that looks at past rounds alone, such as nominal-causal: ... got nominal",
+    ),
+    ("flower app new", "learning.step_size must be one that looks at past rounds alone"),
+    ("flower up nosuch.toml", "spec cannot be read: nosuch.toml must be a readable TOML file (No such file"),
+    ("flower up --runs mine.toml", "--runs must be a folder, got mine.toml, a file"),
+    ("flower up --data nosuch -o learning.data=torn", "--data must be given once, got nosuch"),
+    ("flower app mine.toml", "DIR must be a folder, got mine.toml, a file"),
+    (
+        "flower app . -o learning.step_size=0.1",
+        "DIR must be empty, or an app that ehfl wrote and nobody changed, got .",
+    ),
+    (
+        f"flower app new -o learning.step_size=0.1 -o name={'n' * 74}",
+        "name must be at most 73 characters on Flower, which adds some, got nnn",
+    ),
+    (
+        f"flower app new -o learning.step_size=0.1 -o \"arms=[{{label='{'n' * 75}'}}]\"",
+        "arms[1].label must be at most 80 printable characters",
+    ),
+]
+
+ROWS = [*THE_LINE, *NUMBERS, *NAMES, *SPECS, *PLACES, *FOLDERS, *SIGNS, *FLOWER]
 
 
 @pytest.mark.parametrize(("line", "message"), ROWS, ids=[line for line, _ in ROWS])

@@ -150,11 +150,11 @@ def test_a_folder_of_somebody_elses_is_refused(tmp_path: Path, name: str) -> Non
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_arms_and_seeds_that_the_spec_does_not_have_are_refused(tmp_path: Path) -> None:
+def test_arms_that_the_spec_does_not_have_and_seeds_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match="arm must be one of myopic, round-robin, greedy, always-on, got mypoic"):
         write_app(tmp_path, read_spec(), tmp_path / "runs", arm="mypoic")
-    with pytest.raises(InvalidValue, match=r"seed must be one of 0, 1, 2, 3, 4 \(the spec's\), got 9"):
-        write_app(tmp_path, read_spec(), tmp_path / "runs", seed=9)
+    with pytest.raises(InvalidValue, match="seed must be a whole number >= 0, got -1"):
+        write_app(tmp_path, read_spec(), tmp_path / "runs", seed=-1)
 
 
 def test_long_and_strange_names_of_experiments_become_names_that_flower_takes(tmp_path: Path) -> None:

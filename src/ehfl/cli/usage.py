@@ -30,7 +30,7 @@ class OneOfEach(TyperCommand):
 
     def get_help(self, ctx: Any) -> str:
         """Return the help, an argument called by its name alone: typer adds braces and Python's types."""
-        text = re.sub(r"\{([A-Z]+)\}", r"\1", super().get_help(ctx))
+        text = re.sub(r"\{([A-Z]+)\}", r"\1", super().get_help(ctx)).replace("\\[", "[")  # escaped for rich
         return re.sub(r"(?m)^(  [A-Z]+) <[^>]+>", r"\1", text)
 
 
@@ -90,7 +90,7 @@ def _too_much(message: str, context: Any) -> str:
     if words[1] is not None:
         return _no_such("command", words[1], list(context.command.commands))
     takes = [param.metavar for param in context.command.params if param.param_type_name == "argument"]
-    allowed = f"one {takes[0]} at most" if takes else "options alone"
+    allowed = f"one {' and one '.join(takes)} at most" if takes else "options alone"
     return f"{context.command_path} must be given {allowed}, got {shown(words[2])} as well"
 
 

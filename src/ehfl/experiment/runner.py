@@ -89,8 +89,7 @@ def _run_in(
     check_schedulers([run for run, folder, _ in work if not folder.finished], crew)
     place.mkdir(parents=True, exist_ok=True)
     with sole_use(place):  # two comparisons in one folder would each start the other's runs
-        _check_same_comparison(spec, place, [folder for _, folder, _ in work])
-        write_sealed(place, write_spec(spec.facts()))
+        write_comparison(spec, place, [folder for _, folder, _ in work])
         with _watched(Follower(spec.runs(), place, metric_name), on_look):
             return _run(work, workers, Threads(threads), crew, play)
 
@@ -120,6 +119,12 @@ def _prepared(run: Run, experiment: Path, inputs: Inputs) -> Work:
     folder.check_free_for(run.facts())
     check_inputs(folder, inputs)
     return run, folder, inputs
+
+
+def write_comparison(spec: Spec, experiment: Path, folders: Sequence[RunFolder]) -> None:
+    """Write a comparison's spec into its folder, in which these are the folders of its runs; refuse another one's."""
+    _check_same_comparison(spec, experiment, folders)
+    write_sealed(experiment, write_spec(spec.facts()))
 
 
 def _check_same_comparison(spec: Spec, experiment: Path, folders: Sequence[RunFolder]) -> None:

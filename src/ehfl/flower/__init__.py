@@ -14,6 +14,7 @@ meters       energy that is read from the device; `traces`: a harvest of the nod
 deployment   a SuperLink and SuperNodes on loopback; their programs run as `processes`, each under a `guard`
 control      what Flower's own command line is asked
 project      a Flower App project that plays a spec; `app_texts` is what its files say
+up           a run on a deployment of this machine; `status` is how it stands
 
 May enter: Flower and psutil (extra `flower`), NumPy, torch, `ehfl.experiment` and what that may import. Leaves: the
 names below, each imported when it is first used, so that neither flwr nor torch is loaded before it is needed.
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from ehfl.flower.server import serve, server_app
     from ehfl.flower.setting_out import for_flower, one_run
     from ehfl.flower.simulation import check_simulation, simulate
+    from ehfl.flower.up import run_up
 
 __all__ = [
     "Deployment",
@@ -41,6 +43,7 @@ __all__ = [
     "client_app",
     "for_flower",
     "one_run",
+    "run_up",
     "serve",
     "server_app",
     "simulate",
@@ -57,5 +60,6 @@ __getattr__, __dir__ = lazy_names(
         "server": {"serve", "server_app"},
         "setting_out": {"for_flower", "one_run"},
         "simulation": {"check_simulation", "simulate"},
+        "up": {"run_up"},
     },
 )

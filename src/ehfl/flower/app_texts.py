@@ -26,7 +26,7 @@ from ehfl.flower import client_app
 app = client_app()
 '''
 
-_README = Template("""# $name: $arm on Flower
+_README = Template("""# $name: $arm
 Written by `ehfl flower app`. It is a whole Flower App: ehfl's server and nodes, and the spec that they play.
 
 | file | what it is |
@@ -65,7 +65,7 @@ docs/deploy.md of ehfl takes you through it.
 
 - `runs`: a folder on the server's machine; the run lies in it, and goes on from there when it is started again
 - `arm`: which of the spec's arms is played: $arms
-- `seed`: $seeds
+- `seed`: a whole number; the spec's are $seeds
 
 `ehfl report` on the run's folder writes its table, figures and page.
 """)

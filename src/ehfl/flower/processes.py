@@ -15,9 +15,9 @@ from pathlib import Path
 
 import psutil
 
+from ehfl.flower.installed import MISSING
 from ehfl.validation import UserError, printable, short
 
-MISSING = "a Flower deployment needs flwr: pip install 'ehfl[flower]'"
 _GUARD = Path(__file__).with_name("guard.py")
 _BURIAL_SECONDS = 5.0  # for a guard to notice that its program is gone, and to leave
 

@@ -18,6 +18,7 @@ from ehfl import own_code
 from ehfl.experiment import Arm, Spec, write_spec
 from ehfl.files import check_seal, digest_of_file, digest_of_text, sealed, written_whole
 from ehfl.flower.app_texts import CLIENT, INIT, PACKAGE, SERVER, readme
+from ehfl.flower.setting_out import one_run
 from ehfl.own_code.made_of import is_own, made_of
 from ehfl.run_folder import files_named_in
 from ehfl.validation import InvalidValue, UserError, one_line
@@ -32,23 +33,14 @@ def write_app(folder: Path, spec: Spec, runs: Path, *, arm: str | None = None, s
     `runs` is where the server keeps its runs. Code of the user's own that the spec names comes along. A folder that has
     anything in it must be one that was written here and not changed since.
     """
-    chosen, number = _chosen(spec, arm, seed)
+    (run,) = one_run(spec, arm, seed).runs()
     modules = _modules(spec)
-    files = _own_files(modules) | {name: text.encode() for name, text in _texts(spec, chosen, modules).items()}
-    config = {"runs": str(runs.absolute()), "arm": chosen.label, "seed": number}
+    files = _own_files(modules) | {name: text.encode() for name, text in _texts(spec, run.arm, modules).items()}
+    config = {"runs": str(runs.absolute()), "arm": run.arm.label, "seed": run.seed}
     project = _project(spec, config, files, licensed=not modules)
     whole = {PROJECT: project.encode()} | files  # first: a folder that has it is known as ours, whatever it lacks
     _check_complete(whole, modules)
     _write(folder, whole)
-
-
-def _chosen(spec: Spec, arm: str | None, seed: int | None) -> tuple[Arm, int]:
-    arms = {one.label: one for one in spec.arms}
-    if arm is not None and arm not in arms:
-        raise InvalidValue("arm", f"one of {', '.join(arms)}", arm)
-    if seed is not None and seed not in spec.seeds:
-        raise InvalidValue("seed", f"one of {', '.join(map(str, spec.seeds))} (the spec's)", seed)
-    return spec.arms[0] if arm is None else arms[arm], spec.seeds[0] if seed is None else seed
 
 
 def _texts(spec: Spec, arm: Arm, modules: Mapping[str, Path]) -> dict[str, str]:

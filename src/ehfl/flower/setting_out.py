@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ehfl.experiment import Spec, building
+from ehfl.experiment.values import plain_label
 from ehfl.validation import InvalidValue, whole_number
+
+_LONGEST_NAME = 73  # a folder's has 80 characters at most
 
 
 def for_flower(spec: Spec) -> Spec:
@@ -22,11 +25,11 @@ def for_flower(spec: Spec) -> Spec:
             allowed = "one that looks at past rounds alone, such as nominal-causal: who will be there is not yet known"
             given = arm.setting.learning.step_size["name"]
             raise InvalidValue(arm.key_of("learning.step_size"), allowed, given)
-    return replace(
-        spec,
-        name=f"{spec.name}-flower",
-        arms=tuple(replace(arm, label=f"{arm.label} on Flower") for arm in spec.arms),
-    )
+    if len(spec.name) > _LONGEST_NAME:
+        raise InvalidValue("name", f"at most {_LONGEST_NAME} characters on Flower, which adds some", spec.name)
+    labels = [plain_label(f"{arm.label} on Flower", f"{arm.place}.label") for arm in spec.arms]
+    arms = tuple(replace(arm, label=label) for arm, label in zip(spec.arms, labels, strict=True))
+    return replace(spec, name=f"{spec.name}-flower", arms=arms)
 
 
 def one_run(spec: Spec, arm: object = None, seed: object = None) -> Spec:

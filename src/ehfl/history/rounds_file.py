@@ -124,25 +124,32 @@ class Tail:
         self.rounds = 0
         self.metric: float | None = None
 
-    def read(self) -> None:
-        """Take in the lines that were added; a file that is shorter than before belongs to a resumed run."""
+    def read(self) -> list[Record]:
+        """Take in the lines that were added, and return their rounds.
+
+        A file that is shorter than before belongs to a resumed run: then all of its rounds are returned, round 0 first.
+        """
         if not self._path.is_file():
-            return
+            return []
         if self._path.stat().st_size < self._position:
             self._restart()
         try:
-            self._take(_lines(self._path, self._position, self.rounds))
+            return self._take(_lines(self._path, self._position, self.rounds))
         except UserError:
             # A run that was resumed may have cut the file back and grown it since, so that we stand inside a line.
             self._restart()
             with suppress(UserError):  # the run itself will complain of a damaged file
-                self._take(_lines(self._path))
+                return self._take(_lines(self._path))
+        return []
 
-    def _take(self, lines: Iterable[tuple[Record, int]]) -> None:
+    def _take(self, lines: Iterable[tuple[Record, int]]) -> list[Record]:
+        taken = []
         for record, end in lines:
+            taken.append(record)
             self._position, self.rounds = end, record.round + 1
             for found in evaluations_of([record]):
                 self.metric = found.metric
+        return taken
 
 
 def _lines(path: Path, start: int = 0, first: int = 0) -> Iterator[tuple[Record, int]]:

@@ -1,0 +1,88 @@
+"""One run of a spec on a real deployment of this machine, from its first process to its last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from ehfl.experiment import Outcome, Run, Spec
+from ehfl.experiment.progress import Follower
+from ehfl.experiment.runner import write_comparison
+from ehfl.files import sole_use
+from ehfl.flower.deployment import Deployment
+from ehfl.flower.project import write_app
+from ehfl.flower.status import Status, Watcher
+from ehfl.run_folder import RunFolder
+from ehfl.validation import printable, short
+
+OnStatus = Callable[[Status], None]
+_LOOK_SECONDS = 0.5
+_ASK_SECONDS = 10.0  # between questions to the SuperLink, each of which starts a Python process
+
+
+def run_up(spec: Spec, run: Run, runs: Path, on_status: OnStatus) -> Outcome:
+    """Play one run of a spec on a SuperLink and a SuperNode a client, and return how it ended.
+
+    Both are as they go to Flower (`for_flower`). Interrupted or killed, it goes on where it was when it is called
+    again: the server from its checkpoint, each node from its own ledger, all of which lie in the experiment's folder.
+    Nothing runs any more when this returns or raises.
+    """
+    experiment = runs / spec.name
+    folder = RunFolder(experiment / run.folder_name)
+    folder.check_free_for(run.facts())
+    if not folder.finished:
+        experiment.mkdir(parents=True, exist_ok=True)
+        with sole_use(experiment):  # the server will want it to itself: better refused now than in its log
+            pass
+        with Deployment(experiment / "deployment") as up:
+            write_app(up.folder / "app", spec, runs, arm=run.arm.label, seed=run.seed)
+            for client in range(run.setting.fleet.clients):
+                up.start_node(client, state=str((experiment / "nodes").absolute()))
+            if error := _watch(up, up.submit(up.folder / "app"), run, folder, on_status):
+                return Outcome(run.arm.label, run.seed, error)
+    _list_all(spec, run, experiment)
+    return Outcome(run.arm.label, run.seed)
+
+
+def _list_all(spec: Spec, run: Run, experiment: Path) -> None:
+    """Write into the experiment's folder what it compares: this run, and those of the spec that have a folder."""
+    others = [one for one in spec.runs() if RunFolder(experiment / one.folder_name).written is not None]
+    labels, seeds = {one.arm.label for one in [run, *others]}, {one.seed for one in [run, *others]}
+    listed = replace(
+        spec,
+        arms=tuple(arm for arm in spec.arms if arm.label in labels),
+        seeds=tuple(seed for seed in dict.fromkeys([*spec.seeds, run.seed]) if seed in seeds),
+    )
+    with sole_use(experiment):
+        write_comparison(listed, experiment, [RunFolder(experiment / one.folder_name) for one in listed.runs()])
+
+
+def _watch(up: Deployment, run_id: int, run: Run, folder: RunFolder, on_status: OnStatus) -> str | None:
+    """Show how the run stands until it is over, and return what went wrong in one line."""
+    watcher = Watcher(folder.rounds, run.setting.rounds, run.setting.fleet.clients)
+    follower = Follower([run], folder.path.parent, "metric")
+    ask_at = time.monotonic() + _ASK_SECONDS
+    while True:
+        on_status(watcher.look({client: node.alive for client, node in up.nodes.items()}))
+        if fault := follower.look()[0].error or _broken(up):
+            return fault
+        if folder.finished:
+            return None
+        if time.monotonic() > ask_at and not up.servers():  # it is started a moment after it was handed in
+            state = up.state(run_id)
+            if state.over and not folder.finished:
+                return f"{short(printable(state.details), 300)} ({up.folder / 'superlink.log'})"
+            ask_at = time.monotonic() + _ASK_SECONDS
+        time.sleep(_LOOK_SECONDS)
+
+
+def _broken(up: Deployment) -> str | None:
+    """Return why the run cannot go on, where its processes have ended by themselves."""
+    assert up.superlink is not None
+    if not up.superlink.alive:
+        return f"the SuperLink ended: {up.superlink.last_words()} ({up.superlink.log})"
+    if any(node.alive for node in up.nodes.values()):
+        return None
+    return f"no node runs any more: {up.nodes[0].last_words()} ({up.nodes[0].log})"

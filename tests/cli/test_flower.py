@@ -1,0 +1,162 @@
+"""`ehfl flower`: what it shows, what it refuses before anything is started, and how it ends."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ehfl.cli import main
+from ehfl.cli.flower_live import live_nodes
+from ehfl.experiment import Outcome, Run, Spec
+from ehfl.flower.status import NodeStatus, Status
+from ehfl.validation import UserError
+
+pytestmark = pytest.mark.filterwarnings("ignore:GitWildMatchPattern:DeprecationWarning")  # in Flower's own code
+
+CAUSAL = ["-o", "learning.step_size=nominal-causal"]
+
+
+def run(*words: str) -> object:
+    with pytest.raises(SystemExit) as ended:
+        main(["flower", *words])
+    return ended.value.code
+
+
+def test_help_imports_neither_flower_nor_torch() -> None:
+    code = """
+import sys
+from ehfl.cli import main
+for words in (["flower"], ["flower", "up", "-h"], ["flower", "app", "-h"]):
+    try: main(words)
+    except SystemExit: pass
+print([name for name in ("flwr", "torch", "psutil", "numpy", "pydantic") if name in sys.modules])
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert out.splitlines()[-1] == "[]"
+
+
+def test_the_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr("ehfl.flower.installed.find_spec", lambda name: None if name == "flwr" else found(name))
+
+    assert run("up", "--nodes", "3") == 2
+    assert capsys.readouterr().err == "ehfl: error: a Flower deployment needs flwr: pip install 'ehfl[flower]'\n"
+
+
+def test_an_app_has_as_many_clients_as_nodes_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert run("app", "solar", "--nodes", "3", "--arm", "greedy", "--seed", "2", *CAUSAL) == 0
+
+    shown = capsys.readouterr()
+    assert shown.out == "app: solar\n"
+    assert shown.err == "a node is a client: the fleet has 3 here, not the 10 that the spec says\n"
+    spec = tomllib.loads((tmp_path / "solar" / "spec.toml").read_text())
+    assert (spec["name"], spec["fleet"]["clients"]) == ("demo-flower", 3)
+    config = tomllib.loads((tmp_path / "solar" / "pyproject.toml").read_text())["tool"]["flwr"]["app"]["config"]
+    assert config == {"runs": str(tmp_path / "runs"), "arm": "greedy on Flower", "seed": 2}
+
+
+def test_nothing_is_said_where_the_spec_has_as_many_clients(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert run("app", "solar", "--nodes", "10", *CAUSAL) == 0
+    assert capsys.readouterr().err == ""
+
+
+Play = Callable[..., Outcome]
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Play], None]:
+    """A way to say what happens instead of a deployment."""
+    monkeypatch.chdir(tmp_path)
+    return lambda instead: monkeypatch.setattr("ehfl.flower.up.run_up", instead)
+
+
+def test_a_failed_server_is_one_line_and_exit_code_1(
+    played: Callable[[Play], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(spec: Spec, run: Run, runs: Path, show: object) -> Outcome:
+        assert (spec.base.fleet.clients, len(spec.arms), runs) == (2, 4, Path("runs"))
+        return Outcome(run.arm.label, run.seed, "the sun went out")
+
+    played(fail)
+
+    assert run("up", "--nodes", "2", "--arm", "greedy", "-o", "fleet.clients=2", *CAUSAL) == 2
+    capsys.readouterr()
+    assert run("up", "--nodes", "2", "--arm", "greedy", *CAUSAL) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == ("ehfl: error: greedy on Flower seed 0 failed: the sun went out")
+
+
+def test_an_interrupt_says_how_to_go_on(played: Callable[[Play], None], capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(*given: object, **more: object) -> Outcome:
+        raise KeyboardInterrupt
+
+    played(interrupted)
+
+    assert run("up", *CAUSAL) == 130
+    assert capsys.readouterr().err == "stopped; the same command goes on from here\n"
+
+
+def test_a_folder_in_use_is_one_line(played: Callable[[Play], None], capsys: pytest.CaptureFixture[str]) -> None:
+    def used(*given: object, **more: object) -> Outcome:
+        raise UserError("runs/demo-flower is in use by another process")
+
+    played(used)
+
+    assert run("up", *CAUSAL) == 2
+    assert capsys.readouterr().err == "ehfl: error: runs/demo-flower is in use by another process\n"
+
+
+HEARD = NodeStatus(heard=True, energy=2, took_part=3)
+SILENT = NodeStatus(heard=False, energy=0, took_part=1, lost=2, reason="no reply in 30 s")
+
+
+def test_plain_lines_say_who_is_online_when_that_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    with live_nodes("myopic seed 0", "accuracy", "mJ") as show:
+        show(Status(0, 8, None, (NodeStatus(), NodeStatus())))
+        for rounds in (3, 4):  # nothing has changed in between
+            show(Status(rounds, 8, 0.5, (HEARD, HEARD)))
+        show(Status(5, 8, 0.5, (HEARD, SILENT)))
+        show(Status(5, 8, 0.5, (HEARD, NodeStatus(running=False))))
+
+    assert capsys.readouterr().err.splitlines() == [
+        "myopic seed 0: round 0 of 8 (node 0 starting, node 1 starting; batteries - -)",
+        "myopic seed 0: round 3 of 8, accuracy 0.5 (node 0 online, node 1 online; batteries 2 2)",
+        "myopic seed 0: round 5 of 8, accuracy 0.5 (node 0 online, node 1 offline; batteries 2 0)",
+        "myopic seed 0: round 5 of 8, accuracy 0.5 (node 0 online, node 1 ended; batteries 2 -)",
+    ]
+
+
+def test_a_terminal_has_a_line_for_each_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    import io
+    import re
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for name, text in {"TERM": "xterm", "COLUMNS": "100"}.items():
+        monkeypatch.setenv(name, text)
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+
+    with live_nodes("[mine] seed 0", "accuracy", "mJ") as show:
+        show(Status(5, 8, 0.5, (HEARD, SILENT)))
+
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
+    assert "[mine] seed 0: round 5 of 8, accuracy 0.5" in shown
+    assert "battery [mJ]" in shown
+    assert re.search(r"0 +online +2 +3 +0", shown)
+    assert re.search(r"1 +offline +0 +1 +2 +no reply in 30 s", shown)
