@@ -13,7 +13,8 @@ from typer import Argument, Option
 
 from ehfl.cli.flower_live import live_nodes
 from ehfl.cli.options import RUNS, AsJson, Override, named_by_option
-from ehfl.cli.output import check_folder, print_results, say_where
+from ehfl.cli.outcomes import show_outcomes
+from ehfl.cli.output import check_folder, say_where
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import OneOfEach, path, whole
 from ehfl.validation import InvalidValue
@@ -87,9 +88,8 @@ def up(
     as_json: AsJson = False,
 ) -> None:
     """Play one arm of a spec on a real Flower deployment of this machine."""
-    from ehfl.analysis import read_results
     from ehfl.flower import run_up
-    from ehfl.report import check_place, write_report
+    from ehfl.report import check_place
 
     read, run = _read(spec, nodes, arm, seed, override or (), data, runs)
     folder = runs / read.name
@@ -105,9 +105,8 @@ def up(
     if outcome.error:
         typer.echo(f"ehfl: error: {outcome.arm} seed {outcome.seed} failed: {outcome.error}", err=True)
         raise typer.Exit(1)
-    results = read_results([folder])
-    written = write_report(results, folder, [_again(spec, nodes, arm, seed, override or (), data, runs)])
-    print_results(results.comparison, written, as_json)
+    again = _again(spec, nodes, arm, seed, override or (), data, runs)
+    show_outcomes(read, folder, [outcome], again, as_json)
 
 
 @commands.command("app", cls=OneOfEach, help=APP, short_help="A Flower App project for your own SuperLink.")
