@@ -3,8 +3,8 @@
 `write_report` puts everything about a comparison into a folder: `figures` draws, `words` says in sentences what the
 numbers allow, `page` makes one HTML file of it all (`templates/`), `texts` gives the numbers as text. What a table
 shows is defined in `analysis.table`; `tables` renders it for the terminal, `page` for browsers. An arm looks the same
-everywhere (`looks`), and figures and the page choose axes alike (`scales`). Runs on real devices have a figure
-(`devices`), a part of the page (`page_devices`) and sentences (`device_words`) more. `bound_tables`, `bound_figures` and
+everywhere (`looks`), and figures and the page choose axes alike (`scales`). Of runs on real devices there are a figure
+(`devices`), a part of the page (`page_devices`) and sentences (`device_words`). `bound_tables`, `bound_figures` and
 `participation` serve the other commands.
 
 May enter: matplotlib, rich, Jinja, `ehfl.analysis` and below. Leaves: the names below, each imported when it is first
