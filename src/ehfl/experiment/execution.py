@@ -8,12 +8,13 @@ import socket
 import subprocess
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import ehfl
 from ehfl import own_code
@@ -31,16 +32,10 @@ if TYPE_CHECKING:
     from ehfl.learning import Task, Training
     from ehfl.learning.training import OnRound
 
+    Play = Callable[[Run, "Threads", RunFolder, OnRound | None], History]  # plays the rounds of a run, in its folder
+
 _KEPT_LEVELS = 2_000_000  # battery levels (clients x rounds) that are kept for the figures
 _PATIENCE_SECONDS = 5.0  # a worker whose parent was killed needs a moment to notice and leave its folder
-
-
-class Play(Protocol):
-    """Whoever plays the rounds of a run, in its folder."""
-
-    def __call__(self, run: Run, threads: Threads, folder: RunFolder, on_round: OnRound | None) -> History:
-        """Return the history of the run."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import joblib
 
@@ -17,7 +17,7 @@ from ehfl import own_code
 from ehfl.experiment import building
 from ehfl.experiment.checking import check_comparison, check_schedulers
 from ehfl.experiment.cluster import Cluster
-from ehfl.experiment.execution import Outcome, Play, Threads, execute, loaded_task
+from ehfl.experiment.execution import Outcome, Threads, execute, loaded_task
 from ehfl.experiment.inputs import Inputs, check_inputs, inputs_of
 from ehfl.experiment.progress import Follower, State
 from ehfl.experiment.reading import write_spec
@@ -36,6 +36,9 @@ from ehfl.run_folder import (
     write_sealed,
 )  # fmt: skip
 from ehfl.validation import InvalidValue, UserError, check_function, of_kind, path_of, whole_number
+
+if TYPE_CHECKING:
+    from ehfl.experiment.execution import Play
 
 Place = Literal["local", "ray"]
 Work = tuple[Run, RunFolder, Inputs]

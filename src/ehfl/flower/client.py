@@ -106,7 +106,7 @@ def trained(request: Request, node: Node) -> Answer:
 
     if request.weights is None:
         raise InvalidValue("the message", "one with a model to train", "none")
-    engine = _engine(request.spec, node.data, node.harvest, owns_all=node.owns_all)
+    engine = engine_of(request.spec, node.data, node.harvest, owns_all=node.owns_all)
     if request.weights.size != engine.model.weights.numel():
         there = f"a model of {request.weights.size} weights"
         raise InvalidValue("the message", f"one with a model of {engine.model.weights.numel()} weights", there)
@@ -151,7 +151,7 @@ def _run(spec: str, data: str | None, harvest: str | None) -> Run:
 
 
 @lru_cache(maxsize=1)
-def _engine(spec: str, data: str | None, harvest: str | None, *, owns_all: bool) -> Engine:
+def engine_of(spec: str, data: str | None, harvest: str | None, *, owns_all: bool) -> Engine:
     """Return what trains clients of the run."""
     import numpy as np
 

@@ -26,7 +26,7 @@ ENVIRONMENT = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
 # Ray for this machine alone: its ports on loopback, no page of its own, and quiet.
-_RAY: dict[str, dict[str, Any]] = {
+RAY: dict[str, dict[str, Any]] = {
     "init_args": {
         "_node_ip_address": "127.0.0.1",
         "include_dashboard": False,
@@ -74,7 +74,7 @@ def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outc
     nodes = max(arm.setting.fleet.clients for arm in spec.arms)
     ledgers = (runs / spec.name / "nodes").absolute()
     try:
-        run_simulation(server, client_app(ledgers), nodes, backend_config=_RAY)
+        run_simulation(server, client_app(ledgers), nodes, backend_config=RAY)
     except KeyboardInterrupt:
         # Flower runs the server in a thread of its own and does not tell it to stop.
         stopped.set()
