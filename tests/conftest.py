@@ -37,3 +37,9 @@ def in_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TaskIdentity, "_run_id", 7)
     monkeypatch.setattr(TaskIdentity, "_task_id", 8)
     monkeypatch.setattr(TaskIdentity, "_node_id", SUPERLINK_NODE_ID)
+
+
+@pytest.fixture
+def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave files to the system's own pace: waiting for the disk is most of what small runs on devices take."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)

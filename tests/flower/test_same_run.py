@@ -1,0 +1,66 @@
+"""A run on nodes is the run of one process: the same participants, energies and models, whoever schedules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ehfl.learning import AGGREGATIONS
+from ehfl.scheduling import SCHEDULERS
+from loopback_grid import Played, loopback, play, play_here, tiny
+
+pytestmark = pytest.mark.usefixtures("in_server", "no_fsync")
+
+
+def check_same(devices: Played, here: Played) -> None:
+    assert devices.outcome.error is None and here.outcome.error is None
+    mine, theirs = devices.participation, here.participation
+    for name in ("offsets", "indices", "spent", "final_energy", "energy"):
+        np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name), err_msg=name)
+    for name in ("totals", "target", "scheduler", "seed", "mains_powered", "unit", "n_clients"):
+        assert getattr(mine, name) == getattr(theirs, name)
+    assert [replace(record, devices=None) for record in devices.records] == here.records
+    for name, weights in here.weights.items():
+        np.testing.assert_array_equal(devices.weights[name], weights)
+
+
+FLEETS: list[dict[str, Any]] = [
+    {"clients": 4, "rate": 0.6},
+    {
+        "clients": 5,
+        "rate": [0.2, 0.9, 1.0, 0.5, 0.7],
+        "cost": [1, 2, 1, 3, 1],
+        "capacity": [1, 5, 2, 3, 9],
+        "unit": "mJ",
+    },
+]
+
+
+@pytest.mark.parametrize("fleet", FLEETS, ids=["alike", "each its own"])
+@pytest.mark.parametrize("scheduler", SCHEDULERS.members)
+def test_every_scheduler_has_the_run_of_one_process(scheduler: str, fleet: dict[str, Any], tmp_path: Path) -> None:
+    spec = tiny(scheduler=scheduler, fleet=fleet, rounds=8)
+
+    devices = play(spec, tmp_path / "devices", loopback(tmp_path / "nodes", fleet["clients"]))
+
+    check_same(devices, play_here(spec, tmp_path / "here"))
+    assert any(record.participants for record in devices.records)
+
+
+@pytest.mark.parametrize("aggregation", AGGREGATIONS.members)
+def test_every_aggregation_has_the_run_of_one_process(aggregation: str, tmp_path: Path) -> None:
+    spec = tiny(
+        learning={"aggregation": aggregation, "partition": {"name": "dirichlet", "alpha": 0.5}, "task": "digits"}
+    )
+
+    check_same(play(spec, tmp_path / "devices", loopback(tmp_path / "nodes", 4)), play_here(spec, tmp_path / "here"))
+
+
+def test_digits_with_ten_clients_for_twenty_rounds(tmp_path: Path) -> None:
+    spec = tiny(rounds=20, fleet={"clients": 10}, learning={"task": "digits", "local_steps": 5, "batch_size": 50})
+
+    check_same(play(spec, tmp_path / "devices", loopback(tmp_path / "nodes", 10)), play_here(spec, tmp_path / "here"))
