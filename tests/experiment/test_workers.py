@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from types import SimpleNamespace
+from typing import Any, TypeVar
 
 import pytest
 
+from ehfl.experiment import cluster
 from ehfl.experiment.workers import Calls, Processes, call_all
 from ehfl.validation import UserError
 
@@ -79,3 +81,76 @@ def test_workers_that_cannot_work_say_why() -> None:
 def test_an_error_of_our_own_reaches_the_caller() -> None:
     with pytest.raises(ValueError, match="invalid literal"):
         call_all([partial(int, "seven")] * 2, 2, Processes({}, threads=1))
+
+
+class Lost(Exception):
+    """What Ray raises: the kinds that `Cluster` tells apart."""
+
+
+NodeDied, Crashed, OutOfMemory = (type(name, (Lost,), {}) for name in ("NodeDied", "Crashed", "OutOfMemory"))
+
+
+class ScriptedRay:
+    """Ray with calls that end, one after another, as they are made to: by an error for each time, then by a result."""
+
+    exceptions = SimpleNamespace(
+        NodeDiedError=NodeDied, WorkerCrashedError=Crashed, OutOfMemoryError=OutOfMemory, RayError=Lost
+    )
+
+    def __init__(self, errors: dict[int, list[type[Exception]]]) -> None:
+        self.errors = errors
+        self.made: list[int] = []  # calls, in their order
+
+    def remote(self, **options: int) -> Callable[..., Any]:
+        assert options == {"num_cpus": 2, "max_retries": 0}
+        return lambda function: SimpleNamespace(remote=lambda call: (len(self.made), call))
+
+    def wait(self, under_way: list[Any], num_returns: int) -> tuple[list[Any], list[Any]]:
+        return under_way[:1], under_way[1:]
+
+    def get(self, done: tuple[int, Callable[[], int]]) -> int:
+        number = done[1]()
+        self.made.append(number)
+        if self.errors.get(number):
+            raise self.errors[number].pop(0)("the last line")
+        return number
+
+
+def on_scripted_ray(monkeypatch: pytest.MonkeyPatch, errors: dict[int, list[type[Exception]]]) -> ScriptedRay:
+    scripted = ScriptedRay(errors)
+    monkeypatch.setattr(cluster, "_ray", lambda: scripted)
+    return scripted
+
+
+def test_on_a_cluster_a_call_whose_node_died_is_made_again_and_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = on_scripted_ray(monkeypatch, {0: [NodeDied], 1: [Crashed], 2: [NodeDied, NodeDied]})
+
+    assert call_all(numbered(4), 4, cluster.Cluster(threads=2)) == [0, 1, 2, 3]
+    assert ray.made == [0, 1, 2, 3, 0, 2, 2, 1]  # what crashed a worker comes last, and alone
+
+
+def test_on_a_cluster_a_call_that_loses_node_after_node_comes_to_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = on_scripted_ray(monkeypatch, {0: [NodeDied] * 100})
+
+    assert call_all(numbered(2), 2, cluster.Cluster(threads=2)) == [None, 1]
+    assert ray.made.count(0) == 10
+
+
+def test_a_cluster_that_cannot_run_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_scripted_ray(monkeypatch, {0: [Lost]})
+
+    with pytest.raises(UserError, match=r"^Ray cannot run this: the last line$"):
+        call_all(numbered(1), 1, cluster.Cluster(threads=2))
+
+
+def test_a_cluster_where_nobody_listens_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+    monkeypatch.setattr(
+        cluster, "_ray", lambda: SimpleNamespace(is_initialized=bool, exceptions=ScriptedRay.exceptions)
+    )
+
+    with (
+        pytest.raises(UserError, match=r"^no Ray cluster can be joined at 127\.0\.0\.1:1: Connection refused$"),
+        cluster.joined_cluster(),
+    ):
+        pass

@@ -4,63 +4,121 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
+import socket
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
-from ehfl.experiment.workers import Calls
-from ehfl.validation import UserError
+from ehfl.experiment.workers import Calls, begin_process, end_with
+from ehfl.validation import UserError, one_line, shown
 
 Result = TypeVar("Result")
 
+# A node that is cut off works on until it notices, a minute in Ray; a file server keeps the locks of a machine that it
+# lost sight of for about 90 s (NFS 4). So long whoever goes on with a run of that node waits for its folder.
+PATIENCE_SECONDS = 180.0
+_NODES_LOST = 5  # by one call, until it is suspected of being the cause
+_CONNECT_SECONDS = 10.0
 
+# Read by Ray when it is imported, or by the processes that it starts, for a Ray of our own:
+_OWN_RAY = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # no node but this one, so that it listens on loopback alone
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+_QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}  # Ray warns, in every program, that this will be its default
+
+
+@contextmanager
+def joined_cluster() -> Iterator[list[int]]:
+    """Join the cluster at $RAY_ADDRESS, or start one here, and give the cores of each node.
+
+    It is left at the end, unless the caller was in it before: Ray prints what it hears of nodes as long as it is there.
+    """
+    ray = _ray()
+    before = ray.is_initialized()
+    if not before:
+        _join(ray)
+    try:
+        nodes = [node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"]]
+        yield [int(cores) for cores in nodes if cores >= 1] or [1]  # a node to come may have one
+    finally:
+        if not before:
+            ray.shutdown()
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
-    """The workers of a Ray cluster, joined or started here if that has not been done."""
+    """The workers of a Ray cluster."""
 
-    def __init__(self) -> None:
-        self._ray = _ray()
-        if not self._ray.is_initialized():
-            # without a cluster to join, one that listens to this machine alone
-            own = {} if "RAY_ADDRESS" in os.environ else {"_node_ip_address": "127.0.0.1", "include_dashboard": False}
-            self._ray.init(log_to_driver=False, logging_level="ERROR", **own)
-
-    @property
-    def cores(self) -> int:
-        """How many cores it has."""
-        return int(self._ray.cluster_resources().get("CPU", 1))
+    threads: int  # cores that a call is given
 
     def work(self, calls: Calls[Result], workers: int) -> list[int]:
-        """Make the calls that wait; Ray knows whose worker died, and the others go on."""
-        remote = self._ray.remote(max_retries=0)(_called)
+        """Make the calls that wait; Ray knows whose worker died, and the others go on.
+
+        A call whose node died is made again on another: its worker died of that, and not of the call.
+        """
+        ray = _ray()
+        remote = ray.remote(num_cpus=self.threads, max_retries=0)(_called)
         under_way: dict[Any, int] = {}
-        suspects = []
+        suspects: list[int] = []
+        lost: Counter[int] = Counter()  # nodes, by call
         while calls.waiting or under_way:
             while calls.waiting and len(under_way) < workers:
                 number = calls.waiting.popleft()
                 under_way[remote.remote(calls.calls[number])] = number
-            (done,), _ = self._ray.wait(list(under_way), num_returns=1)
+            (done,), _ = ray.wait(list(under_way), num_returns=1)
             number = under_way.pop(done)
             try:
-                calls.results[number] = self._ray.get(done)
-            except self._deaths():
+                calls.results[number] = ray.get(done)
+            except ray.exceptions.NodeDiedError:
+                lost[number] += 1
+                (calls.waiting if lost[number] < _NODES_LOST else suspects).append(number)
+            except (ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError):
                 suspects.append(number)
-            except self._refusals() as error:  # a cluster that cannot do such work: a node without ehfl, for one
+            except ray.exceptions.RayError as error:  # it cannot do such work: a node without ehfl, for one
                 raise UserError(f"Ray cannot run this: {str(error).strip().splitlines()[-1]}") from error
         return suspects
 
-    def _deaths(self) -> tuple[type[Exception], ...]:
-        """Return the errors that say that a worker was killed from outside."""
-        errors = self._ray.exceptions
-        return (errors.RayActorError, errors.WorkerCrashedError, errors.OutOfMemoryError, errors.NodeDiedError)
-
-    def _refusals(self) -> tuple[type[Exception], ...]:
-        return (self._ray.exceptions.RayTaskError, self._ray.exceptions.RaySystemError)
-
 
 def _called(call: Callable[[], Result]) -> Result:
+    _begin()
     return call()
 
 
+@cache
+def _begin() -> None:
+    """Begin a worker, once: Ray's own watch overlooks a raylet, its parent, that is dead and not yet buried."""
+    end_with(os.getppid())
+    begin_process()
+
+
+def _join(ray: Any) -> None:
+    address = _address()
+    own = {"include_dashboard": False} if address == "local" else {}
+    try:
+        _check_reachable(address)
+        ray.init(address, log_to_driver=False, logging_level="ERROR", **own)
+    except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+        raise UserError(f"no Ray cluster can be joined at {shown(address)}: {one_line(error)}") from error
+
+
+def _address() -> str:
+    return os.environ.get("RAY_ADDRESS") or "local"
+
+
+def _check_reachable(address: str) -> None:
+    """Raise OSError if nobody listens there: Ray would ask again for longer than anybody waits."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
+
+
 def _ray() -> Any:
+    for name, value in (_OWN_RAY | _QUIET if _address() == "local" else _QUIET).items():
+        os.environ.setdefault(name, value)
     try:
         return importlib.import_module("ray")
     except ImportError:

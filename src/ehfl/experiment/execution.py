@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 import ehfl
 from ehfl import own_code
 from ehfl.experiment import building
+from ehfl.experiment.claim import claimed
 from ehfl.experiment.inputs import Inputs, check_inputs, check_still
 from ehfl.experiment.reading import write_spec
 from ehfl.experiment.spec import Run, Setting
-from ehfl.files import sole_use
+from ehfl.files import InUse, sole_use
 from ehfl.run_folder import OtherRun, RunFolder
 from ehfl.scheduling import Lockstep, Participation, simulate, wants_losses
 from ehfl.validation import FAILURES, UserError, one_line
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     Play = Callable[[Run, "Threads", RunFolder, OnRound | None], History]  # plays the rounds of a run, in its folder
 
 _KEPT_LEVELS = 2_000_000  # battery levels (clients x rounds) that are kept for the figures
-_PATIENCE_SECONDS = 5.0  # a worker whose parent was killed needs a moment to notice and leave its folder
+PATIENCE_SECONDS = 5.0  # a worker whose parent was killed needs a moment to notice and leave its folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +69,17 @@ def execute(
     inputs: Inputs,
     on_round: OnRound | None = None,
     play: Play | None = None,
+    *,
+    patience: float = PATIENCE_SECONDS,
 ) -> Outcome:
     """Play and train a single run in its folder; what goes wrong is returned as one line, not raised.
 
-    `play` is who does it, `run_training` in this process unless given.
+    `play` is who does it, `run_training` in this process unless given. A process that is in the folder has
+    `patience` seconds to leave it.
     """
     try:
         folder.path.mkdir(parents=True, exist_ok=True)
-        with sole_use(folder.path, _PATIENCE_SECONDS), own_code.held(run.spec.code):
+        with sole_use(folder.path, patience), own_code.held(run.spec.code):
             facts = run.facts()
             # Looked at once more under the lock: another process may have been here since the runner looked.
             folder.check_free_for(facts)
@@ -102,9 +106,12 @@ def _work(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_roun
         threads = Threads(before["threads"], before.get("threads_exactly", False))
     beginning = about_here() | {"started": _now()} | before  # a resumed run keeps where and when it began
     state = {"clients": where, "inputs": inputs, "status": "running", "error": None, "traceback": None}
-    folder.add_meta(**beginning | {"threads": threads.most, "threads_exactly": threads.exactly} | state)
+    claim = claimed(folder, **beginning | {"threads": threads.most, "threads_exactly": threads.exactly} | state)
     try:
-        history = play(run, threads, folder, on_round)
+        history = play(run, threads, folder, claim.watching(on_round))
+        claim.check()
+    except InUse:  # whoever has the run now says how it ends
+        raise
     except FAILURES as error:
         with suppress(OSError, UserError):  # a full disk may have no room for the reason either
             folder.add_meta(status="failed", error=one_line(error), traceback=traceback.format_exception(error))

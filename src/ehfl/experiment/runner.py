@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,8 +16,9 @@ import joblib
 from ehfl import own_code
 from ehfl.experiment import building
 from ehfl.experiment.checking import check_comparison, check_schedulers
-from ehfl.experiment.cluster import Cluster
-from ehfl.experiment.execution import Outcome, Threads, execute, loaded_task
+from ehfl.experiment.cluster import PATIENCE_SECONDS as CLUSTER_PATIENCE
+from ehfl.experiment.cluster import Cluster, joined_cluster
+from ehfl.experiment.execution import PATIENCE_SECONDS, Outcome, Threads, execute, loaded_task
 from ehfl.experiment.inputs import Inputs, check_inputs, inputs_of
 from ehfl.experiment.progress import Follower, State
 from ehfl.experiment.reading import write_spec
@@ -81,20 +82,28 @@ def _run_in(
     # What an arm is made from is the same under all its seeds, and takes a while to look at.
     inputs = {arm.label: inputs_of(Run(spec, arm, spec.seeds[0]), data[arm.label]) for arm in spec.arms}
     work = [_prepared(run, place, inputs[run.arm.label]) for run in spec.runs()]
-    cluster = Cluster() if on == "ray" else None
-    workers, threads = share_cores(len(work), jobs, cluster.cores if cluster else joblib.cpu_count())
-    if jobs is not None and cluster is None:
+    with joined_cluster() if on == "ray" else nullcontext([joblib.cpu_count()]) as cores:
+        crew, workers, threads = _crew(work, jobs, on, cores)
+        _check_time(spec, min(workers, sum(cores)))
+        check_schedulers([run for run, folder, _ in work if not folder.finished], crew)
+        place.mkdir(parents=True, exist_ok=True)
+        with sole_use(place):  # two comparisons in one folder would each start the other's runs
+            write_comparison(spec, place, [folder for _, folder, _ in work])
+            with _watched(Follower(spec.runs(), place, metric_name), on_look):
+                return _run(work, workers, Threads(threads), crew, play)
+
+
+def _crew(work: Sequence[Work], jobs: int | None, on: Place, cores: Sequence[int]) -> tuple[Crew | None, int, int]:
+    """Return who does the work, how many runs at a time and how many threads in each."""
+    workers, threads = share_cores(len(work), jobs, cores)
+    if on == "ray":
+        # Unless told otherwise, Ray has all runs and starts as many as there are cores, those of nodes to come too.
+        return Cluster(threads), len(work) if jobs is None else workers, threads
+    if jobs is not None:
         check_memory("jobs", jobs, workers * _BYTES_A_WORKER)
-    _check_time(spec, workers)
     # A single worker is this process, unless somebody else's code could end it and nobody asked for that.
-    apart = workers > 1 or (jobs is None and any(run.setting.own_classes() for run in spec.runs()))
-    crew = cluster or (Processes(_beginning(work), threads) if apart else None)
-    check_schedulers([run for run, folder, _ in work if not folder.finished], crew)
-    place.mkdir(parents=True, exist_ok=True)
-    with sole_use(place):  # two comparisons in one folder would each start the other's runs
-        write_comparison(spec, place, [folder for _, folder, _ in work])
-        with _watched(Follower(spec.runs(), place, metric_name), on_look):
-            return _run(work, workers, Threads(threads), crew, play)
+    apart = workers > 1 or (jobs is None and any(run.setting.own_classes() for run, *_ in work))
+    return Processes(_beginning(work), threads) if apart else None, workers, threads
 
 
 def _check_time(spec: Spec, workers: int) -> None:
@@ -104,16 +113,19 @@ def _check_time(spec: Spec, workers: int) -> None:
     check_time("rounds", max(setting.rounds for setting in settings), len(spec.seeds) * sum(seconds) / workers)
 
 
-def share_cores(runs: int, jobs: int | None, cores: int) -> tuple[int, int]:
+def share_cores(runs: int, jobs: int | None, cores: Sequence[int]) -> tuple[int, int]:
     """Return how many processes and how many threads in each, so that no core is asked for twice.
 
-    Counted for all runs, not for those left, because threads decide the last bits of a large model's numbers.
+    `cores` are those of each machine; every one of them must be able to take a process with its threads. Counted for
+    all runs, not for those left, because threads decide the last bits of a large model's numbers.
 
-    >>> share_cores(runs=20, jobs=None, cores=8), share_cores(runs=3, jobs=None, cores=8), share_cores(9, 1, 8)
+    >>> share_cores(runs=20, jobs=None, cores=[8]), share_cores(runs=3, jobs=None, cores=[8]), share_cores(9, 1, [8])
     ((8, 1), (3, 2), (1, 8))
+    >>> share_cores(runs=2, jobs=None, cores=[8, 2])
+    (2, 2)
     """
-    workers = min(runs, cores) if jobs is None else min(runs, whole_number("jobs", jobs, low=1))
-    return workers, max(1, cores // workers)
+    workers = min(runs, sum(cores)) if jobs is None else min(runs, whole_number("jobs", jobs, low=1))
+    return workers, max(1, min(sum(cores) // workers, *cores))
 
 
 def _prepared(run: Run, experiment: Path, inputs: Inputs) -> Work:
@@ -155,7 +167,9 @@ def _shared(facts: Facts) -> Facts:
 def _run(work: Sequence[Work], workers: int, threads: Threads, crew: Crew | None, play: Play | None) -> list[Outcome]:
     """Run what is not finished and return how every run ended."""
     todo = [one for one in work if not one[1].finished]
-    calls = [partial(execute, run, folder, threads, inputs, play=play) for run, folder, inputs in todo]
+    patience = CLUSTER_PATIENCE if isinstance(crew, Cluster) else PATIENCE_SECONDS
+    executed = partial(execute, play=play, patience=patience)
+    calls = [partial(executed, run, folder, threads, inputs) for run, folder, inputs in todo]
     outcomes = call_all(calls, workers, crew)
     ended = {one[1].path: outcome or _killed(*one) for one, outcome in zip(todo, outcomes, strict=True)}
     return [ended.get(folder.path, Outcome(run.arm.label, run.seed)) for run, folder, _ in work]

@@ -129,7 +129,7 @@ def begin_worker(parent: int, path: list[str], code: str | None, versions: list[
     """
     # A terminal sends Ctrl-C to all processes; the parent alone says what happens, and its end is ours.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    end_with(parent)
     os.dup2(2, 1)  # standard output is for the results of the command, whatever a user's code prints
     # Classes of the user's own are named by module, and a fresh process does not know the folder they lie in.
     sys.path.extend(folder for folder in path if folder not in sys.path)
@@ -144,7 +144,12 @@ def begin_process() -> None:
     keep_freed_memory()
 
 
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:  # a process whose parent is gone is given another one
-        time.sleep(_PARENT_POLL_SECONDS)
-    os._exit(1)
+def end_with(parent: int) -> None:
+    """Let this process end when its parent does, whatever it is doing then."""
+
+    def watch() -> None:
+        while os.getppid() == parent:  # a process whose parent is gone is given another one
+            time.sleep(_PARENT_POLL_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

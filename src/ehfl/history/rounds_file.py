@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from ehfl.files import digest_of_text, naming, parse_json, refuse_pipe
+from ehfl.files import digest_of_text, naming, parse_json, refuse_pipe, written_whole
 from ehfl.history.devices import Devices
 from ehfl.history.records import Metric, Record, evaluations_of
 from ehfl.validation import UserError, is_number
@@ -108,7 +108,9 @@ def rewind(path: Path, rounds: int, digest: str) -> list[Record]:
         fault = f"its first {rounds} rounds are not those that the checkpoint was made after"
         raise UserError(f"{path} was changed since it was written: {fault}: {remedy}")
     if path.exists():
-        os.truncate(path, kept[-1][1] if kept else 0)
+        # A new file, so that a process that was taken for dead and works on does not write into it.
+        with written_whole(path) as aside:
+            aside.write_bytes(path.read_bytes()[: kept[-1][1] if kept else 0])
     return records
 
 
