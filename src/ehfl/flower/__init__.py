@@ -3,7 +3,8 @@
 Adapters only: who is chosen, how models are averaged, what a round costs is computed by the rooms above.
 
 client       the node's half of a round, as Flower's ClientApp
-server       a run whose clients are devices, as Flower's ServerApp: `devices` asks and chooses, `rounds` counts up
+server       a run whose clients are devices, as Flower's ServerApp: `nodes` asks, `screening` refuses what cannot be,
+             `devices` chooses and sends the model, `rounds` counts up
 setting_out  a spec as it goes to Flower
 simulation   all of it in Flower's simulation
 messages     what server and nodes tell each other

@@ -5,9 +5,10 @@ torch is imported for training alone, since in a deployment every message starts
 
 from __future__ import annotations
 
+import logging
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from ehfl.validation import InvalidValue, UserError, one_line, whole_number
 if TYPE_CHECKING:
     from ehfl.learning.engine import Engine
 
+log = logging.getLogger("ehfl.flower")
 STATE = Path("~/.local/state/ehfl")  # where nodes keep their ledgers unless node-config says another folder
 _KEYS = ("client-id", "state", "meter", "harvest", "data", "examples", "partition-id", "num-partitions")
 
@@ -84,13 +86,17 @@ def client_app(state: Path = STATE) -> ClientApp:
 
 
 def _answered(message: Message, context: Context, state: Path, work: Callable[[Request, Node], Answer]) -> Message:
-    """Answer a message; a node that refuses says why, which is no failure of its app."""
-    node = Node.read(context.node_config, state)
-    request = Request.read(message.content)
+    """Answer a message; a node that cannot do what it was asked to says why, which is no failure of its app."""
+    answer = Answer(run="", round=0, client=0)  # of whom nothing is known yet
     try:
+        request = Request.read(message.content)
+        answer = replace(answer, run=request.run, round=request.round)
+        node = Node.read(context.node_config, state)
+        answer = replace(answer, client=node.client)
         answer = work(request, node)
-    except UserError as error:
-        answer = Answer(request.run, request.round, node.client, refused=in_words(one_line(error)))
+    except (UserError, OSError) as error:  # a full disk, a folder that cannot be written to, data that are not there
+        answer = replace(answer, refused=in_words(one_line(error)))
+        log.warning("round %d is refused: %s", answer.round, answer.refused)
     return Message(answer.content(), reply_to=message)
 
 

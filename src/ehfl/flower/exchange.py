@@ -49,7 +49,7 @@ class Exchange:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._grid = grid
-        self._clock = clock
+        self.clock = clock
         self._wall = wall
         self.sleep = sleep
         self._silences = Silences()
@@ -70,14 +70,14 @@ class Exchange:
         if not contents:
             return
         nodes = self._looked_up()
-        end = self._clock() + deadline
+        end = self.clock() + deadline
         excuses = self._excuses(contents, nodes)
         pending, failure = self._push(kind, contents, end, group)
         reached = set(pending.values())
         yield from (Reply(node, None, failure) for node in contents if node not in reached)
         waited = reached - excuses.keys()
         if not waited:
-            end = min(end, self._clock() + GRACE_SECONDS)
+            end = min(end, self.clock() + GRACE_SECONDS)
         yield from self._answers(self._source(nodes, pending), pending, waited, end)
         for node in waited.intersection(pending.values()):
             self._silences.note(node, self._wall())
@@ -102,9 +102,9 @@ class Exchange:
         self, kind: str, contents: Mapping[int, RecordDict], end: float, group: str
     ) -> tuple[dict[str, int], str]:
         """Send all messages; return who was asked by the message's id, and what to say of the others."""
-        ttl = max(end - self._clock(), 0.0) + SLACK_SECONDS
+        ttl = max(end - self.clock(), 0.0) + SLACK_SECONDS
         messages = [Message(content, node, kind, ttl=ttl, group_id=group) for node, content in contents.items()]
-        start = self._clock()
+        start = self.clock()
         while True:
             try:
                 # An id is the message's digest, so that a message that is sent again is not delivered twice.
@@ -112,9 +112,9 @@ class Exchange:
             except Exception as error:
                 failure = f"could not be asked, {one_line(error)}"
             log.warning("nodes %s", failure)
-            if self._clock() >= end:
+            if self.clock() >= end:
                 return {}, failure
-            self.sleep(pause(self._clock() - start))
+            self.sleep(pause(self.clock() - start))
 
     def _source(self, nodes: list[Node] | None, pending: Mapping[str, int]) -> Replies:
         """Return where replies come from: simulated ones are there at once, others are fetched in the background."""
@@ -124,13 +124,13 @@ class Exchange:
 
     def _answers(self, source: Replies, pending: dict[str, int], waited: set[int], end: float) -> Iterator[Reply]:
         """Yield replies, and take them out of `pending`, until nobody is waited for or a last look at the end."""
-        start = self._clock()
+        start = self.clock()
         wanted = waited or set(pending.values())  # if nobody is worth waiting for, everybody is for a little while
         try:
             while not wanted.isdisjoint(pending.values()):
-                now = self._clock()
+                now = self.clock()
                 self.sleep(min(pause(now - start), max(end - now, 0.0)))
-                over = self._clock() >= end
+                over = self.clock() >= end
                 replies = self._accepted(source.arrived(pending.keys()), pending)
                 while replies:  # they carry models, so none is kept once it was yielded
                     yield replies.pop(0)

@@ -6,7 +6,6 @@ answer says whose it is and what the node's ledger holds, and what came of train
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -147,24 +146,6 @@ def _weights(content: RecordDict) -> Weights | None:
     if weights.dtype != np.float32 or weights.ndim != 1:
         raise BadMessage(f"the model must be one vector of float32, got {weights.dtype} of shape {weights.shape}")
     return weights
-
-
-def fault_of(answer: Answer, n_parameters: int) -> str:
-    """Return what is wrong with a trained model, nothing where all is right.
-
-    >>> trained = Answer("a", 0, 1, loss=0.5, steps=5, examples=9, weights=np.zeros(3, np.float32))
-    >>> fault_of(trained, n_parameters=3), fault_of(trained, n_parameters=4)
-    ('', 'a model of 3 weights, not 4')
-    """
-    if answer.weights is None:
-        return "no model came back"
-    if answer.weights.size != n_parameters:
-        return f"a model of {answer.weights.size} weights, not {n_parameters}"
-    if not np.isfinite(answer.weights).all() or not math.isfinite(answer.loss):
-        return "a model or a loss that is not finite"
-    if answer.steps < 1 or answer.examples < 1:
-        return f"{answer.steps} steps on {answer.examples} examples"
-    return ""
 
 
 def in_words(reason: str) -> str:

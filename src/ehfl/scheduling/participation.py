@@ -39,7 +39,7 @@ class Participation:
     n_clients: int
     offsets: IntArray  # (n_rounds + 1,): round t's clients are indices[offsets[t] : offsets[t + 1]]
     indices: Clients  # (sum of counts,)
-    spent: NDArray[np.int64]  # what the participants of each round paid together, (n_rounds,), mains power included
+    spent: NDArray[np.int64]  # what was paid in each round, (n_rounds,): by participants and, on devices, in vain
     final_energy: Levels  # E_i(T), (n_clients,)
     totals: EnergyTotals
     target: int  # how many clients were wanted a round

@@ -1,0 +1,79 @@
+"""The nodes of a federation: enough of them connected, each asked which client it is and what it has."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator, Iterable
+from contextlib import closing
+
+from flwr.app import RecordDict
+
+from ehfl.experiment.spec import FlowerSpec
+from ehfl.flower.exchange import Exchange, Reply
+from ehfl.flower.messages import Answer, BadMessage
+from ehfl.flower.screening import Screening
+
+log = logging.getLogger("ehfl.flower")
+_LOOK_SECONDS = 1.0  # between looks for nodes while too few are connected
+_AGAIN_SECONDS = 5.0  # before nodes are asked once more, since too few of them have answered
+
+
+class Nodes:
+    """The connected nodes as clients of a run. Which node is which client is heard anew in every round."""
+
+    def __init__(self, exchange: Exchange, screening: Screening, rules: FlowerSpec) -> None:
+        self._exchange, self._screening, self._rules = exchange, screening, rules
+        self._node_of: dict[int, int] = {}  # client -> Flower's id of its node, as of this round
+
+    def answers(self, t: int, question: RecordDict) -> dict[int, Answer]:
+        """Ask for energy until enough nodes have answered; return what they said, by client."""
+        self._wait(self._rules.least_nodes)
+        while len(heard := self.heard(t, question)) < self._rules.least_nodes:
+            log.warning("round %d waits: %d nodes answered, %d must", t, len(heard), self._rules.least_nodes)
+            self._exchange.sleep(_AGAIN_SECONDS)
+            self._wait(self._rules.least_nodes)
+        return heard
+
+    def last_answers(self, t: int, question: RecordDict) -> dict[int, Answer]:
+        """Ask once more when all rounds are over; a server that was started again gives nodes time to connect."""
+        self._wait(0)
+        return self.heard(t, question)
+
+    def heard(self, t: int, question: RecordDict) -> dict[int, Answer]:
+        """Ask every connected node for its energy in round t, once; return what counts of it, by client."""
+        contents = {node.node_id: question for node in self._exchange.nodes()}
+        heard: dict[int, Answer] = {}
+        before, self._node_of = self._node_of, {}
+        for reply in self._exchange.ask("query", contents, self._rules.deadline, group=str(t)):
+            try:
+                answer = self._screening.answer(reply, t)
+            except BadMessage as error:
+                log.warning("round %d: node %d does not count: %s", t, reply.node, error)
+                continue
+            client, other = answer.client, self._node_of.get(answer.client)
+            if other is not None:  # whoever was that client in the last round still is
+                left = other if before.get(client) == reply.node else reply.node
+                log.warning("round %d: nodes %d and %d say that they are client %d: node %d does not count",
+                            t, other, reply.node, client, left)  # fmt: skip
+                if left == reply.node:
+                    continue
+            heard[client], self._node_of[client] = answer, reply.node
+        return heard
+
+    def trained(self, t: int, request: RecordDict, clients: Iterable[int]) -> Generator[tuple[int, Reply], None, None]:
+        """Send the model to these clients; yield each one's reply when it comes, or why there is none."""
+        client_of = {self._node_of[client]: client for client in clients}
+        asked = self._exchange.ask("train", dict.fromkeys(client_of, request), self._rules.deadline, group=str(t))
+        with closing(asked) as replies:  # whoever has enough waits no longer
+            yield from ((client_of[reply.node], reply) for reply in replies)
+
+    def _wait(self, least: int) -> None:
+        """Wait until enough nodes are connected; where none was heard yet, a little longer, for all of them."""
+        clients = self._screening.fleet.clients
+        give_up = self._exchange.clock() + (0 if self._node_of else self._rules.deadline)
+        there = len(self._exchange.nodes())
+        if there < least:
+            log.warning("%d nodes are connected, and the server waits for %d", there, least)
+        while there < least or (there < clients and self._exchange.clock() < give_up):
+            self._exchange.sleep(_LOOK_SECONDS)
+            there = len(self._exchange.nodes())

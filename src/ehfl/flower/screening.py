@@ -1,0 +1,111 @@
+"""What counts of the answers that nodes send: this run's and round's, with energy that can be and a sound model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median_low
+
+import numpy as np
+
+from ehfl.energy import EnergyTotals, Fleet
+from ehfl.flower.exchange import Reply
+from ehfl.flower.messages import Answer, BadMessage, Weights
+from ehfl.validation import UserError
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Screening:
+    """What answers to a run's questions must be like; the first rule that one breaks is raised as BadMessage.
+
+    A node that says less than the truth cannot be told from an honest one. What is refused is what cannot be.
+    """
+
+    token: str  # the run's
+    fleet: Fleet
+
+    def answer(self, reply: Reply, t: int, client: int | None = None) -> Answer:
+        """Return what a node says in round t, as this client or as any."""
+        if reply.content is None:
+            raise BadMessage(reply.error or "no reply")
+        answer = Answer.read(reply.content)
+        if answer.refused:
+            raise BadMessage(answer.refused)
+        if answer.run != self.token:
+            raise BadMessage(f"it answers for round {answer.round} of another run")
+        if answer.round != t:
+            raise BadMessage(f"it answers for round {answer.round}")
+        if answer.client >= self.fleet.clients:
+            raise BadMessage(f"it says that it is client {answer.client} of {self.fleet.clients}")
+        if client not in (None, answer.client):
+            raise BadMessage(f"it says that it is client {answer.client}")
+        self._check_energy(answer, t)
+        return answer
+
+    def _check_energy(self, answer: Answer, t: int) -> None:
+        """Refuse what no ledger can say; a level beyond the battery's would be chosen before all others."""
+        unit, cost = self.fleet.unit, cost_of(self.fleet, answer.client)
+        ceilings = self.fleet.ceilings
+        most = int(ceilings[answer.client if ceilings.size > 1 else 0])
+        if answer.energy > most:
+            raise BadMessage(f"it says that it has {answer.energy} {unit}, and its battery holds {most}")
+        if paid_in(answer.totals) > cost * (t + 1):
+            raise BadMessage(f"it says that it has paid {paid_in(answer.totals)} {unit} in {t + 1} rounds of {cost}")
+        try:
+            answer.totals.check()
+        except UserError as error:
+            raise BadMessage(str(error)) from None
+
+
+def check_model(answer: Answer, n_parameters: int) -> None:
+    """Refuse a trained model that cannot be averaged.
+
+    >>> check_model(Answer("a", 0, 1, loss=0.5, steps=5, examples=9, weights=np.zeros(3, np.float32)), n_parameters=4)
+    Traceback (most recent call last):
+    ehfl.flower.messages.BadMessage: a model of 3 weights, not 4
+    """
+    if answer.weights is None:
+        raise BadMessage("no model came back")
+    if answer.weights.size != n_parameters:
+        raise BadMessage(f"a model of {answer.weights.size} weights, not {n_parameters}")
+    if not np.isfinite(answer.weights).all() or not math.isfinite(answer.loss):
+        raise BadMessage("a model or a loss that is not finite")
+    if answer.steps < 1 or answer.examples < 1:
+        raise BadMessage(f"{answer.steps} steps on {answer.examples} examples")
+
+
+def length_of(update: Weights, x: Weights) -> float:
+    """Return how far an update leads from x; squares of large weights fit into no float32."""
+    return float(np.linalg.norm(np.subtract(update, x, dtype=np.float64)))
+
+
+def outliers(lengths: Mapping[int, float], limit: float, usual: float | None) -> tuple[dict[int, str], float]:
+    """Return whose updates are too long, and why, and what length is usual now.
+
+    Usual is the median of the round, the lower one of two. An update that is alone is compared with what was usual in
+    the round before; the very first one has nothing that it could be compared with.
+
+    >>> outliers({0: 1.0, 1: 1.2, 2: 90.0}, limit=10, usual=None)
+    ({2: 'an update of length 90, more than 10 times the usual 1.2'}, 1.0)
+    >>> outliers({1: 90.0}, limit=10, usual=1.1)
+    ({1: 'an update of length 90, more than 10 times the usual 1.1'}, 1.1)
+    """
+    now = median_low(lengths.values()) if len(lengths) > 1 or usual is None else usual
+    too_long = {client: length for client, length in lengths.items() if length > limit * now}
+    kept = [length for client, length in lengths.items() if client not in too_long]
+    words = {
+        client: f"an update of length {length:.3g}, more than {limit:g} times the usual {now:.3g}"
+        for client, length in too_long.items()
+    }
+    return words, median_low(kept) if kept else now
+
+
+def cost_of(fleet: Fleet, client: int) -> int:
+    """Return what a round costs a client."""
+    return int(fleet.costs[client if fleet.costs.size > 1 else 0])
+
+
+def paid_in(totals: EnergyTotals) -> int:
+    """Return what was paid, from the battery or the mains."""
+    return totals.spent + totals.mains
