@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from ehfl.analysis import read_results
 from ehfl.analysis.devices import State
-from ehfl.experiment import make_spec, run_all
+from ehfl.cli.report import again
 from ehfl.files import digest_of_file
 from ehfl.history import Devices, HistoryFile, Record, read_history
 from ehfl.report import write_report
@@ -23,70 +21,37 @@ from ehfl.run_folder import RunFolder
 from ehfl.validation import UserError
 
 pytest.importorskip("flwr", reason="no Flower: pip install 'ehfl[flower]'")
-from flwr.app import RecordDict
-
-from ehfl.flower.client import Node, report, trained
-from ehfl.flower.exchange import Exchange, Reply
-from ehfl.flower.messages import Request
-from ehfl.flower.server import play_on_devices
 from ehfl.flower.setting_out import for_flower
+from loopback_grid import Asked, Delivery, honest, loopback, play, silent, tiny, with_model
 
-FACTS: dict[str, Any] = {
-    "name": "small",
-    "rounds": 6,
-    "seeds": 1,
-    "schedulers": ["greedy"],
-    "fleet": {"clients": 4, "rate": 1.0, "capacity": 2, "initial": 1},
-    "learning": {"task": "quadratic", "local_steps": 2, "batch_size": 10, "step_size": 0.2, "device": "cpu"},
-    "evaluation": {"every": 2},
-}
-# What goes wrong, a letter a client: "." is dark, "S" trains and is not heard, "N" sends no numbers.
+pytestmark = pytest.mark.usefixtures("in_server", "no_fsync")
+
+SPEC = tiny(
+    scheduler="greedy", seeds=[0], fleet={"rate": 1.0, "capacity": 2, "initial": 1}, learning={"step_size": 0.2}
+)
+# What goes wrong in a round, a letter a client: "." is dark, "S" trains and is not heard, "N" sends no numbers.
 FAULTS = ["    ", " S. ", " ...", "   .", "N  .", "  . "]
 
 
-@dataclass(frozen=True)
-class Connected:
-    node_id: int
+def played(place: Path, faults: list[str] = FAULTS) -> Path:
+    """Return the folder of an experiment whose only run was played on such nodes."""
+
+    def behave(asked: Asked) -> list[Delivery]:
+        fault = faults[asked.round][asked.client] if asked.round < len(faults) else " "
+        if fault == ".":
+            return []
+        if fault == " " or asked.kind == "query":
+            return honest(asked)
+        return silent(asked) if fault == "S" else with_model(lambda weights: weights * np.float32(np.nan))(asked)
+
+    left = play(for_flower(SPEC), place / "tiny-flower", loopback(place / "nodes", 4, behave))
+    assert left.outcome.error is None
+    return place / "tiny-flower"
 
 
-@dataclass(frozen=True)
-class FaultyNodes:
-    """Nodes in this process, in the place of an exchange of messages; node 10 + i is client i."""
-
-    state: Path
-    faults: list[str]
-
-    def nodes(self) -> list[Connected]:
-        return [Connected(10 + client) for client in range(4)]
-
-    def ask(self, kind: str, contents: Mapping[int, RecordDict], deadline: float, group: str) -> Iterator[Reply]:
-        for node, content in contents.items():
-            client = node - 10
-            fault = self.faults[int(group)][client] if int(group) < len(self.faults) else " "
-            if fault == ".":
-                yield Reply(node, None, "no reply in 60 s")
-                continue
-            answer = (report if kind == "query" else trained)(
-                Request.read(content), Node(client, self.state / str(client))
-            )
-            if fault == "N" and answer.weights is not None:
-                answer = replace(answer, weights=answer.weights * np.float32(np.nan))
-            silent = fault == "S" and kind == "train"
-            yield Reply(node, None, "no reply in 60 s") if silent else Reply(node, answer.content())
-
-
-def played(place: Path, faults: list[str]) -> Path:
-    exchange = cast(Exchange, FaultyNodes(place / "nodes", faults))
-    (outcome,) = run_all(
-        for_flower(make_spec(FACTS)), place / "small-flower", play=partial(play_on_devices, exchange=exchange)
-    )
-    assert outcome.error is None
-    return place / "small-flower"
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return played(tmp_path_factory.mktemp("runs"), FAULTS)
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return played(tmp_path)
 
 
 def rewritten(folder: Path, place: Path, change: Callable[[list[Record]], list[Record]]) -> Path:
@@ -112,7 +77,7 @@ def test_what_the_server_saw_is_read_back(folder: Path) -> None:
     assert [(device.online, device.took_part, device.losses) for device in log.devices] == [
         (6, 5, 1), (5, 4, 1), (3, 3, 0), (3, 3, 0)
     ]  # fmt: skip
-    assert list(log.reasons) == ["a model or a loss that is not finite", "no reply in 60 s"]
+    assert list(log.reasons) == ["a model or a loss that is not finite", "no reply in 5 s"]
     assert log.wasted_energy == 2  # both had paid
     assert [device.last_heard for device in log.devices] == [5, 5, 4, 5]
 
@@ -131,6 +96,13 @@ def test_a_round_that_was_paid_for_and_lost_whole_does_not_cost_the_run(tmp_path
 
     assert log is not None
     assert (log.lost, log.wasted_energy) == (8, 8)
+
+
+def test_no_command_is_said_to_play_devices_again_as_they_were(folder: Path) -> None:
+    run = folder / "greedy-on-flower-s0"
+
+    for place in (folder, run):
+        assert again([place], Path("out"), goal=None) == [f"ehfl report {place} --out out"]
 
 
 CHANGES: dict[str, Callable[[list[Record]], list[Record]]] = {

@@ -13,6 +13,7 @@ import pytest
 from ehfl.analysis import compare
 from ehfl.report import Drawing, style
 from ehfl.report.page import write_page
+from made_devices import device_trial
 from made_trials import ACCURACY, GAP, arms_ending_at, made_trial, two_arms
 
 pytest.importorskip("playwright.sync_api", reason="no playwright: pip install 'ehfl[dev]'")
@@ -214,6 +215,22 @@ def test_a_table_that_is_wider_than_a_phone_says_so_until_its_end(page: api.Page
     page.wait_for_selector(".sideways:not(.more)")
     label = box.locator("tbody th", has_text="final accuracy").bounding_box()
     assert label and label["x"] >= 0  # stays where it can be read
+
+
+def test_every_table_of_devices_says_whether_there_is_more_of_it(browser: api.Browser, tmp_path: Path) -> None:
+    trials = [device_trial(["S" * 3, "o" * 3], "a long name of an arm on devices"), device_trial(["T.", "o."], "b")]
+    write_page(compare("d", trials, ACCURACY, 2), [], tmp_path / "d.html", spec="", facts={}, commands=[])
+    with browser.new_context(viewport={"width": 375, "height": 700}) as context:
+        opened = context.new_page()
+        opened.goto((tmp_path / "d.html").as_uri())
+        opened.wait_for_selector("table.devices")
+        assert opened.evaluate("document.documentElement.scrollWidth") == 375
+        wide, narrow = (opened.locator(f"[aria-labelledby=devices-{place}]") for place in (0, 1))
+        assert wide.evaluate("e => [e.classList.contains('more'), e.previousElementSibling.hidden]") == [True, False]
+        opened.set_viewport_size({"width": 1280, "height": 700})
+        for box in (wide, narrow):
+            opened.wait_for_function("e => e.previousElementSibling.hidden", arg=box.element_handle())
+            assert not box.evaluate("e => e.classList.contains('more')")
 
 
 def test_a_phone_shows_figures_whole_and_enlarges_them(page: api.Page) -> None:

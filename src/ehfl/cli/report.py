@@ -6,6 +6,7 @@ import math
 import os
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -60,10 +61,11 @@ def report(
 
 
 def again(runs: Sequence[Path], place: Path, goal: float | None) -> list[str]:
-    """Return the commands that do it all again, in the same folders."""
+    """Return the commands that do it all again, in the same folders; of runs on devices, the report alone."""
     counted = [] if goal is None else ["--goal", str(goal)]
     experiments = dict.fromkeys(_tidy(_experiment(run)) for run in runs)
-    trained = [_compare(folder) for folder in experiments if (folder / "spec.toml").exists()]
+    specs = [folder for folder in experiments if (folder / "spec.toml").exists()]
+    trained = [_compare(folder) for folder in specs if not _on_devices(folder)]
     return [*trained, shlex.join(["ehfl", "report", *map(str, runs), "--out", str(place), *counted])]
 
 
@@ -76,6 +78,17 @@ def _experiment(run: Path) -> Path:
     except UserError:  # there is none, or it is damaged
         return run
     return run / ".." if (run / "meta.json").exists() else run
+
+
+def _on_devices(experiment: Path) -> bool:
+    """Return whether runs were played on devices, where no command plays them again as they were."""
+    from ehfl.run_folder import RunFolder
+
+    for meta in (*experiment.glob("meta.json"), *experiment.glob("*/meta.json")):
+        with suppress(UserError):  # a damaged one, which the report may not be of
+            if RunFolder(meta.parent).meta().get("clients") == "on devices":
+                return True
+    return False
 
 
 def _tidy(folder: Path) -> Path:

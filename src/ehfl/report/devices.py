@@ -23,7 +23,7 @@ NAMES = {
     State.ONLINE: "online, idle",
     State.DARK: "dark",
 }
-_FEW = 40  # clients up to which a line between two of them helps the eye
+_FEW = 40  # clients or rounds up to which a line between two of them helps the eye
 _MANY = 200  # clients beyond which no line of their own can be seen: they are counted instead
 
 
@@ -70,6 +70,8 @@ def _draw_each(axes: Axes, states: NDArray[np.int8]) -> None:
     draw_raster(axes, shrunk(palette[states.T]), (clients, rounds))
     if clients <= _FEW:
         axes.hlines(np.arange(clients - 1) + 0.5, -0.5, rounds - 0.5, color="white", linewidth=0.8)
+    if rounds <= _FEW:
+        axes.vlines(np.arange(rounds - 1) + 0.5, -0.5, clients - 0.5, color="white", linewidth=0.4)
 
 
 def _draw_counts(axes: Axes, states: NDArray[np.int8]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from ehfl.analysis import Comparison
@@ -121,9 +122,8 @@ def _say_batteries(comparison: Comparison) -> str:
     left_out = f" Not shown: {'; '.join(reasons)}." if reasons else ""
     cells = say_cells(batteries.shape(drawn[0]))
     means = f" Each cell is a mean over {cells}." if cells else ""
-    means += (
-        " Grey: a device that did not answer, so that nobody knows its level." if devices.on_devices(comparison) else ""
-    )
+    if any(np.isnan(batteries.levels(arm)).any() for arm in drawn):
+        means += " Grey: a device that did not answer, so that nobody knows its level."
     return (
         "The level of every client's battery at the start of every round and after the last, "
         f"with {_first_seed(comparison)}: dark is empty.{means}{left_out}"
