@@ -1,132 +1,61 @@
-"""A slow, lossy link between a SuperLink and one of its nodes: packets of IP are late and lost, rounds are not.
-
-The node lives in a network namespace of its own. Its only way out is a pair of TUN devices, between which a thread of
-this process carries the packets: it keeps each for a while and drops some, which is what netem does in kernels that
-have it (the one this was written on does not). TCP, TLS and Flower above see a real link.
-"""
+"""A node behind a slow, lossy link: its messages are late and lost, rounds are not."""
 
 from __future__ import annotations
 
-import fcntl
-import heapq
-import os
-import random
-import select
 import shutil
 import socket
-import struct
 import subprocess
-import threading
 import time
-from collections.abc import Iterator
-from types import TracebackType
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
-_TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000  # linux/if_tun.h
-_MOST_BYTES = 65536
+from ehfl.experiment import read_spec
+from ehfl.flower import deployment, for_flower, write_app
+from ehfl.flower.control import node_config
+from ehfl.flower.deployment import INSECURE, Deployment
+from ehfl.flower.ports import free_port
+from ehfl.flower.processes import Process, flower_environment, program
+from ehfl.history import Devices, read_history
+from slow_link import Link
 
-
-class Link:
-    """A link into a namespace; `delay` [s] each way and `loss` [share of packets] can be changed at any time."""
-
-    def __init__(self, *, delay: float, loss: float) -> None:
-        self.delay, self.loss = delay, loss
-        self.lost = 0  # packets
-        self.namespace = f"ehfl-{os.getpid()}"
-        net = f"198.18.{os.getpid() % 256}"  # RFC 2544: addresses for trials, which no network uses
-        self.here, self.there = f"{net}.1", f"{net}.2"
-        self._ends: list[int] = []
-        self._chance = random.Random(0)
-        self._over = threading.Event()
-        self._carrier = threading.Thread(target=self._carry)
-
-    def __enter__(self) -> Link:
-        try:
-            near, far = f"ehfl{os.getpid()}n", f"ehfl{os.getpid()}f"
-            _ip("netns", "add", self.namespace)
-            self._ends = [_tun(near), _tun(far)]
-            _ip("link", "set", far, "netns", self.namespace)
-            _ip("addr", "add", f"{self.here}/30", "dev", near)
-            _ip("link", "set", near, "up")
-            for words in (["addr", "add", f"{self.there}/30", "dev", far], ["link", "set", far, "up"]):
-                _ip("-n", self.namespace, *words)
-            _ip("-n", self.namespace, "link", "set", "lo", "up")  # where the node itself listens
-        except BaseException:
-            self._close()
-            raise
-        self._carrier.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._over.set()
-        self._carrier.join()
-        self._close()
-
-    def inside(self, *command: str) -> list[str]:
-        """Return the command that runs another one at the far end."""
-        return ["ip", "netns", "exec", self.namespace, *command]
-
-    def _carry(self) -> None:
-        on_the_way: list[tuple[float, int, int, bytes]] = []  # due, number, end, packet
-        number = 0
-        while not self._over.is_set():
-            wait = on_the_way[0][0] - time.monotonic() if on_the_way else 0.1
-            for end in select.select(self._ends, [], [], min(max(wait, 0.0), 0.1))[0]:
-                packet = os.read(end, _MOST_BYTES)
-                if self._chance.random() < self.loss:
-                    self.lost += 1
-                    continue
-                number += 1
-                other = self._ends[1 - self._ends.index(end)]
-                heapq.heappush(on_the_way, (time.monotonic() + self.delay, number, other, packet))
-            while on_the_way and on_the_way[0][0] <= time.monotonic():
-                _, _, end, packet = heapq.heappop(on_the_way)
-                os.write(end, packet)
-
-    def _close(self) -> None:
-        for end in self._ends:
-            os.close(end)  # which removes the devices
-        subprocess.run(["ip", "netns", "del", self.namespace], capture_output=True, check=False)
-
-
-def _tun(name: str) -> int:
-    end = os.open("/dev/net/tun", os.O_RDWR)
-    fcntl.ioctl(end, _TUNSETIFF, struct.pack("16sH22x", name.encode(), _IFF_TUN | _IFF_NO_PI))
-    return end
-
-
-def _ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
+DEADLINE = 40.0  # for each of a round's two questions [s]; on busy cores a node takes 20 s for an answer
+NEAR, FAR = 0, 1  # clients
+SPEC = {
+    "name": "lossy", "rounds": "60", "seeds": "1", "scheduler": "greedy",
+    "fleet.clients": "2", "fleet.rate": "1.0", "fleet.initial": "1",  # all can pay in every round
+    "learning.step_size": "0.1", "learning.local_steps": "1", "evaluation.every": "60",
+    "flower.deadline": f"{DEADLINE}",
+}  # fmt: skip
 
 
 @pytest.fixture
 def link() -> Iterator[Link]:
+    """A link of 300 ms each way that loses one packet in twenty."""
     if shutil.which("ip") is None:
         pytest.skip("no ip command (iproute2)")
-    try:
-        entered = Link(delay=0.3, loss=0.05).__enter__()
-    except subprocess.CalledProcessError as error:
-        pytest.skip(f"this machine gives no network namespace: {error.stderr.strip()}")
-    except OSError as error:
-        pytest.skip(f"this machine gives no TUN device: {error}")
-    try:
-        yield entered
-    finally:
-        entered.__exit__(None, None, None)
+    with ExitStack() as stack:
+        try:
+            yield stack.enter_context(Link(delay=0.3, loss=0.05))
+        except subprocess.CalledProcessError as error:
+            pytest.skip(f"this machine gives no network namespace: {error.stderr.strip()}")
+        except OSError as error:
+            pytest.skip(f"this machine gives no TUN device: {error}")
 
 
-def reached(link: Link, port: int) -> subprocess.Popen[bytes]:
-    """Start a program at the far end that connects to us and sends what it hears back."""
+def echoing(link: Link, port: int) -> subprocess.Popen[bytes]:
+    """Start a program at the far end that connects to us and sends back what it hears."""
     echo = f"import socket; s = socket.create_connection(('{link.here}', {port})); s.sendall(s.recv(1))"
     return subprocess.Popen(link.inside("python3", "-c", echo))
 
 
-def test_a_word_and_its_echo_take_a_delay_each_way_and_none_passes_where_all_are_lost(link: Link) -> None:
+def test_a_word_and_its_echo_take_a_delay_each_way_and_nothing_passes_where_all_is_lost(link: Link) -> None:
     link.loss = 0.0
     with socket.create_server((link.here, 0)) as server:
-        echo = reached(link, server.getsockname()[1])
         server.settimeout(20)
+        echo = echoing(link, server.getsockname()[1])
         end, _ = server.accept()
         with end:
             asked = time.monotonic()
@@ -136,10 +65,70 @@ def test_a_word_and_its_echo_take_a_delay_each_way_and_none_passes_where_all_are
         assert echo.wait(10) == 0
 
         link.loss = 1.0
-        echo = reached(link, server.getsockname()[1])
-        server.settimeout(3)
+        server.settimeout(2)
+        echo = echoing(link, server.getsockname()[1])
         with pytest.raises(TimeoutError):
             server.accept()
         echo.kill()
         echo.wait()
         assert link.lost > 0
+
+
+class Watch:
+    """The rounds of a run as they come."""
+
+    def __init__(self, runs: Path) -> None:
+        self._runs = runs
+        self.seen: list[Devices] = []
+
+    def until(self, holds: Callable[[], bool], seconds: float) -> None:
+        """Look at the rounds until something holds of them; fail if it does not in time."""
+        deadline = time.monotonic() + seconds
+        while not holds():
+            assert time.monotonic() < deadline, self.seen
+            time.sleep(0.2)
+            for path in self._runs.rglob("rounds.jsonl"):
+                new = read_history(path)[len(self.seen) :]
+                self.seen += [record.devices for record in new if record.devices is not None]
+
+    def turns(self, client: int, since: int = 0) -> list[int]:
+        """Return the rounds in which a client's work counted."""
+        return [t for t, seen in enumerate(self.seen) if t >= since and client in seen.took_part]
+
+
+@pytest.mark.slow
+def test_rounds_end_by_their_deadline_whatever_the_link_does(
+    tmp_path: Path, link: Link, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deployment, "HOST", link.here)  # the SuperLink listens where the link begins
+    monkeypatch.setenv("NO_PROXY", link.here)
+    spec = for_flower(read_spec(overrides=[f"{key}={value}" for key, value in SPEC.items()]))
+    write_app(tmp_path / "app", spec, tmp_path / "runs")
+    watch = Watch(tmp_path / "runs")
+    with Deployment(tmp_path / "up") as up:
+        up.start_node(NEAR, state=str(tmp_path / "near"))
+        up.nodes[FAR] = far_node(up, link, tmp_path / "far")
+        up.submit(tmp_path / "app")
+        watch.until(lambda: bool(watch.turns(FAR)), 10 * DEADLINE)  # slow as it is, its work comes through
+        assert link.lost > 0
+
+        link.loss = 1.0  # a tunnel, in which rounds end without it
+        dark = len(watch.seen) + 1  # the round under way may have its reply already
+        watch.until(lambda: len(watch.turns(NEAR, since=dark)) >= 2, 8 * DEADLINE)
+        assert watch.turns(FAR, since=dark) == []
+
+        link.loss = 0.05  # and its end: nobody has to restart anything
+        light = len(watch.seen)
+        watch.until(lambda: bool(watch.turns(FAR, since=light)), 10 * DEADLINE)
+        turn = watch.turns(FAR, since=light)[0]
+        back = watch.seen[turn]
+        assert back.energy[FAR] == 1 + turn - (back.spent[FAR] - 1)  # it harvested in the dark, a unit a round
+
+
+def far_node(up: Deployment, link: Link, folder: Path) -> Process:
+    """Start a SuperNode at the far end of the link."""
+    told = node_config({"client-id": FAR, "state": str(folder)})
+    place = ["--superlink", up.address, "--host", "127.0.0.1", "--port", str(free_port())]  # its own loopback
+    command = link.inside(program("flower-supernode"), *INSECURE, *place, "--node-config", told)
+    environment = flower_environment(up.folder / "homes" / "far", {"OMP_NUM_THREADS": "1"})
+    return Process(command, environment, up.folder / "far.log", patience=8.0)
