@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
 
+from ehfl.cli import flower_simulate
 from ehfl.cli.flower_live import live_nodes
+from ehfl.cli.flower_options import ArmLabel, Data, Given, Nodes, Runs, SeedOfSpec, SpecFile
 from ehfl.cli.options import RUNS, AsJson, Override, named_by_option
 from ehfl.cli.outcomes import show_outcomes
 from ehfl.cli.output import check_folder, say_where
 from ehfl.cli.streams import own_prints_aside
-from ehfl.cli.usage import OneOfEach, path, whole
-from ehfl.validation import InvalidValue
+from ehfl.cli.usage import OneOfEach, path
 
 if TYPE_CHECKING:
     from ehfl.experiment import Run, Spec
@@ -47,24 +45,9 @@ Examples:
   ehfl flower app solar mine.toml --arm greedy --runs /srv/ehfl/runs
 """
 
-SpecFile = Annotated[
-    Path | None, Argument(metavar="SPEC", parser=path, help="A TOML file [the demo].", show_default=False)
-]
-Nodes = Annotated[
-    int | None, Option("--nodes", "-n", metavar="N", parser=whole, help="Nodes, one a client [the spec's clients].")
-]
-ArmLabel = Annotated[str | None, Option("--arm", metavar="LABEL", help="Which arm of the spec [the first].")]
-SeedOfSpec = Annotated[
-    int | None, Option("--seed", metavar="SEED", parser=whole, help="Seed of the run [the spec's first].")
-]
-Data = Annotated[
-    Path | None, Option(metavar="FOLDER", parser=path, help="Where the task's data lie [$EHFL_DATA, else downloaded].")
-]
-Runs = Annotated[Path, Option(metavar="FOLDER", parser=path, help="Where experiments are kept.")]
-
 commands = typer.Typer(
     name="flower",
-    help="The same scheduler on Flower's devices: a deployment on this machine, or an app for your own SuperLink.",
+    help="The same scheduler on Flower's devices: simulated, on this machine, or on your own SuperLink.",
     short_help="The same on Flower's devices.",
     rich_markup_mode=None,
 )
@@ -91,7 +74,8 @@ def up(
     from ehfl.flower import run_up
     from ehfl.report import check_place
 
-    read, run = _read(spec, nodes, arm, seed, override or (), data, runs)
+    given = Given(spec, nodes, override or (), data, runs)
+    read, run = _chosen(given, arm, seed)
     folder = runs / read.name
     check_place(folder)
     metric_name = _checked(run)
@@ -105,8 +89,12 @@ def up(
     if outcome.error:
         typer.echo(f"ehfl: error: {outcome.arm} seed {outcome.seed} failed: {outcome.error}", err=True)
         raise typer.Exit(1)
-    again = _again(spec, nodes, arm, seed, override or (), data, runs)
-    show_outcomes(read, folder, [outcome], again, as_json)
+    show_outcomes(read, folder, [outcome], given.again("up", arm, seed), as_json)
+
+
+commands.command(cls=OneOfEach, help=flower_simulate.HELP, short_help="Every arm and seed in Flower's simulation.")(
+    flower_simulate.simulate
+)
 
 
 @commands.command("app", cls=OneOfEach, help=APP, short_help="A Flower App project for your own SuperLink.")
@@ -126,38 +114,23 @@ def write(
     from ehfl.flower import write_app
 
     check_folder("DIR", folder)
-    read, run = _read(spec, nodes, arm, seed, override or (), data, runs)
+    read, run = _chosen(Given(spec, nodes, override or (), data, runs), arm, seed)
     with named_by_option({"folder": "DIR"}):
         write_app(folder, read, runs, arm=run.arm.label, seed=run.seed)
     say_where("app", folder, err=False)
 
 
-def _read(
-    spec: Path | None, nodes: int | None, arm: str | None, seed: int | None, override: Sequence[str],
-    data: Path | None, runs: Path,
-) -> tuple[Spec, Run]:  # fmt: skip
-    """Return the spec with as many clients as there are nodes, and the run of it that is played on Flower."""
+def _chosen(given: Given, arm: str | None, seed: int | None) -> tuple[Spec, Run]:
+    """Return the spec as it goes to Flower, and the one run of it that is played."""
     from ehfl.flower.installed import check_installed
 
     check_installed()
-    check_folder("--runs", runs)
-    from ehfl.experiment import read_spec
     from ehfl.flower import for_flower, one_run
 
-    overrides = [*override, *([f"learning.data={json.dumps(str(data))}"] if data else ())]
-    names = ({"learning.data": "--data"} if data else {}) | ({} if nodes is None else {"fleet.clients": "--nodes"})
-    with named_by_option(names | {"arm": "--arm", "seed": "--seed"}), own_prints_aside():
-        (told,) = one_run(read_spec(spec, overrides), arm, seed).runs()
-        read = read_spec(spec, [*overrides, *([] if nodes is None else [f"fleet.clients={nodes}"])])
+    read = given.read()
+    with named_by_option({"arm": "--arm", "seed": "--seed"}):
         (run,) = for_flower(one_run(read, arm, seed)).runs()
-        read = for_flower(read)
-    clients = run.setting.fleet.clients
-    if nodes is not None and clients != nodes:
-        raise InvalidValue("--nodes", f"{clients}, as the arm itself says", nodes)
-    if clients != told.setting.fleet.clients:
-        others = told.setting.fleet.clients
-        typer.echo(f"a node is a client: the fleet has {clients} here, not the {others} that the spec says", err=True)
-    return read, run
+        return for_flower(read), run
 
 
 @own_prints_aside()
@@ -169,14 +142,3 @@ def _checked(run: Run) -> str:
     check_comparison(run.spec)
     check_schedulers([run])
     return loaded_task(run.setting)[0].metric.name
-
-
-def _again(
-    spec: Path | None, nodes: int | None, arm: str | None, seed: int | None, override: Sequence[str],
-    data: Path | None, runs: Path,
-) -> str:  # fmt: skip
-    """Return the command that does it all again."""
-    options = {"--nodes": nodes, "--arm": arm, "--seed": seed, "--data": data, "--runs": None if runs == RUNS else runs}
-    given = [word for name, value in options.items() if value is not None for word in (name, str(value))]
-    changes = [word for text in override for word in ("-o", text)]
-    return shlex.join(["ehfl", "flower", "up", *([str(spec)] if spec else []), *given, *changes])

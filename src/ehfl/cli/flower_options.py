@@ -1,0 +1,85 @@
+"""What the commands of `ehfl flower` take, and the spec that comes of it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Argument, Option
+
+from ehfl.cli.options import RUNS, named_by_option
+from ehfl.cli.output import check_folder
+from ehfl.cli.streams import own_prints_aside
+from ehfl.cli.usage import path, whole
+from ehfl.validation import InvalidValue, whole_number
+
+if TYPE_CHECKING:
+    from ehfl.experiment import Spec
+
+SpecFile = Annotated[
+    Path | None, Argument(metavar="SPEC", parser=path, help="A TOML file [the demo].", show_default=False)
+]
+Nodes = Annotated[
+    int | None, Option("--nodes", "-n", metavar="N", parser=whole, help="Nodes, one a client [the spec's clients].")
+]
+ArmLabel = Annotated[str | None, Option("--arm", metavar="LABEL", help="Which arm of the spec [the first].")]
+SeedOfSpec = Annotated[
+    int | None, Option("--seed", metavar="SEED", parser=whole, help="Seed of the run [the spec's first].")
+]
+Data = Annotated[
+    Path | None, Option(metavar="FOLDER", parser=path, help="Where the task's data lie [$EHFL_DATA, else downloaded].")
+]
+Runs = Annotated[Path, Option(metavar="FOLDER", parser=path, help="Where experiments are kept.")]
+
+MAX_NODES = 1000  # processes that a machine could be asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the user said of the spec, and where its runs are kept."""
+
+    spec: Path | None
+    nodes: int | None
+    override: Sequence[str]
+    data: Path | None
+    runs: Path
+
+    def read(self) -> Spec:
+        """Return the spec with as many clients as there are nodes; say so where it says another number."""
+        from ehfl.experiment import read_spec
+
+        check_folder("--runs", self.runs)
+        changes = [*self.override, *([f"learning.data={json.dumps(str(self.data))}"] if self.data else ())]
+        with own_prints_aside():
+            with named_by_option({"learning.data": "--data"} if self.data else {}):
+                read = read_spec(self.spec, changes)
+            if self.nodes is None:
+                return read
+            whole_number("--nodes", self.nodes, low=1, high=MAX_NODES)
+            with named_by_option({"fleet.clients": "--nodes"}):
+                resized = read_spec(self.spec, [*changes, f"fleet.clients={self.nodes}"])
+        self._say_if_resized(read, resized)
+        return resized
+
+    def _say_if_resized(self, read: Spec, resized: Spec) -> None:
+        for arm in resized.arms:
+            if (clients := arm.setting.fleet.clients) != self.nodes:
+                raise InvalidValue("--nodes", f"{clients}, as {arm.label} itself says", self.nodes)
+        others = sorted({arm.setting.fleet.clients for arm in read.arms} - {self.nodes})
+        if others:
+            told = " or ".join(map(str, others))
+            said = f"the fleet has {self.nodes} here, not the {told} that the spec says"
+            typer.echo(f"a node is a client: {said}", err=True)
+
+    def again(self, command: str, arm: str | None = None, seed: int | None = None) -> str:
+        """Return the command that does it all again."""
+        options = {"--nodes": self.nodes, "--arm": arm, "--seed": seed, "--data": self.data}
+        options["--runs"] = None if self.runs == RUNS else self.runs
+        given = [word for name, value in options.items() if value is not None for word in (name, str(value))]
+        changes = [word for text in self.override for word in ("-o", text)]
+        return shlex.join(["ehfl", "flower", command, *([str(self.spec)] if self.spec else []), *given, *changes])
