@@ -186,6 +186,8 @@ def tiny(**changes: Any) -> Spec:
     }  # fmt: skip
     for key, value in changes.items():
         facts[key] = facts[key] | value if isinstance(value, dict) and isinstance(facts.get(key), dict) else value
+    if "harvest" in facts["fleet"]:
+        facts["fleet"].pop("rate")
     return make_spec(facts)
 
 

@@ -25,7 +25,11 @@ _NOBODY = np.empty(0, np.int32)
 
 
 class Stale(UserError):
-    """A question about a round that is over."""
+    """A question about a round that is over; `round` is the one that the account stands at."""
+
+    def __init__(self, asked: int, client: int, stands_at: int) -> None:
+        super().__init__(f"round {asked} is over: the account of client {client} stands at round {stands_at}")
+        self.round = stands_at
 
 
 class CannotPay(UserError):
@@ -88,7 +92,7 @@ class Account:
     def _reached(self, kept: Standing | None, t: int) -> Standing:
         """Return how the account stands in round t; nothing is written yet."""
         if kept is not None and t < kept.round:
-            raise Stale(f"round {t} is over: the account of client {self._client} stands at round {kept.round}")
+            raise Stale(t, self._client, kept.round)
         if kept is not None and t == kept.round and (kept.paid or self._meter is None):
             return kept
         totals = None if kept is None else kept.statement.totals

@@ -18,7 +18,7 @@ from flwr.clientapp import ClientApp
 
 from ehfl.arrays import IntArray
 from ehfl.experiment import Run, building, make_spec
-from ehfl.flower.account import Account
+from ehfl.flower.account import Account, Stale
 from ehfl.flower.messages import Answer, Request, in_words
 from ehfl.flower.meters import METERS
 from ehfl.flower.traces import with_own_harvest
@@ -95,8 +95,9 @@ def _answered(message: Message, context: Context, state: Path, work: Callable[[R
         answer = replace(answer, client=node.client)
         answer = work(request, node)
     except (UserError, OSError) as error:  # a full disk, a folder that cannot be written to, data that are not there
-        answer = replace(answer, refused=in_words(one_line(error)))
-        log.warning("round %d is refused: %s", answer.round, answer.refused)
+        now = error.round if isinstance(error, Stale) else answer.round
+        answer = replace(answer, round=now, refused=in_words(one_line(error)))
+        log.warning("a message is refused: %s", answer.refused)
     return Message(answer.content(), reply_to=message)
 
 

@@ -67,7 +67,7 @@ class Answer:
     """What a node says of itself in a round, and what came of training where it was asked to."""
 
     run: str
-    round: int
+    round: int  # the question's, or the later one that its ledger stands at
     client: int
     energy: int = 0  # E_i(t), before it pays
     totals: EnergyTotals = _NOTHING  # of its ledger, what it has paid in this round included

@@ -11,7 +11,8 @@ from flwr.app import RecordDict
 from ehfl.experiment.spec import FlowerSpec
 from ehfl.flower.exchange import Exchange, Reply
 from ehfl.flower.messages import Answer, BadMessage
-from ehfl.flower.screening import Screening
+from ehfl.flower.screening import Ahead, Screening
+from ehfl.run_folder import OtherRun
 
 log = logging.getLogger("ehfl.flower")
 _LOOK_SECONDS = 1.0  # between looks for nodes while too few are connected
@@ -24,11 +25,15 @@ class Nodes:
     def __init__(self, exchange: Exchange, screening: Screening, rules: FlowerSpec) -> None:
         self._exchange, self._screening, self._rules = exchange, screening, rules
         self._node_of: dict[int, int] = {}  # client -> Flower's id of its node, as of this round
+        self._ahead: str | None = None  # what a node said that has played this round already
 
     def answers(self, t: int, question: RecordDict) -> dict[int, Answer]:
         """Ask for energy until enough nodes have answered; return what they said, by client."""
         self._wait(self._rules.least_nodes)
         while len(heard := self.heard(t, question)) < self._rules.least_nodes:
+            if self._ahead:  # waiting would be in vain: a ledger never goes back
+                behind = f"the folder is of an earlier state than its nodes are: {self._ahead}"
+                raise OtherRun(f"{behind}: delete it to start the run anew")
             log.warning("round %d waits: %d nodes answered, %d must", t, len(heard), self._rules.least_nodes)
             self._exchange.sleep(_AGAIN_SECONDS)
             self._wait(self._rules.least_nodes)
@@ -43,12 +48,13 @@ class Nodes:
         """Ask every connected node for its energy in round t, once; return what counts of it, by client."""
         contents = {node.node_id: question for node in self._exchange.nodes()}
         heard: dict[int, Answer] = {}
-        before, self._node_of = self._node_of, {}
+        before, self._node_of, self._ahead = self._node_of, {}, None
         for reply in self._exchange.ask("query", contents, self._rules.deadline, group=str(t)):
             try:
                 answer = self._screening.answer(reply, t)
             except BadMessage as error:
                 log.warning("round %d: node %d does not count: %s", t, reply.node, error)
+                self._ahead = str(error) if isinstance(error, Ahead) else self._ahead
                 continue
             client, other = answer.client, self._node_of.get(answer.client)
             if other is not None:  # whoever was that client in the last round still is

@@ -15,6 +15,10 @@ from ehfl.flower.messages import Answer, BadMessage, Weights
 from ehfl.validation import UserError
 
 
+class Ahead(BadMessage):
+    """A node whose ledger stands at a later round of this run."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Screening:
     """What answers to a run's questions must be like; the first rule that one breaks is raised as BadMessage.
@@ -31,7 +35,7 @@ class Screening:
             raise BadMessage(reply.error or "no reply")
         answer = Answer.read(reply.content)
         if answer.refused:
-            raise BadMessage(answer.refused)
+            raise (Ahead if answer.run == self.token and answer.round > t else BadMessage)(answer.refused)
         if answer.run != self.token:
             raise BadMessage(f"it answers for round {answer.round} of another run")
         if answer.round != t:
