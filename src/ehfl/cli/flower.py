@@ -138,7 +138,9 @@ def _checked(run: Run) -> str:
     """Refuse what could not be played before anything is started; return what the model is judged by."""
     from ehfl.experiment import check_comparison, check_schedulers
     from ehfl.experiment.execution import loaded_task
+    from ehfl.flower.up import check_room
 
+    check_room(run)
     check_comparison(run.spec)
     check_schedulers([run])
     return loaded_task(run.setting)[0].metric.name

@@ -14,12 +14,20 @@ from ehfl.files import sole_use
 from ehfl.flower.deployment import Deployment
 from ehfl.flower.project import write_app
 from ehfl.flower.status import Status, Watcher
+from ehfl.machine import check_memory
 from ehfl.run_folder import RunFolder
 from ehfl.validation import printable, short
 
 OnStatus = Callable[[Status], None]
 _LOOK_SECONDS = 0.5
+_BYTES_A_NODE = 1.8e8  # a SuperNode and what it starts apps with, before there is any
 _ASK_SECONDS = 10.0  # between questions to the SuperLink, each of which starts a Python process
+
+
+def check_room(run: Run) -> None:
+    """Refuse more nodes than the memory has room for."""
+    clients = run.setting.fleet.clients
+    check_memory("fleet.clients", clients, clients * _BYTES_A_NODE)
 
 
 def run_up(spec: Spec, run: Run, runs: Path, on_status: OnStatus) -> Outcome:
@@ -29,6 +37,7 @@ def run_up(spec: Spec, run: Run, runs: Path, on_status: OnStatus) -> Outcome:
     again: the server from its checkpoint, each node from its own ledger, all of which lie in the experiment's folder.
     Nothing runs any more when this returns or raises.
     """
+    check_room(run)
     experiment = runs / spec.name
     folder = RunFolder(experiment / run.folder_name)
     folder.check_free_for(run.facts())
