@@ -1,0 +1,53 @@
+"""Flower's simulation, really started: the rounds, energies and models of one process, through the command line."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ehfl.experiment import read_spec, run_all
+from ehfl.flower import simulation
+from ehfl.learning.checkpoint import NAME, read_checkpoint
+from ehfl.scheduling import Participation
+from ehfl.validation import UserError
+
+SPEC = ["rounds=20", "seeds=[3]", "schedulers=['myopic', 'greedy']", "learning.step_size=nominal-causal"]
+
+
+@pytest.mark.slow
+def test_the_simulation_has_the_participants_energies_and_models_of_one_process(tmp_path: Path) -> None:
+    """Digits, 10 clients, 20 rounds: the demo."""
+    assert [outcome.error for outcome in run_all(read_spec(overrides=SPEC), tmp_path / "demo", jobs=1)] == [None, None]
+    changes = [word for change in SPEC for word in ("-o", change)]
+    command = [sys.executable, "-m", "ehfl", "flower", "simulate", *changes, "--runs", str(tmp_path), "--json"]
+    # In a process of its own, since Ray leaves open files behind.
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+
+    assert ended.returncode == 0, ended.stderr
+    labels = [row["arm"] for row in json.loads(ended.stdout)["arms"]]
+    assert labels == ["myopic on Flower", "greedy on Flower"]
+    for arm in ("myopic", "greedy"):
+        here, there = tmp_path / f"demo/{arm}-s3", tmp_path / f"demo-flower/{arm}-on-flower-s3"
+        alone, devices = (Participation.load(folder / "participation.npz") for folder in (here, there))
+        for name in ("offsets", "indices", "spent", "energy"):
+            np.testing.assert_array_equal(getattr(devices, name), getattr(alone, name), err_msg=f"{arm} {name}")
+        assert devices.totals == alone.totals
+        one, other = (read_checkpoint(folder / NAME).model for folder in (here, there))
+        for name, weights in one.items():
+            # Some hundred steps in float32, each of which rounds at 6e-8 of weights of order 1.
+            np.testing.assert_allclose(other[name], weights, rtol=0, atol=1e-5, err_msg=f"{arm} {name}")
+
+
+def test_without_ray_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "ray" else object())
+
+    with pytest.raises(
+        UserError, match=r"^Flower's simulation needs flwr and Ray: pip install 'ehfl\[flower-simulation\]'$"
+    ):
+        simulation.check_simulation()
