@@ -67,6 +67,15 @@ def test_of_a_device_that_never_answered_nothing_is_known() -> None:
     assert log.devices[1] == Device(1, 0, 0, {}, last_heard=None, level=None, lowest=None, mean=None)
 
 
+def test_a_level_that_changed_after_the_last_round_was_heard_of_then() -> None:
+    trial = device_trial(["To", "oo", ".."])
+    after = replace(trial.participation, final_energy=np.array([1, 3], np.int32))
+    log = replace(trial, participation=after).devices
+
+    assert log is not None
+    assert [(device.last_heard, device.level, device.lowest) for device in log.devices] == [(3, 1, 1), (1, 3, 3)]
+
+
 def test_runs_in_one_process_have_no_devices() -> None:
     assert made_trial("greedy", 0, [0.1, 0.2], [1, 2]).devices is None
 

@@ -100,6 +100,15 @@ def test_where_a_device_was_dark_its_battery_is_not_known() -> None:
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["not heard of"]
 
 
+def test_a_level_that_was_heard_of_after_the_last_round_is_shown() -> None:
+    trial = device_trial(["To", "..", ".."])
+    energy = np.array([[3, 3], [3, 3], [3, 3], [2, 3]], np.int32)
+    played = replace(trial.participation, energy=energy, final_energy=energy[-1])
+
+    (arm,) = compared(replace(trial, participation=played)).arms
+    np.testing.assert_array_equal(levels(arm)[:, 1:], [[np.nan, np.nan, 2], [np.nan, np.nan, np.nan]])
+
+
 def test_batteries_of_devices_that_never_answered_are_drawn_without_a_warning(tmp_path: Path) -> None:
     figure = batteries_figure(compared(device_trial(["...", "..."])))
 

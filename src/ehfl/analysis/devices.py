@@ -37,7 +37,7 @@ class Device:
     last_heard: int | None  # the last round in which it answered, their number if after all; None: it never did
     level: int | None  # of the battery after the last round as far as is known; None: never heard of
     lowest: int | None  # of the levels that it reported
-    mean: float | None
+    mean: float | None  # of those at the start of a round
 
     @property
     def losses(self) -> int:
@@ -126,7 +126,7 @@ def _device(client: int, states: NDArray[np.int8], levels: FloatArray, lost: Cou
         # A level that is not the last reported one was heard of when all rounds were over.
         last_heard=int(heard[-1]) if final == reported[-1] else len(states),
         level=final,
-        lowest=int(reported.min()),
+        lowest=min(int(reported.min()), final),
         mean=float(reported.mean()),
     )
 

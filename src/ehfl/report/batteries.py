@@ -37,14 +37,16 @@ def batteries_figure(comparison: Comparison) -> Figure | None:
     images = {arm.name: levels(arm) for arm in arms}
     top = max(float(np.nanmax(image, initial=0)) for image in images.values())
     norm, colour_map = scale(top, each=not any(say_cells(shape(arm)) for arm in arms))
-    figure = style.new_figure(7.2, max(2.4, 0.7 + 1.2 * len(arms)))  # the colour bar's label needs that
+    unknown = any(np.isnan(image).any() for image in images.values())
+    # The colour bar's label needs the least height, a legend some more.
+    figure = style.new_figure(7.2, max(2.4, 0.7 + 1.2 * len(arms)) + 0.3 * unknown)
     panels = figure.subplots(len(arms), 1, sharex=True, squeeze=False)[:, 0]
     for axes, arm in zip(panels, arms, strict=True):
         draw_raster(axes, images[arm.name], shape(arm), norm=norm, cmap=colour_map)
         axes.set_title(style.shorten(arm.name, 60), fontsize=10, loc="left", color=style.ink(look[arm.name].colour))
     name_axes(figure, panels[-1])
     _colour_bar(figure, list(panels), norm, colour_map, top, comparison.unit)
-    if any(np.isnan(image).any() for image in images.values()):
+    if unknown:
         style.legend(figure, [Patch(color=_UNKNOWN, label="not heard of")])
     return figure
 
