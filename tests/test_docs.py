@@ -1,4 +1,6 @@
-"""Every Python block, every ehfl command and every spec in README and docs is run.
+"""Every Python block, every ehfl command of an `sh` block and every spec in README and docs is run.
+
+What takes minutes (`ehfl flower`) or machines of one's own stands in `bash` blocks, and has tests in tests/flower.
 
 A block that begins with a file's name, `# reserve.py`, is also put into that file, in the folder where its page's
 blocks and commands run: what a page names as the reader's own is there.

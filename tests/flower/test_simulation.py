@@ -17,15 +17,15 @@ from ehfl.learning.checkpoint import NAME, read_checkpoint
 from ehfl.scheduling import Participation
 from ehfl.validation import UserError
 
-SPEC = ["rounds=20", "seeds=[3]", "schedulers=['myopic', 'greedy']", "learning.step_size=nominal-causal"]
+SPEC = Path(__file__).parents[2] / "experiments" / "flower.toml"  # digits, 10 clients, 20 rounds
+CHANGES = ["seeds=[3]"]
 
 
 @pytest.mark.slow
 def test_the_simulation_has_the_participants_energies_and_models_of_one_process(tmp_path: Path) -> None:
-    """Digits, 10 clients, 20 rounds: the demo."""
-    assert [outcome.error for outcome in run_all(read_spec(overrides=SPEC), tmp_path / "demo", jobs=1)] == [None, None]
-    changes = [word for change in SPEC for word in ("-o", change)]
-    command = [sys.executable, "-m", "ehfl", "flower", "simulate", *changes, "--runs", str(tmp_path), "--json"]
+        assert [outcome.error for outcome in run_all(read_spec(SPEC, CHANGES), tmp_path / "flower", jobs=1)] == [None, None]
+    changes = [word for change in CHANGES for word in ("-o", change)]
+    command = [sys.executable, "-m", "ehfl", "flower", "simulate", str(SPEC), *changes, "--runs", str(tmp_path), "--json"]
     # In a process of its own, since Ray leaves open files behind.
     ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
 
@@ -33,7 +33,7 @@ def test_the_simulation_has_the_participants_energies_and_models_of_one_process(
     labels = [row["arm"] for row in json.loads(ended.stdout)["arms"]]
     assert labels == ["myopic on Flower", "greedy on Flower"]
     for arm in ("myopic", "greedy"):
-        here, there = tmp_path / f"demo/{arm}-s3", tmp_path / f"demo-flower/{arm}-on-flower-s3"
+        here, there = tmp_path / f"flower/{arm}-s3", tmp_path / f"flower-flower/{arm}-on-flower-s3"
         alone, devices = (Participation.load(folder / "participation.npz") for folder in (here, there))
         for name in ("offsets", "indices", "spent", "energy"):
             np.testing.assert_array_equal(getattr(devices, name), getattr(alone, name), err_msg=f"{arm} {name}")
