@@ -23,9 +23,11 @@ CHANGES = ["seeds=[3]"]
 
 @pytest.mark.slow
 def test_the_simulation_has_the_participants_energies_and_models_of_one_process(tmp_path: Path) -> None:
-        assert [outcome.error for outcome in run_all(read_spec(SPEC, CHANGES), tmp_path / "flower", jobs=1)] == [None, None]
+    ended_here = run_all(read_spec(SPEC, CHANGES), tmp_path / "flower", jobs=1)
+    assert [outcome.error for outcome in ended_here] == [None, None]
     changes = [word for change in CHANGES for word in ("-o", change)]
-    command = [sys.executable, "-m", "ehfl", "flower", "simulate", str(SPEC), *changes, "--runs", str(tmp_path), "--json"]
+    simulated = [str(SPEC), *changes, "--runs", str(tmp_path), "--json"]
+    command = [sys.executable, "-m", "ehfl", "flower", "simulate", *simulated]
     # In a process of its own, since Ray leaves open files behind.
     ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
 
