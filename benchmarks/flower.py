@@ -30,8 +30,9 @@ from flwr.simulation import run_simulation
 
 from ehfl.experiment import Run, make_spec, run_all, write_spec
 from ehfl.experiment.execution import Threads
-from ehfl.flower.client import client_app, engine_of
+from ehfl.flower.client import client_app
 from ehfl.flower.exchange import Exchange
+from ehfl.flower.from_spec import engine_of
 from ehfl.flower.server import play_on_devices
 from ehfl.flower.simulation import ENVIRONMENT, RAY
 from ehfl.history import History, Record
@@ -71,7 +72,7 @@ def bare_training(spec: str, message: Message, context: Context) -> Message:
     """Train as a client of FedAvg's: no energy, no checks."""
     import torch
 
-    engine = engine_of(spec, None, None, owns_all=False)
+    engine = engine_of(spec)
     x = torch.from_numpy(message.content.array_records["arrays"]["weights"].numpy().copy())
     update = engine.local_update(x, int(context.node_config["partition-id"]), 0, ETA)
     arrays = ArrayRecord({"weights": Array(update.weights.numpy())})

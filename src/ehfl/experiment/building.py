@@ -22,28 +22,38 @@ if TYPE_CHECKING:
     from ehfl.experiment.spec import Setting
     from ehfl.learning import Aggregation, LocalSgd, Task
 
+_LEVELS = ("capacity", "initial", "cost")
 _BYTES_A_CLIENT = 20  # its level, and its turns, counted and squared for the table
 
 
 def fleet_of(setting: Setting) -> Fleet:
     """Return the fleet."""
     fleet = setting.fleet
-    # before anything is spread over them
-    whole_number("fleet.clients", fleet.clients, low=1, high=MAX_CLIENTS)
-    check_memory("fleet.clients", fleet.clients, _BYTES_A_CLIENT * fleet.clients)
+    table = {name: getattr(fleet, name) for name in ("clients", *_LEVELS, "unit")}
     key = "fleet.harvest" if fleet.rate is None else "fleet"  # `rate` is the short form of bernoulli's
-    made = HARVESTS.make(harvest_table(setting), key)
+    return fleet_in(table | {"harvest": fleet.harvest_table()}, key)
+
+
+def fleet_in(table: Table, key: str = "fleet.harvest") -> Fleet:
+    """Return the fleet that a spec's table describes, every value spelled out; a device needs no more of a spec."""
+    # before anything is spread over them
+    clients = whole_number("fleet.clients", table["clients"], low=1, high=MAX_CLIENTS)
+    check_memory("fleet.clients", clients, _BYTES_A_CLIENT * clients)
+    made = HARVESTS.make(_with_rates(table["harvest"], clients), key)
     with at(key), users_own("", "one whose mean_rates can be asked for"):
-        made.mean_rates(fleet.clients)  # refuses another number of clients
-    levels = {name: _whole(spread(getattr(fleet, name), fleet.clients)) for name in ("capacity", "initial", "cost")}
+        made.mean_rates(clients)  # refuses another number of clients
+    levels = {name: _whole(spread(table[name], clients)) for name in _LEVELS}
     with at("fleet"):
-        return Fleet(fleet.clients, made, **levels, unit=fleet.unit)
+        return Fleet(clients, made, **levels, unit=table["unit"])
 
 
 def harvest_table(setting: Setting) -> Table:
     """Return the harvest's name and parameters, its rate spread over the clients."""
-    table = setting.fleet.harvest_table()
-    return table | ({"rate": spread(table["rate"], setting.fleet.clients)} if "rate" in table else {})
+    return _with_rates(setting.fleet.harvest_table(), setting.fleet.clients)
+
+
+def _with_rates(table: Table, n_clients: int) -> Table:
+    return table | ({"rate": spread(table["rate"], n_clients)} if "rate" in table else {})
 
 
 @contextmanager

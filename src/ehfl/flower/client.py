@@ -6,26 +6,18 @@ torch is imported for training alone, since in a deployment every message starts
 from __future__ import annotations
 
 import logging
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from flwr.app import Context, Message, UserConfig
 from flwr.clientapp import ClientApp
 
-from ehfl.arrays import IntArray
-from ehfl.experiment import Run, building, make_spec
 from ehfl.flower.account import Account, Stale
+from ehfl.flower.from_spec import engine_of, fleet_of, run_facts
 from ehfl.flower.messages import Answer, Request, in_words
 from ehfl.flower.meters import METERS
-from ehfl.flower.traces import with_own_harvest
 from ehfl.validation import InvalidValue, UserError, one_line, whole_number
-
-if TYPE_CHECKING:
-    from ehfl.learning.engine import Engine
 
 log = logging.getLogger("ehfl.flower")
 STATE = Path("~/.local/state/ehfl")  # where nodes keep their ledgers unless node-config says another folder
@@ -113,7 +105,7 @@ def trained(request: Request, node: Node) -> Answer:
 
     if request.weights is None:
         raise InvalidValue("the message", "one with a model to train", "none")
-    engine = engine_of(request.spec, node.data, node.harvest, owns_all=node.owns_all)
+    engine = engine_of(request.spec, node.data, owns_all=node.owns_all)
     if request.weights.size != engine.model.weights.numel():
         there = f"a model of {request.weights.size} weights"
         raise InvalidValue("the message", f"one with a model of {engine.model.weights.numel()} weights", there)
@@ -134,43 +126,8 @@ def trained(request: Request, node: Node) -> Answer:
 
 
 def _account(request: Request, node: Node) -> Account:
-    run = _run(request.spec, node.data, node.harvest)
-    fleet = building.fleet_of(run.setting)
-    if node.harvest is not None:
-        fleet = with_own_harvest(fleet, node.harvest)
+    run = run_facts(request.spec)
+    fleet = fleet_of(request.spec, node.harvest)
     whole_number("client-id", node.client, low=0, high=fleet.clients - 1)
     meter = None if node.meter is None else METERS.make(node.meter, "meter")
-    return Account(node.state, request.run, fleet, node.client, run.setting.rounds, run.seed, meter)
-
-
-# In a simulation the nodes of a run share a process, so what is the same for all of them is made once.
-@lru_cache(maxsize=2)
-def _run(spec: str, data: str | None, harvest: str | None) -> Run:
-    """Return the run that a spec describes, with what is otherwise on this node."""
-    facts: dict[str, Any] = tomllib.loads(spec)
-    facts.pop("code", None)  # a folder of the server's; here classes of the user's own come with the app
-    if data is not None:
-        facts["learning"]["data"] = data
-    if harvest is not None:
-        facts["fleet"]["harvest"] = "bernoulli"  # the spec's may need a file that only the server has
-    (run,) = make_spec(facts).runs()
-    return run
-
-
-@lru_cache(maxsize=1)
-def engine_of(spec: str, data: str | None, harvest: str | None, *, owns_all: bool) -> Engine:
-    """Return what trains clients of the run."""
-    import numpy as np
-
-    from ehfl.learning import deal
-    from ehfl.learning.device import pick_device
-    from ehfl.learning.engine import Engine
-    from ehfl.learning.first_model import initial_model
-
-    run = _run(spec, data, harvest)
-    setting, task = run.setting, building.task_of(run.setting)
-    clients, device = setting.fleet.clients, pick_device(setting.learning.device)
-    everything: IntArray = np.arange(len(task.training.targets))
-    parts = [everything] * clients if owns_all else deal(task, clients, building.partition_of(setting), run.seed)
-    model = initial_model(task, run.seed, device)
-    return Engine(task, model, parts, building.local_sgd_of(setting), seed=run.seed, device=device)
+    return Account(node.state, request.run, fleet, node.client, run["rounds"], run["seeds"][0], meter)

@@ -1,0 +1,189 @@
+"""A node: what its node-config may say, what it reports, what it refuses, and how little a question costs it."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flwr.app import Context, Message, RecordDict
+
+from ehfl.experiment import Spec, write_spec
+from ehfl.flower.client import Node, client_app
+from ehfl.flower.messages import Answer, Request
+from ehfl.validation import InvalidValue
+from loopback_grid import tiny
+
+pytestmark = pytest.mark.usefixtures("in_server", "no_fsync")
+RUN = "0123456789abcdef"
+
+
+def spec_text(spec: Spec | None = None) -> str:
+    (run,) = (spec or tiny(fleet={"rate": 1.0})).runs()
+    return write_spec(run.facts())
+
+
+def asked(kind: str, request: Request, config: dict[str, Any], state: Path) -> Answer:
+    message = Message(request.content(), 11, kind)
+    context = Context(7, 11, {"client-id": 1, **config}, RecordDict(), {})
+    return Answer.read(client_app(state)(message, context).content)
+
+
+def queried(config: dict[str, Any], state: Path, t: int = 2, spec: Spec | None = None) -> Answer:
+    return asked("query", Request(RUN, t, spec_text(spec)), config, state)
+
+
+def trained(config: dict[str, Any], state: Path, t: int = 2, spec: Spec | None = None, size: int = 20) -> Answer:
+    weights = np.zeros(size, np.float32)
+    return asked("train", Request(RUN, t, spec_text(spec), eta=0.1, weights=weights), config, state)
+
+
+MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+    "unknown key": ({"cliend-id": 3}, "node-config must be of client-id, state, meter, harvest, data, examples, got"),
+    "no number": ({"client-id": "three"}, "client-id must be a whole number >= 0, got 'three'"),
+    "negative": ({"client-id": -1}, "client-id must be a whole number >= 0, got -1"),
+    "truth": ({"client-id": True}, "client-id must be a whole number >= 0, got True"),
+    "out of range": ({"client-id": 4}, "client-id must be a whole number in [0, 3], got 4"),
+    "no meter": ({"meter": "sundial"}, "meter must be one of"),
+    "meter of numbers": ({"meter": 5}, "meter must be a text in quotes, got 5"),
+    "examples": ({"examples": "some"}, "examples must be dealt or all, got some"),
+    "no harvest": ({"harvest": "moonlight"}, "harvest must be one of"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_the_node_config_is_one_clear_line(mistake: str, tmp_path: Path) -> None:
+    config, line = MISTAKES[mistake]
+
+    answer = queried(config, tmp_path)
+
+    assert answer.refused.startswith(line) and "\n" not in answer.refused
+    assert (answer.run, answer.round) == (RUN, 2)
+
+
+def test_a_node_must_say_which_client_it_is(tmp_path: Path) -> None:
+    message = Message(Request(RUN, 2, spec_text()).content(), 11, "query")
+    answer = Answer.read(client_app(tmp_path)(message, Context(7, 11, {}, RecordDict(), {})).content)
+
+    assert answer.refused == "node-config must be one that says which client this is, as in client-id=3, got none"
+    assert Node.read({"partition-id": 2, "num-partitions": 3}, tmp_path).client == 2  # as Flower's simulation says it
+    with pytest.raises(InvalidValue, match="client-id must be"):
+        Node.read({"client-id": 1.5}, tmp_path)
+
+
+def test_another_protocol_is_one_line(tmp_path: Path) -> None:
+    content = Request(RUN, 2, spec_text()).content()
+    content.config_records["ehfl"]["protocol"] = 2
+    message = Message(content, 11, "query")
+
+    answer = Answer.read(client_app(tmp_path)(message, Context(7, 11, {"client-id": 1}, RecordDict(), {})).content)
+
+    assert answer.refused == "the server speaks protocol 2, this node 1: they need the same ehfl"
+
+
+def test_a_node_harvests_what_it_says_itself(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("4\n5\n0\n0\n0\n0\n")
+
+    assert queried({"harvest": f"replay:{trace}"}, tmp_path / "own").energy == 9
+    assert queried({}, tmp_path / "common").energy == 2
+
+
+def test_a_harvest_that_only_the_server_has_is_one_line_and_a_node_may_have_its_own(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("1,1,1,1\n" * 6)
+    text = spec_text(tiny(fleet={"clients": 4, "harvest": f"replay:{trace}"}))
+    trace.unlink()
+
+    refused = asked("query", Request(RUN, 2, text), {}, tmp_path).refused
+    assert "trace.csv" in refused and "\n" not in refused
+    own = asked("query", Request(RUN, 2, text), {"harvest": "bernoulli:1.0"}, tmp_path)
+    assert own.energy == 2
+
+
+def test_a_meter_is_read_instead_of_the_harvest(tmp_path: Path) -> None:
+    reading = tmp_path / "joules"
+    reading.write_text("3.5")
+    spec = tiny(fleet={"rate": 1.0, "unit": "J", "cost": 2})
+
+    config = {"meter": f"file:{reading}"}
+    assert queried(config, tmp_path / "state", spec=spec).energy == 3
+    paid = trained(config, tmp_path / "state", spec=spec)
+    assert (paid.energy, paid.totals.spent, paid.totals.stored) == (3, 2, 1)
+
+
+def test_a_node_may_train_on_all_examples_that_it_has(tmp_path: Path) -> None:
+    assert trained({}, tmp_path / "one").examples == 250
+    assert trained({"examples": "all"}, tmp_path / "two").examples == 1000
+
+
+def test_data_of_the_nodes_own_are_looked_for_where_it_says(tmp_path: Path) -> None:
+    answer = trained({"data": str(tmp_path / "nowhere")}, tmp_path)
+
+    assert answer.refused == f"learning.data must be left out: quadratic takes none, got {tmp_path / 'nowhere'}"
+    assert queried({}, tmp_path).totals.spent == 0  # refused before it was paid for
+
+
+def test_a_model_of_another_size_is_refused_before_it_is_paid_for(tmp_path: Path) -> None:
+    answer = trained({}, tmp_path, size=7)
+
+    assert answer.refused == "the message must be one with a model of 20 weights, got a model of 7 weights"
+    assert queried({}, tmp_path).totals.spent == 0
+
+
+def test_what_cannot_be_paid_for_and_what_is_over_is_refused(tmp_path: Path) -> None:
+    assert trained({}, tmp_path, t=0).refused == "round 0 costs client 1 1 units, and it has 0"
+    assert trained({}, tmp_path, t=3).refused == ""
+    stale = trained({}, tmp_path, t=2)
+    assert (stale.refused, stale.round) == ("round 2 is over: the account of client 1 stands at round 3", 3)
+
+
+def test_a_full_disk_is_a_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+
+    assert "No space left on device" in queried({}, tmp_path).refused
+
+
+def test_a_state_folder_that_cannot_be_made_is_a_refusal(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    assert queried({"state": str(tmp_path / "file")}, tmp_path).refused.endswith("Not a directory")
+
+
+_QUERY = """
+import json, sys
+from pathlib import Path
+from flwr.app import Context, Message, RecordDict
+from flwr.supercore.task_identity import TaskIdentity
+TaskIdentity._run_id, TaskIdentity._task_id, TaskIdentity._node_id = 7, 8, 1
+before = set(sys.modules)
+from ehfl.flower import client_app
+from ehfl.flower.messages import Answer, Request
+message = Message(Request("0123456789abcdef", 2, Path(sys.argv[1]).read_text()).content(), 11, "query")
+reply = client_app(Path(sys.argv[2]))(message, Context(7, 11, {"client-id": 1}, RecordDict(), {}))
+loaded = sorted({name.split(".")[0] for name in set(sys.modules) - before})
+print(json.dumps([Answer.read(reply.content).energy, loaded]))
+"""
+
+
+def test_a_question_about_energy_loads_nothing_that_training_needs(tmp_path: Path) -> None:
+    (tmp_path / "spec.toml").write_text(spec_text(tiny(fleet={"rate": 1.0}, learning={"task": "digits"})))
+
+    done = subprocess.run(
+        [sys.executable, "-c", _QUERY, str(tmp_path / "spec.toml"), str(tmp_path / "state")],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+
+    energy, loaded = json.loads(done.stdout)
+    assert energy == 2
+    heavy = {"torch", "pydantic", "numba", "pandas", "matplotlib", "scipy", "joblib", "ray", "safetensors", "jinja2"}
+    assert not heavy & set(loaded)
