@@ -8,6 +8,7 @@ from ehfl.experiment import Spec, building
 from ehfl.experiment.values import plain_label
 from ehfl.validation import InvalidValue, whole_number
 
+_NAME, _LABEL = "-flower", " on Flower"
 _LONGEST_NAME = 73  # a folder's has 80 characters at most
 
 
@@ -18,6 +19,8 @@ def for_flower(spec: Spec) -> Spec:
     >>> spec = for_flower(read_spec(overrides=["learning.step_size=nominal-causal"]))
     >>> spec.name, spec.arms[0].label
     ('demo-flower', 'myopic on Flower')
+    >>> for_flower(spec) == spec
+    True
     """
     for arm in spec.arms:
         rule = building.step_size_rule_of(arm.setting)
@@ -27,9 +30,11 @@ def for_flower(spec: Spec) -> Spec:
             raise InvalidValue(arm.key_of("learning.step_size"), allowed, given)
     if len(spec.name) > _LONGEST_NAME:
         raise InvalidValue("name", f"at most {_LONGEST_NAME} characters on Flower, which adds some", spec.name)
-    labels = [plain_label(f"{arm.label} on Flower", f"{arm.place}.label") for arm in spec.arms]
+    if spec.name.endswith(_NAME) and all(arm.label.endswith(_LABEL) for arm in spec.arms):
+        return spec  # what a folder of Flower's has kept
+    labels = [plain_label(f"{arm.label}{_LABEL}", f"{arm.place}.label") for arm in spec.arms]
     arms = tuple(replace(arm, label=label) for arm, label in zip(spec.arms, labels, strict=True))
-    return replace(spec, name=f"{spec.name}-flower", arms=arms)
+    return replace(spec, name=f"{spec.name}{_NAME}", arms=arms)
 
 
 def one_run(spec: Spec, arm: object = None, seed: object = None) -> Spec:
