@@ -28,10 +28,10 @@ def for_flower(spec: Spec) -> Spec:
             allowed = "one that looks at past rounds alone, such as nominal-causal: who will be there is not yet known"
             given = arm.setting.learning.step_size["name"]
             raise InvalidValue(arm.key_of("learning.step_size"), allowed, given)
-    if len(spec.name) > _LONGEST_NAME:
-        raise InvalidValue("name", f"at most {_LONGEST_NAME} characters on Flower, which adds some", spec.name)
     if spec.name.endswith(_NAME) and all(arm.label.endswith(_LABEL) for arm in spec.arms):
         return spec  # what a folder of Flower's has kept
+    if len(spec.name) > _LONGEST_NAME:
+        raise InvalidValue("name", f"at most {_LONGEST_NAME} characters on Flower, which adds some", spec.name)
     labels = [plain_label(f"{arm.label}{_LABEL}", f"{arm.place}.label") for arm in spec.arms]
     arms = tuple(replace(arm, label=label) for arm, label in zip(spec.arms, labels, strict=True))
     return replace(spec, name=f"{spec.name}{_NAME}", arms=arms)
