@@ -32,6 +32,10 @@ def refused(facts: dict[str, Any]) -> str:
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "more nodes than clients": (
+        {"flower": {"least_nodes": 11}},
+        "flower.least_nodes must be a whole number in [1, 10] (the clients), got 11",
+    ),
     "unknown section": ({"flet": {}}, f"flet is not a key {TOP} (did you mean fleet?)"),
     "unknown key": ({"ronds": 3}, f"ronds is not a key {TOP} (did you mean rounds?)"),
     "unknown, like none": ({"zzz": 3}, f"zzz is not a key {TOP}"),

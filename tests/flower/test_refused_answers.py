@@ -66,7 +66,7 @@ ASKED: dict[str, tuple[Behaviour, str]] = {
     ),
     "unbalanced": (saying(totals=EnergyTotals(0, 0, 1, 1, 0, 0)), UNBALANCED),
     "a negative number": (saying(energy=-1), "energy must be in [0, 2^62), got -1"),
-    "a refusal": (saying(refused="the battery is too hot"), "the battery is too hot"),
+    "a refusal": (saying(refused="the battery\n is \x1b[31mtoo hot"), "the battery is [31mtoo hot"),
     "a failure": (raising, "ZeroDivisionError: division by zero"),
     "another app": (from_elsewhere, "the message is not of ehfl"),
     "silence": (silent, "no reply in 5 s"),

@@ -160,6 +160,9 @@ def check_fits(setting: Setting) -> None:
         raise InvalidValue("fleet.capacity", "at least what a round costs, or nobody could ever pay", given)
     if isinstance(setting.target, int) and setting.target > fleet.clients:
         raise InvalidValue("target", f"auto or in [1, {fleet.clients}] (the clients)", setting.target)
+    if setting.flower.least_nodes > fleet.clients:  # a server would wait for them for ever
+        allowed = f"a whole number in [1, {fleet.clients}] (the clients)"
+        raise InvalidValue("flower.least_nodes", allowed, setting.flower.least_nodes)
     # The first round is decided on trial: a width beyond the clients, or a scheduler that fails at once, shows here.
     decider = Decider(fleet, scheduler_of(setting), target=target_of(setting))
     if fleet.clients <= TILE:  # a large fleet's first round is played at once anyway, and takes its time

@@ -103,6 +103,8 @@ def trained(request: Request, node: Node) -> Answer:
     """Return what training made of the model; it is paid for when it is certain to begin, and before it does."""
     import torch
 
+    from ehfl.learning.device import pick_threads, thread_limit
+
     if request.weights is None:
         raise InvalidValue("the message", "one with a model to train", "none")
     engine = engine_of(request.spec, node.data, owns_all=node.owns_all)
@@ -111,7 +113,8 @@ def trained(request: Request, node: Node) -> Answer:
         raise InvalidValue("the message", f"one with a model of {engine.model.weights.numel()} weights", there)
     stated = _account(request, node).pay(request.round, mains_powered=request.mains_powered)
     x = torch.from_numpy(request.weights.copy())  # Flower's array cannot be written to
-    update = engine.local_update(x, node.client, request.round, request.eta)
+    with thread_limit(pick_threads(None, x.numel())):  # as in one process, a small model is trained on one
+        update = engine.local_update(x, node.client, request.round, request.eta)
     return Answer(
         request.run,
         request.round,

@@ -143,6 +143,8 @@ def _weights(content: RecordDict) -> Weights | None:
         weights = record[_WEIGHTS].numpy()
     except Exception as error:  # whatever NumPy and Flower raise for bytes that are none of theirs
         raise BadMessage(f"the model cannot be read: {short(str(error))}") from error
+    if not isinstance(weights, np.ndarray):  # NumPy reads archives of several, too
+        raise BadMessage("the model must be one vector of float32, got an archive")
     if weights.dtype != np.float32 or weights.ndim != 1:
         raise BadMessage(f"the model must be one vector of float32, got {weights.dtype} of shape {weights.shape}")
     return weights

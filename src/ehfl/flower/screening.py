@@ -11,7 +11,7 @@ import numpy as np
 
 from ehfl.energy import EnergyTotals, Fleet
 from ehfl.flower.exchange import Reply
-from ehfl.flower.messages import Answer, BadMessage, Weights
+from ehfl.flower.messages import Answer, BadMessage, Weights, in_words
 from ehfl.validation import UserError
 
 
@@ -35,7 +35,7 @@ class Screening:
             raise BadMessage(reply.error or "no reply")
         answer = Answer.read(reply.content)
         if answer.refused:
-            raise (Ahead if answer.run == self.token and answer.round > t else BadMessage)(answer.refused)
+            raise (Ahead if answer.run == self.token and answer.round > t else BadMessage)(in_words(answer.refused))
         if answer.run != self.token:
             raise BadMessage(f"it answers for round {answer.round} of another run")
         if answer.round != t:
