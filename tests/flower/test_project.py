@@ -111,6 +111,17 @@ def test_code_that_flower_would_leave_out_is_refused_and_nothing_is_written(tmp_
     assert not (tmp_path / "app").exists()
 
 
+def test_an_app_that_is_too_large_for_flower_is_refused_in_its_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("flwr.cli.build.FAB_MAX_SIZE", 10)
+
+    with pytest.raises(UserError, match="Flower does not take this app: FAB size exceeds maximum allowed size of 10"):
+        write_app(tmp_path / "app", read_spec(), tmp_path / "runs")
+
+    assert not (tmp_path / "app").exists()
+
+
 def test_code_by_the_name_of_the_apps_package_is_refused(tmp_path: Path) -> None:
     spec = spec_with(tmp_path / "mine", "ehfl_app", "own_least_c")
 
