@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,12 +12,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
+import torch
+from torch import Tensor, nn
 
-from ehfl.experiment import Spec
+from ehfl import load_model
+from ehfl.experiment import Spec, read_spec, run_all
 from ehfl.flower import Deployment, write_app
+from ehfl.flower.processes import flower_environment, program
 from ehfl.history import Devices, Record, read_history
 from ehfl.run_folder import RunFolder
+from ehfl.scheduling import Participation
+
+COMMON = """
+name = "faults"
+seeds = [1]
+learning.step_size = "nominal-causal"
+learning.local_steps = 1
+"""
+
+
+def faulty_spec(folder: Path, module: str, text: str) -> Spec:
+    """Return a spec whose task is `own_faults`, under a name that no other test uses, with its orders in a folder."""
+    shutil.copy(Path(__file__).with_name("own_faults.py"), folder / f"{module}.py")
+    (folder / "orders").mkdir()
+    task = f'{{ name = "{module}:Faulty", folder = "{folder / "orders"}" }}'
+    (folder / "spec.toml").write_text(f"{text}\nlearning.task = {task}\n{COMMON}")
+    return read_spec(folder / "spec.toml")
 
 
 def wait_for(found: Callable[[], object], seconds: float, what: str) -> None:
@@ -33,6 +57,7 @@ class Running:
     up: Deployment
     spec: Spec
     folder: Path
+    run_id: int = 0  # Flower's, of the last time that it was submitted
 
     @property
     def run(self) -> RunFolder:
@@ -45,10 +70,10 @@ class Running:
     def start_node(self, client: int) -> None:
         self.up.start_node(client, state=str(self.folder / "nodes"))
 
-    def submit(self) -> int:
+    def submit(self) -> None:
         """Hand the app to the SuperLink, the same whenever it is done."""
         write_app(self.folder / "app", self.spec, self.folder / "runs")
-        return self.up.submit(self.folder / "app")
+        self.run_id = self.up.submit(self.folder / "app")
 
     def records(self) -> list[Record]:
         return read_history(self.run.rounds) if self.run.rounds.exists() else []
@@ -75,17 +100,50 @@ class Running:
         ledger = self.ledger(client)
         return bool(ledger and ledger["round"] == t and ledger["paid"])
 
+    def log(self) -> str:
+        """Return what the server's app has written; the SuperLink keeps it, and shows it to nobody else."""
+        home = self.folder / "up" / "homes" / "flwr"
+        shown = subprocess.run(
+            [program("flwr"), "log", str(self.run_id), "ehfl", "--show"], env=flower_environment(home), cwd=home,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=60,
+        )  # fmt: skip
+        return shown.stdout + shown.stderr
+
     def told(self) -> str:
         """Return the last lines of the server's log."""
         log = self.folder / "up" / "superlink.log"
         return "\n".join(log.read_text(errors="replace").splitlines()[-30:]) if log.exists() else "nothing"
 
 
+def played_in_process(spec: Spec, folder: Path) -> RunFolder:
+    """Play the one run of a spec in this process; return its folder."""
+    assert [outcome.error for outcome in run_all(spec, folder / "runs" / spec.name, jobs=1)] == [None]
+    return RunFolder(folder / "runs" / spec.name / spec.runs()[0].folder_name)
+
+
+def assert_same_run(deployed: RunFolder, alone: RunFolder) -> None:
+    """Participants and energies of every round are identical, and models agree to rounding."""
+    one, other = Participation.load(alone.participation), Participation.load(deployed.participation)
+    rounds = range(one.rounds)
+    assert [other.clients(t).tolist() for t in rounds] == [one.clients(t).tolist() for t in rounds]
+    np.testing.assert_array_equal(other.energy, one.energy)
+    np.testing.assert_array_equal(other.spent, one.spent)
+    assert other.totals == one.totals
+    torch.testing.assert_close(_weights(deployed.path), _weights(alone.path), rtol=1e-6, atol=1e-7)
+
+
+def _weights(folder: Path) -> Tensor:
+    return nn.utils.parameters_to_vector(load_model(folder).parameters()).detach()
+
+
 @contextmanager
-def running(folder: Path, spec: Spec, *, database: bool = False) -> Iterator[Running]:
-    """Have all clients of the spec as nodes, and its app submitted; in the end nothing of it is left."""
+def running(folder: Path, spec: Spec, *options: str) -> Iterator[Running]:
+    """Have all clients of the spec as nodes, and its app submitted; in the end nothing of it is left.
+
+    `options` are the SuperLink's, besides that it keeps a database and has no TLS.
+    """
     seen: list[psutil.Process] = []
-    with Deployment(folder / "up", database=folder / "state.db" if database else None) as up:
+    with Deployment(folder / "up", database=folder / "state.db", superlink_options=("--insecure", *options)) as up:
         found = Running(up, spec, folder)
         for client in found.clients:
             found.start_node(client)

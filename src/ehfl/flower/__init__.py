@@ -2,7 +2,8 @@
 
 Adapters only: who is chosen, how models are averaged, what a round costs is computed by the rooms above.
 
-client       the node's half of a round, as Flower's ClientApp; `from_spec`: what the run's spec stands for on a node
+client       the node's half of a round, as Flower's ClientApp; `from_spec`: what the run's spec stands for on a node,
+             `time_limit`: an end to work that hangs
 server       a run whose clients are devices, as Flower's ServerApp: `nodes` asks, `screening` refuses what cannot be,
              `devices` chooses and sends the model, `rounds` counts up
 setting_out  a spec as it goes to Flower

@@ -17,6 +17,7 @@ from ehfl.flower.account import Account, Stale
 from ehfl.flower.from_spec import engine_of, fleet_of, run_facts
 from ehfl.flower.messages import Answer, Request, in_words
 from ehfl.flower.meters import METERS
+from ehfl.flower.time_limit import ended_by
 from ehfl.validation import InvalidValue, UserError, one_line, whole_number
 
 log = logging.getLogger("ehfl.flower")
@@ -85,7 +86,8 @@ def _answered(message: Message, context: Context, state: Path, work: Callable[[R
         answer = replace(answer, run=request.run, round=request.round)
         node = Node.read(context.node_config, state)
         answer = replace(answer, client=node.client)
-        answer = work(request, node)
+        with ended_by(message.metadata.ttl):
+            answer = work(request, node)
     except (UserError, OSError) as error:  # a full disk, a folder that cannot be written to, data that are not there
         now = error.round if isinstance(error, Stale) else answer.round
         answer = replace(answer, round=now, refused=in_words(one_line(error)))
