@@ -38,11 +38,12 @@ def link() -> Iterator[Link]:
         pytest.skip("no ip command (iproute2)")
     with ExitStack() as stack:
         try:
-            yield stack.enter_context(Link(delay=0.3, loss=0.05))
+            entered = stack.enter_context(Link(delay=0.3, loss=0.05))
         except subprocess.CalledProcessError as error:
             pytest.skip(f"this machine gives no network namespace: {error.stderr.strip()}")
         except OSError as error:
             pytest.skip(f"this machine gives no TUN device: {error}")
+        yield entered
 
 
 def echoing(link: Link, port: int) -> subprocess.Popen[bytes]:
