@@ -64,3 +64,31 @@ def test_digits_with_ten_clients_for_twenty_rounds(tmp_path: Path) -> None:
     spec = tiny(rounds=20, fleet={"clients": 10}, learning={"task": "digits", "local_steps": 5, "batch_size": 50})
 
     check_same(play(spec, tmp_path / "devices", loopback(tmp_path / "nodes", 10)), play_here(spec, tmp_path / "here"))
+
+
+SUNNY = """
+from dataclasses import dataclass
+import numpy as np
+
+@dataclass(frozen=True)
+class Sunny:
+    day: int = 3
+
+    def units(self, seed, rounds, clients):
+        sun = [int(t % self.day != 0) for t in rounds]
+        return np.repeat(np.array(sun, np.int32)[:, None], len(clients), axis=1)
+
+    def mean_rates(self, n_clients):
+        return np.full(n_clients, 1 - 1 / self.day)
+"""
+
+
+def test_classes_of_the_users_own_are_found_on_nodes_of_this_machine(tmp_path: Path) -> None:
+    (tmp_path / "sunny_days.py").write_text(SUNNY)
+    spec = tiny(code=str(tmp_path), fleet={"clients": 3, "harvest": "sunny_days:Sunny"}, rounds=7)
+
+    devices = play(spec, tmp_path / "devices", loopback(tmp_path / "nodes", 3))
+
+    check_same(devices, play_here(spec, tmp_path / "here"))
+    assert devices.participation.energy is not None
+    assert devices.participation.totals.harvested == 3 * 4  # on two days of three
