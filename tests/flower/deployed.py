@@ -34,11 +34,10 @@ learning.local_steps = 1
 
 
 def faulty_spec(folder: Path, module: str, text: str) -> Spec:
-    """Return a spec whose task is `own_faults`, under a name that no other test uses, with its orders in a folder."""
+    """Return a spec whose task is that of `own_faults`, in a module of a name that no other test uses."""
     shutil.copy(Path(__file__).with_name("own_faults.py"), folder / f"{module}.py")
     (folder / "orders").mkdir()
-    task = f'{{ name = "{module}:Faulty", folder = "{folder / "orders"}" }}'
-    (folder / "spec.toml").write_text(f"{text}\nlearning.task = {task}\n{COMMON}")
+    (folder / "spec.toml").write_text(f'{text}\nlearning.task = "{module}:Faulty"\n{COMMON}')
     return read_spec(folder / "spec.toml")
 
 
