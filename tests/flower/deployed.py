@@ -89,10 +89,11 @@ class Running:
 
     def ledger(self, client: int) -> dict[str, Any]:
         """Return what a client's ledger says, nothing where there is none yet."""
-        files = list((self.folder / "nodes" / f"client-{client}").glob("*.json"))
+        found = (self.folder / "nodes" / f"client-{client}").glob("*.json")
+        files = [file for file in found if file.stem.isalnum()]  # the others are being written
         assert len(files) <= 1, "a run has one ledger, however often it is begun"
-        found: dict[str, Any] = json.loads(files[0].read_text()) if files else {}
-        return found
+        facts: dict[str, Any] = json.loads(files[0].read_text()) if files else {}
+        return facts
 
     def paid(self, client: int, t: int) -> bool:
         """Return whether a client has paid for round t, and the server has gone no further."""

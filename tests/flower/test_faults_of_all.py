@@ -51,11 +51,12 @@ def test_five_dark_rounds_dead_nodes_and_a_dead_superlink_leave_the_run_as_it_wo
             deployed.start_node(client)
         deployed.wait_for_rounds(before + 1)
 
+        servers = apps.descendants()[1:]
         deployed.up.kill_superlink()
-        servers = apps.descendants()
         deployed.up.start_superlink()
-        deployed.wait_for_end(240)  # by itself
-        assert len(servers) >= 2  # one that starts apps, and the app's server: it lived on
+        deployed.wait_for_rounds(before + 2)
+        assert servers and all(one.is_running() for one in servers)  # it lived on, and goes on by itself
+        deployed.wait_for_end(180)
 
     assert_same_run(deployed.run, alone)
     records = deployed.records()
