@@ -564,7 +564,7 @@ SIGNS: list[Row] = [
     ('simulate -s "\x1b[31mred"', "--scheduler must be one of myopic, ... or package.module:Class, got \\x1b[31mred"),
     ('simulate "\x1b[31mred"', "ehfl simulate must be given options alone, got \\x1b[31mred as well"),
     ('simulate "--\x1b[31mred"', "option must be one of --clients, ... --help, got --\\x1b[31mred"),
-    ('"\x1b[31mred"', "command must be one of compare, report, simulate, bound, train, got \\x1b[31mred"),
+    ('"\x1b[31mred"', "command must be one of compare, report, simulate, bound, train, flower, got \\x1b[31mred"),
     ('compare -o "\x1b[31mred=3"', "\\x1b[31mred is not a key (name, seeds, ... )"),
     ('compare -o "rounds=\x1b[31mred"', "rounds must be a whole number in [1, 10000000], got '\\x1b[31mred'"),
     (

@@ -34,7 +34,8 @@ class Nodes:
             if self._ahead:  # waiting would be in vain: a ledger never goes back
                 behind = f"the folder is of an earlier state than its nodes are: {self._ahead}"
                 raise OtherRun(f"{behind}: delete it to start the run anew")
-            log.warning("round %d waits: %d nodes answered, %d must", t, len(heard), self._rules.least_nodes)
+            log.warning("round %d waits: %d nodes answered within the deadline of %g s, %d must",
+                        t, len(heard), self._rules.deadline, self._rules.least_nodes)  # fmt: skip
             self._exchange.sleep(_AGAIN_SECONDS)
             self._wait(self._rules.least_nodes)
         return heard
