@@ -89,12 +89,12 @@ class Chaos:
             return None
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_whatever_goes_wrong_the_run_ends_and_its_energy_adds_up(seed: int, tmp_path: Path) -> None:
     chaos = Chaos(seed, tmp_path / "nodes")
     spec = tiny(
         rounds=ROUNDS,
-        scheduler=["myopic", "greedy", "round-robin", "power-of-choice", "always-on", "oldest-first"][seed % 6],
+        scheduler=["myopic", "power-of-choice", "always-on", "greedy"][seed],
         fleet={"clients": CLIENTS, "rate": 0.8, "cost": [1, 1, 2, 1, 1], "capacity": 4},
         flower={"spare": seed % 3, "norm_limit": 50, "least_nodes": 2},
     )

@@ -43,7 +43,7 @@ FLEETS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("fleet", FLEETS, ids=["alike", "each its own"])
 @pytest.mark.parametrize("scheduler", SCHEDULERS.members)
 def test_every_scheduler_has_the_run_of_one_process(scheduler: str, fleet: dict[str, Any], tmp_path: Path) -> None:
-    spec = tiny(scheduler=scheduler, fleet=fleet, rounds=8)
+    spec = tiny(scheduler=scheduler, fleet=fleet)
 
     devices = play(spec, tmp_path / "devices", loopback(tmp_path / "nodes", fleet["clients"]))
 

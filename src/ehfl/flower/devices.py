@@ -55,7 +55,7 @@ class OnDevices:
         """Ask all nodes for their energy, and let the scheduler choose among those that have answered."""
         self._wait_for_pace()
         self._asked, self._lost = set(), {}
-        self._take_down(self._nodes.answers(t, self._question(t)))
+        self._note_answers(self._nodes.answers(t, self._question(t)))
         energy: Levels = np.zeros(self.n_clients, np.int32)  # who was not heard has nothing to spend
         energy[list(self._energy)] = list(self._energy.values())
         chosen = self._decider.decide(t, energy)
@@ -72,6 +72,7 @@ class OnDevices:
         kept = self._trained(weights, clients, t, eta)
         self._refuse_outliers(t, kept, weights)
         for client in sorted(kept):
+            # A turn that counts has cost what it costs, though a ledger that was lost may not know of it.
             self._spent[client] = max(self._spent[client], self._paid_before(client) + cost_of(self._fleet, client))
             answer = kept.pop(client)
             trained = torch.from_numpy(answer.model).to(x.device)
@@ -117,7 +118,7 @@ class OnDevices:
     def _question(self, t: int) -> RecordDict:
         return Request(self._token, t, self._spec).content()
 
-    def _take_down(self, heard: Mapping[int, Answer]) -> None:
+    def _note_answers(self, heard: Mapping[int, Answer]) -> None:
         """Take down what clients have, and what they have paid so far."""
         self._energy = {client: answer.energy for client, answer in heard.items()}
         for client, answer in heard.items():
@@ -156,7 +157,7 @@ class OnDevices:
                 if len(kept) == clients.size:
                     break
         for client in sorted(self._asked - kept.keys() - self._lost.keys()):
-            self._lose(t, client, f"not needed: {len(kept)} others were first")
+            self._lose(t, client, "not needed: others were faster")
         return kept
 
     def _spare(self, clients: Clients) -> list[int]:

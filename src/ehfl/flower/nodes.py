@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing
 
 from flwr.app import RecordDict
@@ -57,15 +57,19 @@ class Nodes:
                 log.warning("round %d: node %d does not count: %s", t, reply.node, error)
                 self._ahead = str(error) if isinstance(error, Ahead) else self._ahead
                 continue
-            client, other = answer.client, self._node_of.get(answer.client)
-            if other is not None:  # whoever was that client in the last round still is
-                left = other if before.get(client) == reply.node else reply.node
-                log.warning("round %d: nodes %d and %d say that they are client %d: node %d does not count",
-                            t, other, reply.node, client, left)  # fmt: skip
-                if left == reply.node:
-                    continue
-            heard[client], self._node_of[client] = answer, reply.node
+            if self._is_client(answer.client, reply.node, t, before):
+                heard[answer.client], self._node_of[answer.client] = answer, reply.node
         return heard
+
+    def _is_client(self, client: int, node: int, t: int, before: Mapping[int, int]) -> bool:
+        """Return whether the node is that client, though another may say so: whoever was it in the last round is."""
+        other = self._node_of.get(client)
+        if other is None:
+            return True
+        left = other if before.get(client) == node else node
+        log.warning("round %d: nodes %d and %d say that they are client %d: node %d does not count",
+                    t, other, node, client, left)  # fmt: skip
+        return left == other
 
     def trained(self, t: int, request: RecordDict, clients: Iterable[int]) -> Generator[tuple[int, Reply], None, None]:
         """Send the model to these clients; yield each one's reply when it comes, or why there is none."""
