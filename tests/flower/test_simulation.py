@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 from ehfl.experiment import read_spec, run_all
-from ehfl.flower import simulation
+from ehfl.flower import check_simulation
 from ehfl.learning.checkpoint import NAME, read_checkpoint
 from ehfl.scheduling import Participation
 from ehfl.validation import UserError
@@ -47,9 +46,9 @@ def test_the_simulation_has_the_participants_energies_and_models_of_one_process(
 
 
 def test_without_ray_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "ray" else object())
+    monkeypatch.setattr("ehfl.flower.installed.find_spec", lambda name: None if name == "ray" else object())
 
     with pytest.raises(
         UserError, match=r"^Flower's simulation needs flwr and Ray: pip install 'ehfl\[flower-simulation\]'$"
     ):
-        simulation.check_simulation()
+        check_simulation()

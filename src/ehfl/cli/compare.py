@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
 from ehfl.cli.live import live
-from ehfl.cli.options import RUNS, AsJson, Override, named_by_option
+from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecFile, named_by_option
 from ehfl.cli.outcomes import show_outcomes
 from ehfl.cli.output import check_folder
 from ehfl.cli.streams import own_prints_aside
-from ehfl.cli.usage import path, whole
+from ehfl.cli.usage import whole
 from ehfl.validation import shown
 
 # The \b in it keeps the lines that follow as they are.
@@ -53,15 +53,10 @@ def local_or_ray(text: str) -> str:
 
 
 def compare(
-    spec: Annotated[
-        Path | None, Argument(metavar="SPEC", parser=path, help="A TOML file [the demo].", show_default=False)
-    ] = None,
+    spec: SpecFile = None,
     override: Override = None,
-    data: Annotated[
-        Path | None,
-        Option(metavar="FOLDER", parser=path, help="Where the task's data lie [$EHFL_DATA, else downloaded]."),
-    ] = None,
-    runs: Annotated[Path, Option(metavar="FOLDER", parser=path, help="Where experiments are kept.")] = RUNS,
+    data: Data = None,
+    runs: Runs = RUNS,
     jobs: Annotated[
         int | None, Option("--jobs", "-j", metavar="N", parser=whole, help="Runs at a time [one a core].")
     ] = None,

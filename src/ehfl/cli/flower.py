@@ -10,8 +10,8 @@ from typer import Argument, Option
 
 from ehfl.cli import flower_simulate
 from ehfl.cli.flower_live import live_nodes
-from ehfl.cli.flower_options import ArmLabel, Data, Given, Nodes, Runs, SeedOfSpec, SpecFile
-from ehfl.cli.options import RUNS, AsJson, Override, named_by_option
+from ehfl.cli.flower_options import ArmLabel, Given, Nodes, SeedOfSpec
+from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecFile, named_by_option
 from ehfl.cli.outcomes import show_outcomes
 from ehfl.cli.output import check_folder, say_where
 from ehfl.cli.streams import own_prints_aside
@@ -123,15 +123,13 @@ def write(
 
 def _chosen(given: Given, arm: str | None, seed: int | None) -> tuple[Spec, Run]:
     """Return the spec as it goes to Flower, and the one run of it that is played."""
-    from ehfl.flower.installed import check_installed
+    from ehfl import flower
 
-    check_installed()
-    from ehfl.flower import for_flower, one_run
-
+    flower.check_installed()
     read = given.read()
     with named_by_option({"arm": "--arm", "seed": "--seed"}):
-        (run,) = for_flower(one_run(read, arm, seed)).runs()
-        return for_flower(read), run
+        (run,) = flower.for_flower(flower.one_run(read, arm, seed)).runs()
+        return flower.for_flower(read), run
 
 
 @own_prints_aside()

@@ -10,20 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
 from ehfl.cli.options import RUNS, named_by_option
 from ehfl.cli.output import check_folder
 from ehfl.cli.streams import own_prints_aside
-from ehfl.cli.usage import path, whole
+from ehfl.cli.usage import whole
 from ehfl.validation import InvalidValue, whole_number
 
 if TYPE_CHECKING:
     from ehfl.experiment import Spec
 
-SpecFile = Annotated[
-    Path | None, Argument(metavar="SPEC", parser=path, help="A TOML file [the demo].", show_default=False)
-]
 Nodes = Annotated[
     int | None, Option("--nodes", "-n", metavar="N", parser=whole, help="Nodes, one a client [the spec's clients].")
 ]
@@ -31,10 +28,6 @@ ArmLabel = Annotated[str | None, Option("--arm", metavar="LABEL", help="Which ar
 SeedOfSpec = Annotated[
     int | None, Option("--seed", metavar="SEED", parser=whole, help="Seed of the run [the spec's first].")
 ]
-Data = Annotated[
-    Path | None, Option(metavar="FOLDER", parser=path, help="Where the task's data lie [$EHFL_DATA, else downloaded].")
-]
-Runs = Annotated[Path, Option(metavar="FOLDER", parser=path, help="Where experiments are kept.")]
 
 MAX_NODES = 1000  # processes that a machine could be asked for
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from ehfl.cli.flower_options import Data, Given, Nodes, Runs, SpecFile
+from ehfl.cli.flower_options import Given, Nodes
 from ehfl.cli.live import live
-from ehfl.cli.options import RUNS, AsJson, Override
+from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecFile
 from ehfl.cli.outcomes import show_outcomes
 from ehfl.cli.streams import own_prints_aside
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Option
+from typer import Argument, Option
 
 from ehfl.cli.streams import own_prints_aside
-from ehfl.cli.usage import whole
+from ehfl.cli.usage import path, whole
 from ehfl.validation import InvalidValue, renamed
 
 if TYPE_CHECKING:
@@ -57,6 +57,13 @@ Override = Annotated[
     list[str] | None,
     Option("--override", "-o", metavar="KEY=VALUE", help="Change any key of the spec: -o fleet.unit=mJ. Repeatable."),
 ]
+SpecFile = Annotated[
+    Path | None, Argument(metavar="SPEC", parser=path, help="A TOML file [the demo].", show_default=False)
+]
+Data = Annotated[
+    Path | None, Option(metavar="FOLDER", parser=path, help="Where the task's data lie [$EHFL_DATA, else downloaded].")
+]
+Runs = Annotated[Path, Option(metavar="FOLDER", parser=path, help="Where experiments are kept.")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
 
 # The key of the spec that each option gives a value for.

@@ -15,6 +15,7 @@ from ehfl.cli.options import (
     Capacity,
     Clients,
     Cost,
+    Data,
     HarvestOption,
     Initial,
     Override,
@@ -69,10 +70,7 @@ def train(
     task: Annotated[
         str | None, Option(metavar="TASK", help="digits, cifar10, quadratic, wells or module:Class [digits].")
     ] = None,
-    data: Annotated[
-        Path | None,
-        Option(metavar="FOLDER", parser=path, help="Where the task's data lie [$EHFL_DATA, else downloaded]."),
-    ] = None,
+    data: Data = None,
     local_steps: Annotated[
         int | None, Option("--local-steps", "-k", metavar="K", parser=whole, help="SGD steps a round [5].")
     ] = None,

@@ -15,6 +15,7 @@ account      a node's own energy, kept in an `account_file` on its disk: settled
 meters       energy that is read from the device; `traces`: a harvest of the node's own
 deployment   a SuperLink and SuperNodes on loopback; their programs run as `processes`, each under a `guard`
 control      what Flower's own command line is asked
+installed    whether what Flower needs is there
 project      a Flower App project that plays a spec; `app_texts` is what its files say
 up           a run on a deployment of this machine; `status` is how it stands
 
@@ -32,15 +33,17 @@ if TYPE_CHECKING:
     from ehfl.flower.client import client_app
     from ehfl.flower.control import RunState
     from ehfl.flower.deployment import Deployment
+    from ehfl.flower.installed import check_installed, check_simulation
     from ehfl.flower.project import write_app
     from ehfl.flower.server import serve, server_app
     from ehfl.flower.setting_out import for_flower, one_run
-    from ehfl.flower.simulation import check_simulation, simulate
+    from ehfl.flower.simulation import simulate
     from ehfl.flower.up import run_up
 
 __all__ = [
     "Deployment",
     "RunState",
+    "check_installed",
     "check_simulation",
     "client_app",
     "for_flower",
@@ -58,10 +61,11 @@ __getattr__, __dir__ = lazy_names(
         "client": {"client_app"},
         "control": {"RunState"},
         "deployment": {"Deployment"},
+        "installed": {"check_installed", "check_simulation"},
         "project": {"write_app"},
         "server": {"serve", "server_app"},
         "setting_out": {"for_flower", "one_run"},
-        "simulation": {"check_simulation", "simulate"},
+        "simulation": {"simulate"},
         "up": {"run_up"},
     },
 )

@@ -1,4 +1,4 @@
-"""Whether the extra that Flower comes with is there."""
+"""Whether the extras that Flower comes with are there; asked without importing anything of them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,19 @@ from importlib.util import find_spec
 from ehfl.validation import UserError
 
 MISSING = "a Flower deployment needs flwr: pip install 'ehfl[flower]'"
+_NO_SIMULATION = "Flower's simulation needs flwr and Ray: pip install 'ehfl[flower-simulation]'"
 
 
 def check_installed() -> None:
-    """Refuse, in one line and without importing it, to go on without Flower."""
-    if any(find_spec(name) is None for name in ("flwr", "psutil")):
-        raise UserError(MISSING)
+    """Refuse, in one line, to go on without Flower."""
+    _check_found(("flwr", "psutil"), MISSING)
+
+
+def check_simulation() -> None:
+    """Refuse, in one line, to simulate without Flower and Ray."""
+    _check_found(("flwr", "psutil", "ray"), _NO_SIMULATION)
+
+
+def _check_found(modules: tuple[str, ...], otherwise: str) -> None:
+    if any(find_spec(name) is None for name in modules):
+        raise UserError(otherwise)

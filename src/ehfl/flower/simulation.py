@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import os
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ehfl.validation import UserError
+from ehfl.flower.installed import check_simulation
 
 if TYPE_CHECKING:
     from flwr.app import Context
@@ -35,12 +34,6 @@ RAY: dict[str, dict[str, Any]] = {
     },
     "client_resources": {"num_cpus": 1, "num_gpus": 0.0},
 }
-
-
-def check_simulation() -> None:
-    """Refuse to simulate where what it needs is not installed."""
-    if importlib.util.find_spec("flwr") is None or importlib.util.find_spec("ray") is None:
-        raise UserError("Flower's simulation needs flwr and Ray: pip install 'ehfl[flower-simulation]'")
 
 
 def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outcome]:
