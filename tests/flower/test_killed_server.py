@@ -129,6 +129,24 @@ def test_an_app_that_fails_when_it_has_paid_gets_nothing_back(tmp_path: Path, mo
     assert ledgers(tmp_path / "again") == ledgers(tmp_path / "nodes")
 
 
+def test_what_a_node_had_paid_is_known_though_it_is_gone_when_the_server_comes_back(tmp_path: Path) -> None:
+    spec, grid = tiny(**ALL), loopback(tmp_path / "nodes", 2)
+
+    def step(name: str) -> None:
+        if name == "nodes" and any(asked.kind == "train" for asked in grid.sent) and not grid.due:
+            raise Killed  # the first round is over
+
+    grid.step = step
+    with pytest.raises(Killed):
+        play(spec, tmp_path / "runs", grid)
+    later = loopback(tmp_path / "nodes", 2)
+    later.away = {11}
+    played = play(spec, tmp_path / "runs", later)
+
+    assert [record.participants for record in played.records] == [2, 0, 1]
+    assert played.participation.spent.tolist() == [2, 0, 1]
+
+
 def test_a_folder_that_is_behind_its_nodes_is_refused_in_one_line(tmp_path: Path) -> None:
     spec, grid = tiny(**ALL), loopback(tmp_path / "nodes", 2)
 
