@@ -14,6 +14,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ehfl.experiment.provenance import now
 from ehfl.files import InUse
 from ehfl.run_folder import RunFolder
 
@@ -53,8 +54,7 @@ class Claim:
 
 def claimed(folder: RunFolder, **facts: Any) -> Claim:
     """Take down in meta.json that the run is started here and now, with these facts, and return the claim."""
-    at = time.strftime("%Y-%m-%dT%H:%M:%S%z")
     # The token tells two starts apart even where hosts of one name give processes the same number.
-    start = {"at": at, "host": socket.gethostname(), "process": os.getpid(), "token": secrets.token_hex(8)}
+    start = {"at": now(), "host": socket.gethostname(), "process": os.getpid(), "token": secrets.token_hex(8)}
     folder.add_meta(**facts | {"starts": [*folder.meta().get("starts", []), start]})
     return Claim(folder, start)

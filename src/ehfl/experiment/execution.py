@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
-import platform
-import socket
-import subprocess
-import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import version
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import ehfl
 from ehfl import own_code
 from ehfl.experiment import building
 from ehfl.experiment.claim import claimed
 from ehfl.experiment.inputs import Inputs, check_inputs, check_still
+from ehfl.experiment.provenance import about_here, now
 from ehfl.experiment.reading import write_spec
 from ehfl.experiment.spec import Run, Setting
 from ehfl.files import InUse, sole_use
@@ -74,8 +67,8 @@ def execute(
 ) -> Outcome:
     """Play and train a single run in its folder; what goes wrong is returned as one line, not raised.
 
-    `play` is who does it, `run_training` in this process unless given. A process that is in the folder has
-    `patience` seconds to leave it.
+    `play` plays the rounds on devices; unless given, `run_training` plays them in this process. A process that is in
+    the folder has `patience` seconds to leave it.
     """
     try:
         folder.path.mkdir(parents=True, exist_ok=True)
@@ -89,26 +82,28 @@ def execute(
                 folder.check_untouched(folder.meta())
             else:
                 check_still(run, inputs, data=loaded_task(run.setting)[1])
-                _work(run, folder, threads, inputs, on_round, play or run_training)
+                _work(run, folder, threads, inputs, on_round, play)
     except FAILURES as error:  # one arm's failure must not stop the others
         return Outcome(run.arm.label, run.seed, one_line(error))
     return Outcome(run.arm.label, run.seed)
 
 
-def _work(run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_round: OnRound | None, play: Play) -> None:
+def _work(
+    run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_round: OnRound | None, play: Play | None
+) -> None:
     """Do the work; a failure is written into meta.json, with its traceback, before it goes on its way."""
     before = folder.meta()
-    where = "in process" if play is run_training else "on devices"
+    where = "in process" if play is None else "on devices"
     if before.get("clients", where) != where:
         begun = f"{folder.path} was begun with its clients {before['clients']}, not {where}"
         raise OtherRun(f"{begun}: delete the folder to run it again, or give this spec another name")
     if "threads" in before:  # a resumed run keeps its number of threads, which decides the last bits
         threads = Threads(before["threads"], before.get("threads_exactly", False))
-    beginning = about_here() | {"started": _now()} | before  # a resumed run keeps where and when it began
+    beginning = about_here() | {"started": now()} | before  # a resumed run keeps where and when it began
     state = {"clients": where, "inputs": inputs, "status": "running", "error": None, "traceback": None}
     claim = claimed(folder, **beginning | {"threads": threads.most, "threads_exactly": threads.exactly} | state)
     try:
-        history = play(run, threads, folder, claim.watching(on_round))
+        history = (play or run_training)(run, threads, folder, claim.watching(on_round))
         claim.check()
     except InUse:  # whoever has the run now says how it ends
         raise
@@ -187,34 +182,3 @@ def loaded_task(setting: Setting) -> tuple[Task, str]:
 def forget_task() -> None:
     """Let the next task be read anew."""
     _last_task.clear()
-
-
-def about_here() -> dict[str, Any]:
-    """Return what a reader of the numbers may want to know of where they came from."""
-    # Asked of the installed metadata: importing torch for its version alone would take a second.
-    packages = {name: version(name) for name in ("numpy", "torch")}
-    return {
-        "version": ehfl.__version__,
-        "commit": _commit(),
-        "host": socket.gethostname(),
-        "platform": platform.platform(),
-        "python": platform.python_version(),
-        **packages,
-    }
-
-
-def _now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S%z")
-
-
-@cache
-def _commit() -> str | None:
-    """Return the commit of a checked-out ehfl, "+" after it if files were changed since; None if installed."""
-    try:
-        described = subprocess.run(
-            ["git", "describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*"],
-            cwd=Path(ehfl.__file__).parent, capture_output=True, text=True, check=True, timeout=10,
-        )  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return described.stdout.strip() or None

@@ -18,24 +18,15 @@ from ehfl.experiment import building
 from ehfl.experiment.checking import check_comparison, check_schedulers
 from ehfl.experiment.cluster import PATIENCE_SECONDS as CLUSTER_PATIENCE
 from ehfl.experiment.cluster import Cluster, joined_cluster
+from ehfl.experiment.comparison_folder import write_comparison
 from ehfl.experiment.execution import PATIENCE_SECONDS, Outcome, Threads, execute, loaded_task
 from ehfl.experiment.inputs import Inputs, check_inputs, inputs_of
 from ehfl.experiment.progress import Follower, State
-from ehfl.experiment.reading import write_spec
 from ehfl.experiment.spec import Run, Spec
 from ehfl.experiment.workers import Crew, Processes, begin_worker, call_all
 from ehfl.files import sole_use
 from ehfl.machine import check_memory, check_time
-from ehfl.run_folder import (
-    SPEC,
-    Facts,
-    OtherRun,
-    RunFolder,
-    check_same,
-    identity_of,
-    read_comparison,
-    write_sealed,
-)  # fmt: skip
+from ehfl.run_folder import RunFolder
 from ehfl.validation import InvalidValue, UserError, check_function, of_kind, path_of, whole_number
 
 if TYPE_CHECKING:
@@ -134,34 +125,6 @@ def _prepared(run: Run, experiment: Path, inputs: Inputs) -> Work:
     folder.check_free_for(run.facts())
     check_inputs(folder, inputs)
     return run, folder, inputs
-
-
-def write_comparison(spec: Spec, experiment: Path, folders: Sequence[RunFolder]) -> None:
-    """Write a comparison's spec into its folder, in which these are the folders of its runs; refuse another one's."""
-    _check_same_comparison(spec, experiment, folders)
-    write_sealed(experiment, write_spec(spec.facts()))
-
-
-def _check_same_comparison(spec: Spec, experiment: Path, folders: Sequence[RunFolder]) -> None:
-    """Refuse the folder of another comparison, even if none of its runs would be overwritten."""
-    remedy = "give this one another name"
-    if (experiment / "meta.json").exists():
-        raise OtherRun(f"{experiment} is the folder of a single run, not of a comparison: {remedy}")
-    if not (experiment / SPEC).exists():
-        return
-    try:
-        there, _ = read_comparison(experiment)
-    except UserError:
-        # Runs of this comparison, which have been looked at, show that it is the same; its spec is then written anew.
-        if (experiment / SPEC).is_file() and any(folder.spec.exists() for folder in folders):
-            return
-        raise
-    check_same(_shared(there), _shared(spec.facts()), experiment, remedy)
-
-
-def _shared(facts: Facts) -> Facts:
-    """Return what all runs of a comparison share of their identity."""
-    return {key: value for key, value in identity_of(facts).items() if key not in ("seeds", "scheduler")}
 
 
 def _run(work: Sequence[Work], workers: int, threads: Threads, crew: Crew | None, play: Play | None) -> list[Outcome]:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from ehfl.experiment import Outcome, Run, Spec
+from ehfl.experiment.comparison_folder import write_comparison
 from ehfl.experiment.progress import Follower
-from ehfl.experiment.runner import write_comparison
 from ehfl.files import sole_use
 from ehfl.flower.deployment import Deployment
 from ehfl.flower.project import write_app
