@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 import tomllib
@@ -42,12 +41,25 @@ print([name for name in ("flwr", "torch", "psutil", "numpy", "pydantic") if name
     assert out.splitlines()[-1] == "[]"
 
 
-def test_the_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    found = importlib.util.find_spec
-    monkeypatch.setattr("ehfl.flower.installed.find_spec", lambda name: None if name == "flwr" else found(name))
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["up", "--nodes", "3"], "a Flower deployment needs flwr: pip install 'ehfl[flower]'"),
+        (["app", "solar"], "a Flower deployment needs flwr: pip install 'ehfl[flower]'"),
+        (["simulate"], "Flower's simulation needs flwr and Ray: pip install 'ehfl[flower-simulation]'"),
+    ],
+)
+def test_a_missing_extra_is_one_line(words: list[str], hint: str, tmp_path: Path) -> None:
+    code = f"""
+import sys
+for name in ("flwr", "psutil", "ray"):
+    sys.modules[name] = None  # as if it were not installed, for imports and for whoever looks for it
+from ehfl.cli import main
+main(["flower", *{words}])
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
 
-    assert run("up", "--nodes", "3") == 2
-    assert capsys.readouterr().err == "ehfl: error: a Flower deployment needs flwr: pip install 'ehfl[flower]'\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", f"ehfl: error: {hint}\n")
 
 
 def test_an_app_has_as_many_clients_as_nodes_and_says_so(
@@ -137,6 +149,20 @@ def test_plain_lines_say_who_is_online_when_that_changes(capsys: pytest.CaptureF
         "myopic seed 0: round 3 of 8, accuracy 0.5 (node 0 online, node 1 online; batteries 2 2)",
         "myopic seed 0: round 5 of 8, accuracy 0.5 (node 0 online, node 1 offline; batteries 2 0)",
         "myopic seed 0: round 5 of 8, accuracy 0.5 (node 0 online, node 1 ended; batteries 2 -)",
+    ]
+
+
+def test_nodes_of_a_resumed_run_are_starting_until_it_has_played_a_round(capsys: pytest.CaptureFixture[str]) -> None:
+    with live_nodes("myopic seed 0", "accuracy", "mJ") as show:
+        show(Status(5, 8, 0.5, (HEARD, SILENT), earlier=5))
+        show(Status(6, 8, 0.5, (HEARD, HEARD), earlier=5))
+        show(Status(6, 8, 0.5, (HEARD, HEARD), earlier=5, stopping=True))
+
+    assert capsys.readouterr().err.splitlines() == [
+        "myopic seed 0: round 5 of 8, accuracy 0.5 (node 0 starting, node 1 starting; batteries 2 0)",
+        "myopic seed 0: round 6 of 8, accuracy 0.5 (node 0 online, node 1 online; batteries 2 2)",
+        "myopic seed 0: round 6 of 8, accuracy 0.5; stopping its processes "
+        "(node 0 online, node 1 online; batteries 2 2)",
     ]
 
 

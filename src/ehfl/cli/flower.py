@@ -72,11 +72,11 @@ def up(
     as_json: AsJson = False,
 ) -> None:
     """Play one arm of a spec on a real Flower deployment of this machine."""
+    given = Given(spec, nodes, override or (), data, runs)
+    read, run = _chosen(given, arm, seed)  # where Flower is not installed, this says so
     from ehfl.flower import run_up
     from ehfl.report import check_place
 
-    given = Given(spec, nodes, override or (), data, runs)
-    read, run = _chosen(given, arm, seed)
     folder = runs / read.name
     check_place(folder)
     metric_name = _checked(run)
@@ -112,10 +112,10 @@ def write(
     ] = RUNS,
 ) -> None:
     """Write a Flower App project that plays one arm of a spec."""
-    from ehfl.flower import write_app
-
     check_folder("DIR", folder)
     read, run = _chosen(Given(spec, nodes, override or (), data, runs), arm, seed)
+    from ehfl.flower import write_app
+
     with named_by_option({"folder": "DIR"}):
         write_app(folder, read, runs, arm=run.arm.label, seed=run.seed)
     say_where("app", folder, err=False)
