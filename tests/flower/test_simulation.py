@@ -22,7 +22,7 @@ CHANGES = ["seeds=[3]"]
 
 @pytest.mark.slow
 def test_the_simulation_has_the_participants_energies_and_models_of_one_process(tmp_path: Path) -> None:
-    ended_here = run_all(read_spec(SPEC, CHANGES), tmp_path / "flower", jobs=1)
+    ended_here = run_all(read_spec(SPEC, CHANGES), tmp_path / "devices", jobs=1)
     assert [outcome.error for outcome in ended_here] == [None, None]
     changes = [word for change in CHANGES for word in ("-o", change)]
     simulated = [str(SPEC), *changes, "--runs", str(tmp_path), "--json"]
@@ -34,7 +34,7 @@ def test_the_simulation_has_the_participants_energies_and_models_of_one_process(
     labels = [row["arm"] for row in json.loads(ended.stdout)["arms"]]
     assert labels == ["myopic on Flower", "greedy on Flower"]
     for arm in ("myopic", "greedy"):
-        here, there = tmp_path / f"flower/{arm}-s3", tmp_path / f"flower-flower/{arm}-on-flower-s3"
+        here, there = tmp_path / f"devices/{arm}-s3", tmp_path / f"devices-flower/{arm}-on-flower-s3"
         alone, devices = (Participation.load(folder / "participation.npz") for folder in (here, there))
         for name in ("offsets", "indices", "spent", "energy"):
             np.testing.assert_array_equal(getattr(devices, name), getattr(alone, name), err_msg=f"{arm} {name}")

@@ -36,7 +36,8 @@ Written by `ehfl flower app`. It is a whole Flower App: ehfl's server and nodes,
 | $package/ | the server and the node, one line each |
 
 ## Before
-Each machine, the server's and every node's, needs the same ehfl: `pip install 'ehfl[flower]'`.$needs
+Each machine, the server's and every node's, needs the same ehfl: `pip install 'ehfl[flower]'`, or
+`pip install '.[flower]'` in a clone of it.$needs
 
 ## Try it on this machine
 Everything on loopback and without TLS, each line in a terminal of its own:
