@@ -38,7 +38,7 @@ def test_rounds_are_counted_for_each_node(tmp_path: Path) -> None:
 
     status = watcher.look({0: False, 2: True})
 
-    assert (status.rounds, status.total, status.metric) == (3, 9, 0.5)
+    assert (status.rounds, status.total, status.metric, status.earlier) == (3, 9, 0.5, 2)
     assert status.nodes == (
         NodeStatus(heard=True, running=False, energy=0, took_part=2),
         NodeStatus(heard=False, energy=4, took_part=1, lost=1, reason="no reply in 30 s"),  # its last known level
@@ -55,7 +55,9 @@ def test_a_resumed_run_is_counted_from_its_start(tmp_path: Path) -> None:
 
     rewind(path, 1, rounds_digest(ROUNDS[:1]))
 
-    assert watcher.look().nodes[:2] == (
+    status = watcher.look()
+    assert (status.rounds, status.earlier) == (1, 3)
+    assert status.nodes[:2] == (
         NodeStatus(heard=True, energy=2, took_part=1),
         NodeStatus(heard=True, energy=1, took_part=1),
     )

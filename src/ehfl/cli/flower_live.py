@@ -35,7 +35,8 @@ def live_nodes(label: str, metric_name: str, unit: str) -> Iterator[Callable[[St
 def headline(label: str, metric_name: str, status: Status) -> str:
     """Return how far a run has come, in a line."""
     reached = "" if status.metric is None else f", {metric_name} {status.metric:.4g}"
-    return f"{label}: round {status.rounds} of {status.total}{reached}"
+    stopping = "; stopping its processes" if status.stopping else ""
+    return f"{label}: round {status.rounds} of {status.total}{reached}{stopping}"
 
 
 def _table(label: str, metric_name: str, unit: str, status: Status) -> Table:
@@ -46,19 +47,20 @@ def _table(label: str, metric_name: str, unit: str, status: Status) -> Table:
     for name in ("node", "", f"battery [{unit}]", "took part", "lost", "the last loss"):
         table.add_column(Text(name), justify="right" if name in ("took part", "lost") or "battery" in name else "left")
     for client, node in enumerate(status.nodes):
-        words = (str(client), state_of(node, status.rounds), _energy(node), str(node.took_part), str(node.lost))
-        style = "green" if node.online else "" if node.running and not status.rounds else "red"
+        state = state_of(node, status)
+        words = (str(client), state, _energy(node), str(node.took_part), str(node.lost))
+        style = {"online": "green", "starting": ""}.get(state, "red")
         table.add_row(
             *(Text(word, style=style if place == 1 else "") for place, word in enumerate(words)), Text(node.reason)
         )
     return table
 
 
-def state_of(node: NodeStatus, rounds: int) -> str:
-    """Return a node's state in a word or two; before the first round nobody has been heard."""
+def state_of(node: NodeStatus, status: Status) -> str:
+    """Return a node's state in a word; until a round has been played since the start nobody has been heard."""
     if not node.running:
         return "ended"
-    if rounds == 0:
+    if status.rounds <= status.earlier:
         return "starting"
     return "online" if node.heard else "offline"
 
@@ -77,8 +79,8 @@ class _Lines:
 
     def show(self, status: Status) -> None:
         """Say how the run stands, if there is news."""
-        states = tuple(state_of(node, status.rounds) for node in status.nodes)
-        news = (status.metric, states, status.rounds == status.total)
+        states = tuple(state_of(node, status) for node in status.nodes)
+        news = (status.metric, states, status.rounds == status.total, status.stopping)
         if news == self._last and time.monotonic() - self._spoke < _SILENCE_SECONDS:
             return
         self._last, self._spoke = news, time.monotonic()

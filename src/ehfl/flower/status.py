@@ -34,6 +34,8 @@ class Status:
     total: int  # to play
     metric: float | None  # of the last evaluation
     nodes: tuple[NodeStatus, ...]
+    earlier: int = 0  # rounds that were played before the watching began
+    stopping: bool = False  # whether its processes are being ended
 
 
 class Watcher:
@@ -42,15 +44,18 @@ class Watcher:
     def __init__(self, rounds: Path, total: int, n_clients: int) -> None:
         self._tail = Tail(rounds)
         self._total = total
+        self._earlier: int | None = None
         self._fresh = self._nodes = (NodeStatus(),) * n_clients
 
     def look(self, running: Mapping[int, bool] | None = None) -> Status:
         """Return the run as it stands; `running` says which nodes' processes are."""
         for record in self._tail.read():
             self._take(record)
+        if self._earlier is None:
+            self._earlier = self._tail.rounds
         alive = running or {}
         nodes = (replace(node, running=alive.get(client, True)) for client, node in enumerate(self._nodes))
-        return Status(self._tail.rounds, self._total, self._tail.metric, tuple(nodes))
+        return Status(self._tail.rounds, self._total, self._tail.metric, tuple(nodes), self._earlier)
 
     def _take(self, record: Record) -> None:
         before = self._fresh if record.round == 0 else self._nodes  # a file that was cut back is read from its start

@@ -45,14 +45,26 @@ def run_up(spec: Spec, run: Run, runs: Path, on_status: OnStatus) -> Outcome:
         experiment.mkdir(parents=True, exist_ok=True)
         with sole_use(experiment):  # the server will want it to itself: better refused now than in its log
             pass
-        with Deployment(experiment / "deployment") as up:
+        if error := _deployed(spec, run, runs, on_status):
+            return Outcome(run.arm.label, run.seed, error)
+    _list_all(spec, run, experiment)
+    return Outcome(run.arm.label, run.seed)
+
+
+def _deployed(spec: Spec, run: Run, runs: Path, on_status: OnStatus) -> str | None:
+    """Start all of a deployment, show how its run stands until it is over, and return what went wrong in one line."""
+    experiment = runs / spec.name
+    folder = RunFolder(experiment / run.folder_name)
+    watcher = Watcher(folder.rounds, run.setting.rounds, run.setting.fleet.clients)
+    on_status(watcher.look())
+    with Deployment(experiment / "deployment") as up:
+        try:
             write_app(up.folder / "app", spec, runs, arm=run.arm.label, seed=run.seed)
             for client in range(run.setting.fleet.clients):
                 up.start_node(client, state=str((experiment / "nodes").absolute()))
-            if error := _watch(up, up.submit(up.folder / "app"), run, folder, on_status):
-                return Outcome(run.arm.label, run.seed, error)
-    _list_all(spec, run, experiment)
-    return Outcome(run.arm.label, run.seed)
+            return _watch(up, up.submit(up.folder / "app"), run, folder, watcher, on_status)
+        finally:  # ending takes some seconds, and who waits should know what for
+            on_status(replace(watcher.look(), stopping=True))
 
 
 def _list_all(spec: Spec, run: Run, experiment: Path) -> None:
@@ -68,9 +80,10 @@ def _list_all(spec: Spec, run: Run, experiment: Path) -> None:
         write_comparison(listed, experiment, [RunFolder(experiment / one.folder_name) for one in listed.runs()])
 
 
-def _watch(up: Deployment, run_id: int, run: Run, folder: RunFolder, on_status: OnStatus) -> str | None:
+def _watch(
+    up: Deployment, run_id: int, run: Run, folder: RunFolder, watcher: Watcher, on_status: OnStatus
+) -> str | None:
     """Show how the run stands until it is over, and return what went wrong in one line."""
-    watcher = Watcher(folder.rounds, run.setting.rounds, run.setting.fleet.clients)
     follower = Follower([run], folder.path.parent, "metric")
     ask_at = time.monotonic() + _ASK_SECONDS
     while True:
