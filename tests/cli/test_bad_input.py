@@ -747,7 +747,7 @@ FLOWER: list[Row] = [
     ("flower up --seed x", "--seed must be a whole number >= 0, got 'x'"),
     (
         "flower up",
-        "learning.step_size must be one that looks at past rounds alone, such as nominal-causal: ... got nominal",
+        "learning.step_size must be one that looks at past rounds alone, such as nominal-causal, ... got nominal",
     ),
     ("flower app new", "learning.step_size must be one that looks at past rounds alone"),
     ("flower up nosuch.toml", "spec cannot be read: nosuch.toml must be a readable TOML file (No such file"),

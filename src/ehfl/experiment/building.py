@@ -15,7 +15,7 @@ from ehfl.partition import PARTITIONS, InLabelOrder, Partition
 from ehfl.randomness import MAX_CLIENTS, TILE
 from ehfl.registry import Table
 from ehfl.scheduling import SCHEDULERS, Decider, Scheduler, wants_losses
-from ehfl.theory import StepSize, step_size_of
+from ehfl.theory import StepSize, check_causal, step_size_of
 from ehfl.validation import FAILURES, InvalidValue, UserError, at, one_line, renamed, whole_number
 
 if TYPE_CHECKING:
@@ -142,11 +142,13 @@ def task_of(setting: Setting) -> Task:
 
 def check_step_size(setting: Setting) -> None:
     """Refuse step sizes that look ahead where the participants are only decided while learning goes on."""
-    scheduler, rule = scheduler_of(setting), step_size_rule_of(setting)
-    if wants_losses(scheduler) and not getattr(rule, "causal", False):
-        name = setting.scheduler["name"]
-        allowed = f"one that looks at past rounds alone, such as nominal-causal, since {name} chooses by losses"
-        raise InvalidValue("learning.step_size", allowed, setting.learning.step_size["name"])
+    if wants_losses(scheduler_of(setting)):
+        check_causal_steps(setting, f"{setting.scheduler['name']} chooses by losses")
+
+
+def check_causal_steps(setting: Setting, why: str) -> None:
+    """Refuse step sizes that look ahead, and say why."""
+    check_causal(step_size_rule_of(setting), "learning.step_size", setting.learning.step_size["name"], why)
 
 
 def check_fits(setting: Setting) -> None:

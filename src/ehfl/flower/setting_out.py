@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ehfl.experiment import Spec, building
 from ehfl.experiment.values import plain_label
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.validation import InvalidValue, renamed, whole_number
 
 _NAME, _LABEL = "-flower", " on Flower"
 _LONGEST_NAME = 73  # a folder's has 80 characters at most
@@ -23,11 +23,8 @@ def for_flower(spec: Spec) -> Spec:
     True
     """
     for arm in spec.arms:
-        rule = building.step_size_rule_of(arm.setting)
-        if not getattr(rule, "causal", False):
-            allowed = "one that looks at past rounds alone, such as nominal-causal: who will be there is not yet known"
-            given = arm.setting.learning.step_size["name"]
-            raise InvalidValue(arm.key_of("learning.step_size"), allowed, given)
+        with renamed(arm.key_of):
+            building.check_causal_steps(arm.setting, "nobody knows yet which devices will be there")
     if spec.name.endswith(_NAME) and all(arm.label.endswith(_LABEL) for arm in spec.arms):
         return spec  # what a folder of Flower's has kept
     if len(spec.name) > _LONGEST_NAME:

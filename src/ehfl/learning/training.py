@@ -19,8 +19,8 @@ from ehfl.learning.local_sgd import checked_steps
 from ehfl.learning.server import Diverged, Server
 from ehfl.learning.tasks import Examples, Task
 from ehfl.run_folder import OtherRun
-from ehfl.theory import StepSize
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.theory import StepSize, check_causal
+from ehfl.validation import whole_number
 
 OnRound = Callable[[Record], None]
 
@@ -47,11 +47,8 @@ class Training:
         self._task, self._server, self._clients = task, server, clients
         self._step_size, self._etas = step_size, etas
         self._eval_every = whole_number("eval_every", eval_every, low=1)
-        if etas is None and not getattr(step_size, "causal", False):
-            allowed = (
-                "one that looks at past rounds alone, such as nominal-causal, since participants are not yet known"
-            )
-            raise InvalidValue("step_size", allowed, repr(step_size))
+        if etas is None:
+            check_causal(step_size, "step_size", repr(step_size), "participants are not yet known")
         self._device = server.model.weights.device
         self._test = Examples(task.test.inputs.to(self._device), task.test.targets.to(self._device))
         self._identity = identity

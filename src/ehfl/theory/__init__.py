@@ -10,7 +10,7 @@ the names below.
 """
 
 from ehfl.theory.bounds import Constants, bound, largest_step, leading_order
-from ehfl.theory.given import PlainFunction, step_size_of, step_size_table
+from ehfl.theory.given import PlainFunction, check_causal, step_size_of, step_size_table
 from ehfl.theory.optimal import RULES, best_along, best_of_all, pace
 from ehfl.theory.problems import KnownProblem, Problem, Quadratic, Wells, noise_samples
 from ehfl.theory.promise import Promise, promise, slowdown
@@ -49,6 +49,7 @@ __all__ = [
     "best_along",
     "best_of_all",
     "bound",
+    "check_causal",
     "known_problems",
     "largest_eta",
     "largest_step",

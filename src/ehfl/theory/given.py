@@ -56,6 +56,12 @@ def step_size_table(given: object, key: str = "step_size") -> Table:
     raise InvalidValue(key, allowed, repr(given))
 
 
+def check_causal(rule: StepSize, key: str, given: object, why: str) -> None:
+    """Refuse a rule that may look at rounds to come, where nobody knows yet who will take part in them."""
+    if not getattr(rule, "causal", False):
+        raise InvalidValue(key, f"one that looks at past rounds alone, such as nominal-causal, since {why}", given)
+
+
 def _takes_rounds(rule: Callable[..., object]) -> bool:
     try:
         inspect.signature(rule).bind([0], rounds=1)
