@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo paper results test test-all check fuzz bench bench-flower format clean
+.PHONY: help demo paper results test test-all check fuzz bench format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -52,12 +52,10 @@ paper: $(VENV)/.runtime  ## the paper's experiment on CIFAR-10, into results/pap
 results: $(VENV)/.runtime  ## tables and figures in results/ again, from the published rounds (seconds)
 	$(BIN)/python results/redraw.py
 
-bench: $(VENV)/.dev  ## ratios against plain NumPy and plain torch, each measured in one run
+bench: $(VENV)/.dev  ## ratios against plain NumPy and plain torch, each measured in one run; SLOW=1: a round on Flower, too
 	$(BIN)/python -m benchmarks.fleet
 	$(BIN)/python -m benchmarks.training
-
-bench-flower: $(VENV)/.dev  ## a round of ehfl's server against bare FedAvg in Flower's simulation, and against one process (minutes)
-	$(BIN)/python -m benchmarks.flower
+	$(if $(SLOW),$(BIN)/python -m benchmarks.flower)
 
 format: $(VENV)/.dev  ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix .

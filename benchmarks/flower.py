@@ -1,6 +1,6 @@
 """What a round costs on Flower: ehfl's server against bare FedAvg, and Flower's simulation against one process.
 
-    make bench-flower               or  python -m benchmarks.flower [--turns 4] [--rounds 6]
+    make bench SLOW=1               or  python -m benchmarks.flower [--turns 4] [--rounds 6]
 
 A round is the paper's: 5 of 10 clients, K = 5, batch 50, its CNN on CIFAR-shaped data. All three train the same clients
 with the same engine. FedAvg is Flower's own strategy, without evaluation: sample, send, average. ehfl's server asks all

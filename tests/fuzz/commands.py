@@ -36,6 +36,7 @@ SMALL = {
     "train": {"--rounds": "2", "--clients": "3", "--task": "quadratic", "--local-steps": "1"},
     "compare": {"--jobs": "1"},
     "report": {},
+    "flower app": {},
 }
 RIGHT = {
     "--clients": ("1", "2", "3", "4"),
@@ -74,6 +75,8 @@ RIGHT = {
     "--run": ("there",),
     "--out": ("there",),
     "--runs": ("there",),
+    "--nodes": ("1", "3", "7"),
+    "--arm": ("greedy",),
 }
 ODD = (b"", b"\n", b"0.5", b"a,b\n1,0\n", b"1,2\n3\n", b"nan,inf\n", b"1e999\n", b"\xff\xfe\x00",
        b"\x93NUMPY\x01\x00", b"-1,-1,-1\n" * 9,
@@ -126,7 +129,12 @@ def command_line(chance: Random) -> list[str]:
             several += [option, value_for(chance, option)]
         else:
             given[option] = value_for(chance, option)
-    words = [command, *_arguments(chance, command), *(word for pair in given.items() for word in pair), *several]
+    words = [
+        *command.split(),
+        *_arguments(chance, command),
+        *(word for pair in given.items() for word in pair),
+        *several,
+    ]
     return _disturbed(chance, words) if chance.random() < 0.15 else words
 
 
@@ -142,7 +150,9 @@ def value_for(chance: Random, option: str) -> str:
 def options_of(command: str) -> list[tuple[str, bool, bool]]:
     """Return a command's options as typer has them: the name, whether it takes a value, whether it is repeatable."""
     known: Any = typer.main.get_command(app)
-    options = [one for one in known.commands[command].params if one.param_type_name == "option"]
+    for word in command.split():
+        known = known.commands[word]
+    options = [one for one in known.params if one.param_type_name == "option"]
     return [(max(one.opts, key=len), not one.is_flag, one.multiple) for one in options]
 
 
@@ -150,6 +160,8 @@ def _arguments(chance: Random, command: str) -> list[str]:
     # Reports are drawn by another kind; here they have nothing to report on.
     if command == "report":
         return [chance.choice(("there", "tiny.toml", "nowhere", "", "rates.csv", typed(chance)))]
+    if command == "flower app":
+        return [chance.choice(("app", "there", typed(chance))), "tiny.toml", "-o", "learning.step_size=0.1"]
     if command == "compare":
         return ["tiny.toml", "-o", chance.choice((f"{typed(chance)}={typed(chance)}", f"rounds={typed(chance)}x"))]
     return [chance.choice(("tiny.toml", typed(chance)))] if command == "bound" and chance.random() < 0.2 else []

@@ -42,8 +42,8 @@ class Given:
     data: Path | None
     runs: Path
 
-    def read(self) -> Spec:
-        """Return the spec with as many clients as there are nodes; say so where it says another number."""
+    def read(self) -> tuple[Spec, str]:
+        """Return the spec with as many clients as there are nodes, and what to say where it says another number."""
         from ehfl.experiment import read_spec
 
         check_folder("--runs", self.runs)
@@ -52,22 +52,20 @@ class Given:
             with named_by_option({"learning.data": "--data"} if self.data else {}):
                 read = read_spec(self.spec, changes)
             if self.nodes is None:
-                return read
+                return read, ""
             whole_number("--nodes", self.nodes, low=1, high=MAX_NODES)
             with named_by_option({"fleet.clients": "--nodes"}):
                 resized = read_spec(self.spec, [*changes, f"fleet.clients={self.nodes}"])
-        self._say_if_resized(read, resized)
-        return resized
+        return resized, self._notice(read, resized)
 
-    def _say_if_resized(self, read: Spec, resized: Spec) -> None:
+    def _notice(self, read: Spec, resized: Spec) -> str:
         for arm in resized.arms:
             if (clients := arm.setting.fleet.clients) != self.nodes:
                 raise InvalidValue("--nodes", f"{clients}, as {arm.label} itself says", self.nodes)
         others = sorted({arm.setting.fleet.clients for arm in read.arms} - {self.nodes})
-        if others:
-            told = " or ".join(map(str, others))
-            said = f"the fleet has {self.nodes} here, not the {told} that the spec says"
-            typer.echo(f"a node is a client: {said}", err=True)
+        told = " or ".join(map(str, others))
+        said = f"a node is a client: the fleet has {self.nodes} here, not the {told} that the spec says"
+        return said if others else ""
 
     def again(self, command: str, arm: str | None = None, seed: int | None = None) -> str:
         """Return the command that does it all again."""
@@ -76,3 +74,9 @@ class Given:
         given = [word for name, value in options.items() if value is not None for word in (name, str(value))]
         changes = [word for text in self.override for word in ("-o", text)]
         return shlex.join(["ehfl", "flower", command, *([str(self.spec)] if self.spec else []), *given, *changes])
+
+
+def say(notice: str) -> None:
+    """Tell the user, if there is anything to tell: once all is known to be right, so that a refusal stays one line."""
+    if notice:
+        typer.echo(notice, err=True)

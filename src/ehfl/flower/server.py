@@ -22,7 +22,7 @@ from ehfl.learning.first_model import initial_model
 from ehfl.learning.server import Server
 from ehfl.learning.training import OnRound
 from ehfl.run_folder import RunFolder
-from ehfl.validation import UserError
+from ehfl.validation import InvalidValue, UserError, shown
 
 _TOKEN = "flower_run"  # the key of meta.json under which nodes' ledgers know the run
 
@@ -35,11 +35,18 @@ def server_app(spec: Path) -> ServerApp:
     def main(grid: Grid, context: Context) -> None:
         config = context.run_config
         chosen = one_run(read_spec(spec), config.get("arm") or None, config.get("seed"))
-        for outcome in serve(chosen, Path(str(config["runs"])), Exchange(grid)):
+        for outcome in serve(chosen, _folder(config.get("runs")), Exchange(grid)):
             if outcome.error:
                 raise UserError(outcome.error)
 
     return app
+
+
+def _folder(given: object) -> Path:
+    """Return where run folders are kept, which an app's own pyproject.toml says."""
+    if not isinstance(given, str) or not Path(given).is_absolute():
+        raise InvalidValue("runs", "the path of a folder, from / on, in run-config", shown(given))
+    return Path(given)
 
 
 def serve(spec: Spec, runs: Path, exchange: Exchange, on_look: OnLook | None = None) -> list[Outcome]:
