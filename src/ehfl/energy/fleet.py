@@ -84,6 +84,14 @@ class Fleet:
         whole = math.floor(total * (1 + 1e-12))  # 100 clients at 0.29 are 29, whatever the last bit says
         return min(max(whole, 1), self.clients)
 
+    def cost_of(self, client: int) -> int:
+        """Return what a round costs one client."""
+        return int(self.costs[client if self.costs.size > 1 else 0])
+
+    def ceiling_of(self, client: int) -> int:
+        """Return the level at which one client's battery is full."""
+        return int(self.ceilings[client if self.ceilings.size > 1 else 0])
+
     def start(self) -> Levels:
         """Return E_i(0), shape (n_clients,), as an array of its own."""
         return np.array(np.broadcast_to(np.asarray(self.initial), (self.clients,)), dtype=np.int32)

@@ -31,6 +31,11 @@ class EnergyTotals:
     wasted: int
     mains: int  # drawn from the mains instead of a battery, outside the balance
 
+    @property
+    def paid(self) -> int:
+        """What rounds have cost, from batteries or the mains."""
+        return self.spent + self.mains
+
     def check(self) -> None:
         """Refuse totals that cannot be: they are not whole numbers, or energy was lost or made.
 

@@ -63,7 +63,7 @@ class Account:
         self._client = whole_number("client", client, low=0, high=fleet.clients - 1)
         self._rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
         self._seed = check_seed(seed)
-        self._cost = int(fleet.costs[self._client if fleet.costs.size > 1 else 0])
+        self._cost = fleet.cost_of(self._client)
         self._meter = None if meter is None else METERS.make(meter)
         if self._meter is not None:
             check_unit(fleet.unit)
@@ -115,12 +115,12 @@ class Account:
 
     def _level(self, meter: Meter) -> int:
         """Return what the device has, as a level of its battery."""
-        fleet, place = self._fleet, self._client if self._fleet.ceilings.size > 1 else 0
+        fleet = self._fleet
         read = read_quanta(meter, fleet.unit)
-        if fleet.endless[place] and read > MAX_LEVEL:
+        if read > MAX_LEVEL and fleet.endless[self._client if fleet.endless.size > 1 else 0]:
             passed = f"the meter reads more than {MAX_LEVEL} {fleet.unit}"
             raise LevelOverflow(f"{passed}: give a capacity, or count in larger units")
-        return min(read, int(fleet.ceilings[place]))
+        return min(read, fleet.ceiling_of(self._client))
 
     def _paid(self, now: Standing, mains_powered: bool) -> Standing:
         has, cost = now.statement.totals, self._cost
