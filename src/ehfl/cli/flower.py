@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from ehfl.cli import flower_simulate
 from ehfl.cli.flower_live import live_nodes
-from ehfl.cli.flower_options import ArmLabel, Given, Nodes, SeedOfSpec
+from ehfl.cli.flower_options import ArmLabel, Given, Nodes, SeedOfSpec, say
 from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecFile, named_by_option
 from ehfl.cli.outcomes import show_outcomes
 from ehfl.cli.output import check_folder, say_where
@@ -73,13 +73,14 @@ def up(
 ) -> None:
     """Play one arm of a spec on a real Flower deployment of this machine."""
     given = Given(spec, nodes, override or (), data, runs)
-    read, run = _chosen(given, arm, seed)  # where Flower is not installed, this says so
+    read, run, notice = _chosen(given, arm, seed)  # where Flower is not installed, this says so
     from ehfl.flower import run_up
     from ehfl.report import check_place
 
     folder = runs / read.name
     check_place(folder)
     metric_name = _checked(run)
+    say(notice)
     try:
         label, unit = f"{run.arm.label} seed {run.seed}", run.setting.fleet.unit
         with own_prints_aside(), live_nodes(label, metric_name, unit) as show:
@@ -113,23 +114,24 @@ def write(
 ) -> None:
     """Write a Flower App project that plays one arm of a spec."""
     check_folder("DIR", folder)
-    read, run = _chosen(Given(spec, nodes, override or (), data, runs), arm, seed)
+    read, run, notice = _chosen(Given(spec, nodes, override or (), data, runs), arm, seed)
     from ehfl.flower import write_app
 
     with named_by_option({"folder": "DIR"}):
         write_app(folder, read, runs, arm=run.arm.label, seed=run.seed)
+    say(notice)
     say_where("app", folder, err=False)
 
 
-def _chosen(given: Given, arm: str | None, seed: int | None) -> tuple[Spec, Run]:
-    """Return the spec as it goes to Flower, and the one run of it that is played."""
+def _chosen(given: Given, arm: str | None, seed: int | None) -> tuple[Spec, Run, str]:
+    """Return the spec as it goes to Flower, the one run of it that is played, and what to say of its clients."""
     from ehfl import flower
 
     flower.check_installed()
-    read = given.read()
+    read, notice = given.read()
     with named_by_option({"arm": "--arm", "seed": "--seed"}):
         (run,) = flower.for_flower(flower.one_run(read, arm, seed)).runs()
-        return flower.for_flower(read), run
+        return flower.for_flower(read), run, notice
 
 
 @own_prints_aside()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from ehfl.cli.flower_options import Given, Nodes
+from ehfl.cli.flower_options import Given, Nodes, say
 from ehfl.cli.live import live
 from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecFile
 from ehfl.cli.outcomes import show_outcomes
@@ -39,9 +39,11 @@ def simulate(
 
     flower.check_simulation()
     given = Given(spec, nodes, override or (), data, runs)
-    read = flower.for_flower(given.read())
+    told, notice = given.read()
+    read = flower.for_flower(told)
     folder = runs / read.name
     check_place(folder)
+    say(notice)
     totals = {arm.label: len(read.seeds) * arm.setting.rounds for arm in read.arms}
     try:
         with own_prints_aside(), live(totals) as show:
