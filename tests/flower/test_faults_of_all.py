@@ -18,7 +18,7 @@ rounds = 7
 scheduler = "greedy"
 evaluation.every = 1
 fleet = { clients = 2, initial = 1, harvest = { name = "replay", arrivals = ARRIVALS } }
-flower = { deadline = 20, least_nodes = 2 }
+flower = { deadline = 30, least_nodes = 2 }
 """.replace("ARRIVALS", str([[0, 0]] * 5 + [[1, 1]] * 2))
 
 

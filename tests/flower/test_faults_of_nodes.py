@@ -9,7 +9,8 @@ import pytest
 from deployed import Running, faulty_spec, running, wait_for
 from ehfl.flower import for_flower
 
-DEADLINE = 20.0  # [s] for an answer: a client app needs a few seconds to begin, and more on a busy machine
+DEADLINE = 30.0  # [s] for an answer: a client app needs a few seconds to begin, and more on a busy machine
+SILENT = f"no reply in {DEADLINE:g} s"
 SPEC = f"""
 rounds = 60
 scheduler = "greedy"
@@ -43,7 +44,7 @@ def test_clients_that_raise_hang_send_nan_or_are_killed_cost_the_others_nothing(
     (orders / "node-2.raise").touch()
     with running(tmp_path, spec) as deployed:
         raised = wait_until_lost(deployed, 2, "the sun went down")
-        hung = wait_until_lost(deployed, 1, "no reply in 20 s")
+        hung = wait_until_lost(deployed, 1, SILENT)
         assert raised == hung == 0
 
         (orders / "node-2.nan").touch()
@@ -55,16 +56,16 @@ def test_clients_that_raise_hang_send_nan_or_are_killed_cost_the_others_nothing(
         deployed.up.kill_node(2)  # in mid-round: it has paid, and trains
         assert deployed.ledger(2) == ledger
         (orders / "node-2.hold").unlink()
-        killed = wait_until_lost(deployed, 2, "no reply in 20 s")
-        assert killed == ledger["round"]
+        killed = ledger["round"]
+        deployed.wait_for_rounds(killed + 1)
+        assert deployed.devices()[killed].lost[2] == SILENT
         assert deployed.ledger(2) == ledger  # as it was, for as long as the node is away
 
         deployed.start_node(2)
         wait_until_back(deployed, 2, killed, 120)
-        wait_until_back(deployed, 1, hung, 180)  # its app was ended, since nobody waits for it any more
-        wait_for(lambda: (deployed.ledger(1)["paid"], deployed.ledger(2)["paid"]) == (True, True), 60, "a round")
-        seen, records = deployed.devices(), deployed.records()
-        log = deployed.log()
+        wait_until_back(deployed, 1, hung, 120)  # its app was ended, since nobody waits for it any more
+        deployed.up.stop_servers()
+        seen, records, log = deployed.devices(), deployed.records(), deployed.log()
         spent = {client: deployed.ledger(client)["totals"]["spent"] for client in deployed.clients}
 
     # The rounds in which something failed: the others' work counts, and the round ends by its deadline.
@@ -72,8 +73,7 @@ def test_clients_that_raise_hang_send_nan_or_are_killed_cost_the_others_nothing(
         assert 0 in seen[t].took_part
         assert records[t].train_loss is not None
     assert all(record.seconds < DEADLINE + 10 for record in records)
-    # Charged once for each round that it was asked to train in, whatever became of it.
     assert f"round {mad}: client 2 is left out: a model or a loss that is not finite" in log
-    for client in deployed.clients:
+    for client in deployed.clients:  # charged once for each round that it was asked to train in, whatever became of it
         asked = sum(client in one.asked for one in seen)
-        assert asked <= spent[client] <= asked + 1  # the round that is under way has no record yet
+        assert asked <= spent[client] <= asked + 1  # a round that was under way has no record
