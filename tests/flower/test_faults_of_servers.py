@@ -10,12 +10,13 @@ from deployed import assert_same_run, faulty_spec, played_in_process, running, w
 from ehfl.flower import for_flower
 from ehfl.scheduling import Participation
 
-# All nodes must answer: a node that is still busy with a killed server's question would be absent from a round.
+# All nodes must answer, so that none is absent which is still busy with a killed server's question. The pace is for the
+# next round of a server that is killed when it has played one: so it is killed between rounds.
 SPEC = """
 rounds = 3
 scheduler = "greedy"
 fleet = { clients = 2, rate = 0.7, initial = 2, capacity = 3 }
-flower = { deadline = 60, least_nodes = 2 }
+flower = { deadline = 60, least_nodes = 2, pace = 60 }
 """
 
 
