@@ -34,7 +34,7 @@ from ehfl.experiment import Run, make_spec, run_all, write_spec
 from ehfl.experiment.execution import Threads
 from ehfl.flower.client import client_app
 from ehfl.flower.exchange import Exchange
-from ehfl.flower.from_spec import engine_of
+from ehfl.flower.node_setup import engine_of
 from ehfl.flower.server import play_on_devices
 from ehfl.flower.simulation import ENVIRONMENT, RAY
 from ehfl.history import History, Record

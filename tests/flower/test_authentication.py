@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from ehfl.flower.control import ask
 from ehfl.flower.deployment import NAME, Deployment
+from ehfl.flower.flwr_cli import ask
 
 PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
 CLIENT, STRANGER, NAMELESS = 0, 1, 2

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flwr.app import Context, Message, RecordDict
+from flwr.app import Context, Message, RecordDict, UserConfig
 
 from ehfl.experiment import Spec, write_spec
-from ehfl.flower.client import Node, client_app
+from ehfl.flower.client import client_app
 from ehfl.flower.messages import Answer, Request
+from ehfl.flower.node_config import NodeConfig
 from ehfl.validation import InvalidValue
 from loopback_grid import tiny
 
@@ -72,9 +73,10 @@ def test_a_node_must_say_which_client_it_is(tmp_path: Path) -> None:
     answer = Answer.read(client_app(tmp_path)(message, Context(7, 11, {}, RecordDict(), {})).content)
 
     assert answer.refused == "node-config must be one that says which client this is, as in client-id=3, got none"
-    assert Node.read({"partition-id": 2, "num-partitions": 3}, tmp_path).client == 2  # as Flower's simulation says it
+    simulated: UserConfig = {"partition-id": 2, "num-partitions": 3}  # as Flower's simulation says it
+    assert NodeConfig.read(simulated, tmp_path).client == 2
     with pytest.raises(InvalidValue, match="client-id must be"):
-        Node.read({"client-id": 1.5}, tmp_path)
+        NodeConfig.read({"client-id": 1.5}, tmp_path)
 
 
 def test_another_protocol_is_one_line(tmp_path: Path) -> None:
@@ -162,7 +164,7 @@ def test_a_state_folder_that_cannot_be_made_is_a_refusal(tmp_path: Path) -> None
 _QUERY = """
 import json, sys
 from pathlib import Path
-from flwr.app import Context, Message, RecordDict
+from flwr.app import Context, Message, RecordDict, UserConfig
 from flwr.supercore.task_identity import TaskIdentity
 TaskIdentity._run_id, TaskIdentity._task_id, TaskIdentity._node_id = 7, 8, 1
 before = set(sys.modules)

@@ -15,7 +15,7 @@ from flwr.supercore.cli.flower_superexec import _parse_args as superexec
 from flwr.superlink.cli.flower_superlink import _parse_args_run_superlink as superlink
 from flwr.supernode.cli.flower_supernode import _parse_args_run_supernode as supernode
 
-from ehfl.flower.client import Node
+from ehfl.flower.node_config import NodeConfig
 
 PAGE = (Path(__file__).parents[2] / "docs" / "deploy.md").read_text(encoding="utf-8")
 
@@ -56,7 +56,7 @@ def test_units_start_programs_with_options_that_they_have(
 def test_node_config_of_the_page_is_one_that_nodes_understand() -> None:
     told = supernode().parse_args(words_of("fleet-node.service")[1:])
 
-    node = Node.read(parse_config_args([told.node_config]))
+    node = NodeConfig.read(parse_config_args([told.node_config]))
 
     assert (node.client, node.state) == (0, Path("/var/lib/fleet/ledgers/client-0"))
 

@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from ehfl.files import InUse
-from ehfl.flower.control import RunState, node_config
 from ehfl.flower.deployment import Deployment
+from ehfl.flower.flwr_cli import RunState, key_value_pairs
 from ehfl.validation import InvalidValue, UserError
 
 TESTS = Path(__file__).parent
@@ -170,10 +170,10 @@ def test_what_nodes_are_told_survives_the_command_line() -> None:
 
     told: dict[str, str | int | float] = {"client-id": 3, "state": "/tmp/a b", "meter": "it's 5 o'clock", "rate": 0.5}
 
-    assert parse_config_args([node_config(told)]) == told
+    assert parse_config_args([key_value_pairs(told)]) == told
 
 
 @pytest.mark.parametrize("value", ["both ' and \"", "two\nlines", "it's a \\"])
 def test_texts_that_flower_would_cut_are_refused(value: str) -> None:
     with pytest.raises(InvalidValue, match="meter must be a text in which"):
-        node_config({"meter": value})
+        key_value_pairs({"meter": value})

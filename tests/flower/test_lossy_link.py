@@ -14,8 +14,8 @@ import pytest
 
 from ehfl.experiment import read_spec
 from ehfl.flower import deployment, for_flower, write_app
-from ehfl.flower.control import node_config
 from ehfl.flower.deployment import INSECURE, Deployment
+from ehfl.flower.flwr_cli import key_value_pairs
 from ehfl.flower.ports import free_port
 from ehfl.flower.processes import Process, flower_environment, program
 from ehfl.history import Devices, read_history
@@ -128,7 +128,7 @@ def test_rounds_end_by_their_deadline_whatever_the_link_does(
 
 def far_node(up: Deployment, link: Link, folder: Path) -> Process:
     """Start a SuperNode at the far end of the link."""
-    told = node_config({"client-id": FAR, "state": str(folder)})
+    told = key_value_pairs({"client-id": FAR, "state": str(folder)})
     place = ["--superlink", up.address, "--host", "127.0.0.1", "--port", str(free_port())]  # its own loopback
     command = link.inside(program("flower-supernode"), *INSECURE, *place, "--node-config", told)
     environment = flower_environment(up.folder / "homes" / "far", {"OMP_NUM_THREADS": "1"})

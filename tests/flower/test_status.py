@@ -44,7 +44,6 @@ def test_rounds_are_counted_for_each_node(tmp_path: Path) -> None:
         NodeStatus(heard=False, energy=4, took_part=1, lost=1, reason="no reply in 30 s"),  # its last known level
         NodeStatus(heard=True, energy=3, lost=1, reason="sent NaN"),
     )
-    assert [node.online for node in status.nodes] == [False, False, True]
 
 
 def test_a_resumed_run_is_counted_from_its_start(tmp_path: Path) -> None:

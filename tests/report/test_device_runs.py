@@ -21,7 +21,7 @@ from ehfl.run_folder import RunFolder
 from ehfl.validation import UserError
 
 pytest.importorskip("flwr", reason="no Flower: pip install 'ehfl[flower]'")
-from ehfl.flower.setting_out import for_flower
+from ehfl.flower.specs import for_flower
 from loopback_grid import Asked, Delivery, honest, loopback, play, silent, tiny, with_model
 
 pytestmark = pytest.mark.usefixtures("in_server", "no_fsync")

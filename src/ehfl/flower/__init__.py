@@ -2,11 +2,11 @@
 
 Adapters only: who is chosen, how models are averaged, what a round costs is computed by the rooms above.
 
-client       the node's half of a round, as Flower's ClientApp; `from_spec`: what the run's spec stands for on a node,
-             `time_limit`: an end to work that hangs
+client       the node's half of a round, as Flower's ClientApp; `node_config` is what the node is told of itself,
+             `node_setup` makes what it needs of the run's spec, `time_limit` ends work that hangs
 server       a run whose clients are devices, as Flower's ServerApp: `nodes` asks, `screening` refuses what cannot be,
              `devices` chooses and sends the model, `rounds` counts up
-setting_out  a spec as it goes to Flower
+specs        a spec as it goes to Flower
 simulation   all of it in Flower's simulation
 messages     what server and nodes tell each other
 exchange     one question to many nodes, answered or not by a deadline; `heartbeats` says who is worth waiting for,
@@ -14,7 +14,7 @@ exchange     one question to many nodes, answered or not by a deadline; `heartbe
 account      a node's own energy, kept in an `account_file` on its disk: settled, and paid from, once a round
 meters       energy that is read from the device; `traces`: a harvest of the node's own
 deployment   a SuperLink and SuperNodes on loopback; their programs run as `processes`, each under a `guard`
-control      what Flower's own command line is asked
+flwr_cli     what Flower's own command line is asked
 installed    whether what Flower needs is there
 project      a Flower App project that plays a spec; `app_texts` is what its files say
 up           a run on a deployment of this machine; `status` is how it stands
@@ -31,13 +31,13 @@ from ehfl.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ehfl.flower.client import client_app
-    from ehfl.flower.control import RunState
     from ehfl.flower.deployment import Deployment
+    from ehfl.flower.flwr_cli import RunState
     from ehfl.flower.installed import check_installed, check_simulation
     from ehfl.flower.project import write_app
     from ehfl.flower.server import serve, server_app
-    from ehfl.flower.setting_out import for_flower, one_run
     from ehfl.flower.simulation import simulate
+    from ehfl.flower.specs import for_flower, one_run
     from ehfl.flower.up import run_up
 
 __all__ = [
@@ -59,12 +59,12 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "client": {"client_app"},
-        "control": {"RunState"},
+        "flwr_cli": {"RunState"},
         "deployment": {"Deployment"},
         "installed": {"check_installed", "check_simulation"},
         "project": {"write_app"},
         "server": {"serve", "server_app"},
-        "setting_out": {"for_flower", "one_run"},
+        "specs": {"for_flower", "one_run"},
         "simulation": {"simulate"},
         "up": {"run_up"},
     },

@@ -7,60 +7,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from flwr.app import Context, Message, UserConfig
+from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 
 from ehfl.flower.account import Account, Stale
-from ehfl.flower.from_spec import engine_of, fleet_of, run_facts
 from ehfl.flower.messages import Answer, Request, in_words
 from ehfl.flower.meters import METERS
+from ehfl.flower.node_config import STATE, NodeConfig
+from ehfl.flower.node_setup import engine_of, fleet_of, run_facts
 from ehfl.flower.time_limit import ended_by
 from ehfl.validation import InvalidValue, UserError, one_line, whole_number
 
 log = logging.getLogger("ehfl.flower")
-STATE = Path("~/.local/state/ehfl")  # where nodes keep their ledgers unless node-config says another folder
-_KEYS = ("client-id", "state", "meter", "harvest", "data", "examples", "partition-id", "num-partitions")
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """What a device knows of itself, from its node-config."""
-
-    client: int  # which client of the fleet it is
-    state: Path  # its own folder for ledgers
-    meter: str | None = None  # what its energy is read from, instead of the spec's harvest
-    harvest: str | None = None  # its own, instead of the spec's
-    data: str | None = None  # where the task's data lie here
-    owns_all: bool = False  # whether it trains on all examples that it has, instead of its share of a common set
-
-    @staticmethod
-    def read(config: UserConfig, state: Path = STATE) -> Node:
-        """Return the node that a node-config describes.
-
-        >>> Node.read({"client-id": 3, "state": "/var/lib/ehfl"}).state.as_posix()
-        '/var/lib/ehfl/client-3'
-        """
-        if unknown := [key for key in config if key not in _KEYS]:
-            raise InvalidValue("node-config", f"of {', '.join(_KEYS[:6])}", unknown[0])
-        given = config.get("client-id", config.get("partition-id"))  # the latter in Flower's simulation
-        if given is None:
-            raise InvalidValue("node-config", "one that says which client this is, as in client-id=3", "none")
-        client = whole_number("client-id", given, low=0)  # type: ignore[arg-type]  # it refuses what is no number
-        if (examples := config.get("examples", "dealt")) not in ("dealt", "all"):
-            raise InvalidValue("examples", "dealt or all", examples)
-        texts = {key: _text(config, key) for key in ("meter", "harvest", "data")}
-        folder = Path(_text(config, "state") or state).expanduser() / f"client-{client}"
-        return Node(client, folder, owns_all=examples == "all", **texts)
-
-
-def _text(config: UserConfig, key: str) -> str | None:
-    value = config.get(key)
-    if value is not None and not isinstance(value, str):
-        raise InvalidValue(key, "a text in quotes", value)
-    return value
 
 
 def client_app(state: Path = STATE) -> ClientApp:
@@ -78,13 +39,15 @@ def client_app(state: Path = STATE) -> ClientApp:
     return app
 
 
-def _answered(message: Message, context: Context, state: Path, work: Callable[[Request, Node], Answer]) -> Message:
+def _answered(
+    message: Message, context: Context, state: Path, work: Callable[[Request, NodeConfig], Answer]
+) -> Message:
     """Answer a message; a node that cannot do what it was asked to says why, which is no failure of its app."""
     answer = Answer(run="", round=0, client=0)  # of whom nothing is known yet
     try:
         request = Request.read(message.content)
         answer = replace(answer, run=request.run, round=request.round)
-        node = Node.read(context.node_config, state)
+        node = NodeConfig.read(context.node_config, state)
         answer = replace(answer, client=node.client)
         with ended_by(message.metadata.ttl):
             answer = work(request, node)
@@ -95,13 +58,13 @@ def _answered(message: Message, context: Context, state: Path, work: Callable[[R
     return Message(answer.content(), reply_to=message)
 
 
-def report(request: Request, node: Node) -> Answer:
+def report(request: Request, node: NodeConfig) -> Answer:
     """Return what the node holds at the start of the round."""
     stated = _account(request, node).at(request.round)
     return Answer(request.run, request.round, node.client, stated.energy, stated.totals)
 
 
-def trained(request: Request, node: Node) -> Answer:
+def trained(request: Request, node: NodeConfig) -> Answer:
     """Return what training made of the model; it is paid for when it is certain to begin, and before it does."""
     import torch
 
@@ -130,7 +93,7 @@ def trained(request: Request, node: Node) -> Answer:
     )
 
 
-def _account(request: Request, node: Node) -> Account:
+def _account(request: Request, node: NodeConfig) -> Account:
     run = run_facts(request.spec)
     fleet = fleet_of(request.spec, node.harvest)
     whole_number("client-id", node.client, low=0, high=fleet.clients - 1)

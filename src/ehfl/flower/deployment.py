@@ -16,7 +16,7 @@ import psutil
 import tomli_w
 
 from ehfl.files import sole_use, write_text
-from ehfl.flower.control import RunState, ask, node_config
+from ehfl.flower.flwr_cli import RunState, ask, key_value_pairs
 from ehfl.flower.ports import HOST, free_port
 from ehfl.flower.processes import Process, flower_environment, program
 from ehfl.validation import InvalidValue, UserError
@@ -95,9 +95,9 @@ class Deployment:
         """Start the SuperNode that is a client; `config` is what it is told of itself, underscores for dashes."""
         if client in self.nodes and self.nodes[client].alive:
             raise InvalidValue("client", "one whose node does not run", client)
-        told = node_config({"client-id": client} | {name.replace("_", "-"): value for name, value in config.items()})
+        told = {"client-id": client} | {name.replace("_", "-"): value for name, value in config.items()}
         place = ["--superlink", self.address, "--host", HOST, "--port", str(free_port())]
-        command = [program("flower-supernode"), *options, *place, "--node-config", told]
+        command = [program("flower-supernode"), *options, *place, "--node-config", key_value_pairs(told)]
         self.nodes[client] = self._started(f"node-{client}", command, self._threads)
 
     def kill_node(self, client: int) -> None:
@@ -115,7 +115,7 @@ class Deployment:
 
     def submit(self, app: Path, **run_config: str | int | float) -> int:
         """Hand an app project to the SuperLink, which runs it at once, and return the run's id."""
-        changes = ["--run-config", node_config(run_config)] if run_config else []
+        changes = ["--run-config", key_value_pairs(run_config)] if run_config else []
         return int(ask(self._home("flwr"), "run", str(app.absolute()), NAME, *changes)["run-id"])
 
     def state(self, run_id: int) -> RunState:

@@ -18,7 +18,7 @@ from ehfl import own_code
 from ehfl.experiment import Arm, Spec, write_spec
 from ehfl.files import check_seal, digest_of_file, digest_of_text, sealed, written_whole
 from ehfl.flower.app_texts import CLIENT, INIT, PACKAGE, SERVER, readme
-from ehfl.flower.setting_out import one_run
+from ehfl.flower.specs import one_run
 from ehfl.own_code.made_of import is_own, made_of
 from ehfl.run_folder import files_named_in
 from ehfl.validation import InvalidValue, UserError, one_line

@@ -14,7 +14,7 @@ from ehfl.experiment.execution import Threads, loaded_task
 from ehfl.experiment.runner import OnLook
 from ehfl.flower.devices import OnDevices
 from ehfl.flower.exchange import Exchange
-from ehfl.flower.setting_out import one_run
+from ehfl.flower.specs import one_run
 from ehfl.history import History
 from ehfl.learning import Training
 from ehfl.learning.device import pick_device

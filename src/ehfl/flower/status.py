@@ -20,11 +20,6 @@ class NodeStatus:
     lost: int = 0  # rounds in which it was asked and its work did not count
     reason: str = ""  # why, the last time
 
-    @property
-    def online(self) -> bool:
-        """Whether it can be counted on, as far as anyone knows."""
-        return self.heard and self.running
-
 
 @dataclass(frozen=True, slots=True)
 class Status:

@@ -35,10 +35,13 @@ class RunState:
 
 def ask(home: Path, *words: str) -> dict[str, Any]:
     """Return what Flower's command answers, with its settings in `home`; it takes a second or two."""
-    answered = subprocess.run(
-        [program("flwr"), *words, "--format", "json"], env=flower_environment(home), stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, check=False, timeout=_ANSWER_SECONDS, cwd=home,
-    )  # fmt: skip
+    try:
+        answered = subprocess.run(
+            [program("flwr"), *words, "--format", "json"], env=flower_environment(home), stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, check=False, timeout=_ANSWER_SECONDS, cwd=home,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise UserError(f"flwr {words[0]} did not answer in {_ANSWER_SECONDS:.0f} s") from None
     try:
         facts: dict[str, Any] = json.loads(answered.stdout)
     except ValueError:
@@ -48,10 +51,10 @@ def ask(home: Path, *words: str) -> dict[str, Any]:
     return facts
 
 
-def node_config(values: Mapping[str, str | int | float]) -> str:
+def key_value_pairs(values: Mapping[str, str | int | float]) -> str:
     """Return values in the form that Flower's command line takes them in: pairs of TOML, separated by blanks.
 
-    >>> node_config({"client-id": 0, "state": "/home/ann b/ledgers"})
+    >>> key_value_pairs({"client-id": 0, "state": "/home/ann b/ledgers"})
     "client-id=0 state='/home/ann b/ledgers'"
     """
     return " ".join(f"{name}={_in_toml(name, value)}" for name, value in values.items())

@@ -1,0 +1,51 @@
+"""What a device is told of itself where its SuperNode is started: Flower's node-config, read and checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from flwr.app import UserConfig
+
+from ehfl.validation import InvalidValue, whole_number
+
+STATE = Path("~/.local/state/ehfl")  # where nodes keep their ledgers unless node-config says another folder
+_KEYS = ("client-id", "state", "meter", "harvest", "data", "examples", "partition-id", "num-partitions")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeConfig:
+    """What a device knows of itself, from its node-config."""
+
+    client: int  # which client of the fleet it is
+    state: Path  # its own folder for ledgers
+    meter: str | None = None  # what its energy is read from, instead of the spec's harvest
+    harvest: str | None = None  # its own, instead of the spec's
+    data: str | None = None  # where the task's data lie here
+    owns_all: bool = False  # whether it trains on all examples that it has, instead of its share of a common set
+
+    @staticmethod
+    def read(config: UserConfig, state: Path = STATE) -> NodeConfig:
+        """Return the node that a node-config describes.
+
+        >>> NodeConfig.read({"client-id": 3, "state": "/var/lib/ehfl"}).state.as_posix()
+        '/var/lib/ehfl/client-3'
+        """
+        if unknown := [key for key in config if key not in _KEYS]:
+            raise InvalidValue("node-config", f"of {', '.join(_KEYS[:6])}", unknown[0])
+        given = config.get("client-id", config.get("partition-id"))  # the latter in Flower's simulation
+        if given is None:
+            raise InvalidValue("node-config", "one that says which client this is, as in client-id=3", "none")
+        client = whole_number("client-id", given, low=0)  # type: ignore[arg-type]  # it refuses what is no number
+        if (examples := config.get("examples", "dealt")) not in ("dealt", "all"):
+            raise InvalidValue("examples", "dealt or all", examples)
+        texts = {key: _text(config, key) for key in ("meter", "harvest", "data")}
+        folder = Path(_text(config, "state") or state).expanduser() / f"client-{client}"
+        return NodeConfig(client, folder, owns_all=examples == "all", **texts)
+
+
+def _text(config: UserConfig, key: str) -> str | None:
+    value = config.get(key)
+    if value is not None and not isinstance(value, str):
+        raise InvalidValue(key, "a text in quotes", value)
+    return value
