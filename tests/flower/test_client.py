@@ -164,7 +164,7 @@ def test_a_state_folder_that_cannot_be_made_is_a_refusal(tmp_path: Path) -> None
 _QUERY = """
 import json, sys
 from pathlib import Path
-from flwr.app import Context, Message, RecordDict, UserConfig
+from flwr.app import Context, Message, RecordDict
 from flwr.supercore.task_identity import TaskIdentity
 TaskIdentity._run_id, TaskIdentity._task_id, TaskIdentity._node_id = 7, 8, 1
 before = set(sys.modules)
