@@ -55,6 +55,22 @@ def test_nodes_that_are_away_are_not_chosen_and_harvest_all_the_same(tmp_path: P
     assert played.participation.energy[:, 2].tolist() == [0, 0, 0, 3, 3]  # what was last heard
 
 
+def test_the_log_has_a_line_a_round(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "ehfl.flower")
+    grid = loopback(tmp_path / "nodes", 3)
+    grid.arrives = {12: 1e9}
+
+    play(tiny(**ALL), tmp_path / "runs", grid)
+
+    begun, *rounds = caplog.messages
+    assert begun.startswith("greedy seed 3, 3 rounds, in ")
+    assert rounds == [
+        "round 0 (1 of 3): 2 of 3 clients online, 0 took part, 0 lost",
+        "round 1 (2 of 3): 2 of 3 clients online, 2 took part, 0 lost, gap 3.504",
+        "round 2 (3 of 3): 2 of 3 clients online, 2 took part, 0 lost, gap 2.358",
+    ]
+
+
 def test_with_too_few_nodes_the_server_waits_and_burns_no_rounds(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

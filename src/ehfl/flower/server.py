@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from functools import partial
 from pathlib import Path
@@ -14,8 +15,9 @@ from ehfl.experiment.execution import Threads, loaded_task
 from ehfl.experiment.runner import OnLook
 from ehfl.flower.devices import OnDevices
 from ehfl.flower.exchange import Exchange
+from ehfl.flower.listing import list_runs
 from ehfl.flower.specs import one_run
-from ehfl.history import History
+from ehfl.history import History, Record
 from ehfl.learning import Training
 from ehfl.learning.device import pick_device
 from ehfl.learning.first_model import initial_model
@@ -24,6 +26,7 @@ from ehfl.learning.training import OnRound
 from ehfl.run_folder import RunFolder
 from ehfl.validation import InvalidValue, UserError, shown
 
+log = logging.getLogger("ehfl.flower")
 _TOKEN = "flower_run"  # the key of meta.json under which nodes' ledgers know the run
 
 
@@ -33,11 +36,14 @@ def server_app(spec: Path) -> ServerApp:
 
     @app.main()
     def main(grid: Grid, context: Context) -> None:
+        _log_as_flower_does()
         config = context.run_config
-        chosen = one_run(read_spec(spec), config.get("arm") or None, config.get("seed"))
-        for outcome in serve(chosen, _folder(config.get("runs")), Exchange(grid)):
+        runs, read = _folder(config.get("runs")), read_spec(spec)
+        chosen = one_run(read, config.get("arm") or None, config.get("seed"))
+        for outcome in serve(chosen, runs, Exchange(grid)):
             if outcome.error:
                 raise UserError(outcome.error)
+        list_runs(read, chosen.runs()[0], runs / read.name)
 
     return app
 
@@ -47,6 +53,12 @@ def _folder(given: object) -> Path:
     if not isinstance(given, str) or not Path(given).is_absolute():
         raise InvalidValue("runs", "the path of a folder, from / on, in run-config", shown(given))
     return Path(given)
+
+
+def _log_as_flower_does() -> None:
+    """Let what the server has to say stand in Flower's log, which `flwr run --stream` shows, rounds included."""
+    log.handlers = logging.getLogger("flwr").handlers
+    log.setLevel(logging.INFO)
 
 
 def serve(spec: Spec, runs: Path, exchange: Exchange, on_look: OnLook | None = None) -> list[Outcome]:
@@ -61,6 +73,13 @@ def play_on_devices(
     setting = run.setting
     clients = OnDevices(run, _token(folder), exchange)
     task = loaded_task(setting)[0]
+    log.info("%s seed %d, %d rounds, in %s", run.arm.label, run.seed, setting.rounds, folder.path)
+
+    def after_round(record: Record) -> None:
+        log.info("%s", in_a_line(record, setting.rounds, task.metric.name))
+        if on_round is not None:
+            on_round(record)
+
     model = initial_model(task, run.seed, pick_device(setting.learning.device))
     training = Training(
         task,
@@ -71,9 +90,21 @@ def play_on_devices(
         identity=run.identity(),
     )
     # A round of devices takes seconds and cannot be played again as it was, so each is kept at once.
-    history = training.run(threads.for_model(training.n_parameters), folder.path, checkpoint_every=1, on_round=on_round)
+    history = training.run(
+        threads.for_model(training.n_parameters), folder.path, checkpoint_every=1, on_round=after_round
+    )
     history.participation.save(folder.participation)
     return history
+
+
+def in_a_line(record: Record, rounds: int, metric_name: str) -> str:
+    """Return what came of a round on devices."""
+    seen = record.devices
+    assert seen is not None
+    heard = sum(energy is not None for energy in seen.energy)
+    who = f"{heard} of {len(seen.energy)} clients online, {len(seen.took_part)} took part, {len(seen.lost)} lost"
+    reached = "" if record.test_metric is None else f", {metric_name} {record.test_metric:.4g}"
+    return f"round {record.round} ({record.round + 1} of {rounds}): {who}{reached}"
 
 
 def _token(folder: RunFolder) -> str:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from ehfl.experiment import Outcome, Run, Spec
-from ehfl.experiment.comparison_folder import write_comparison
 from ehfl.experiment.progress import Follower
 from ehfl.files import sole_use
 from ehfl.flower.deployment import Deployment
+from ehfl.flower.listing import list_runs
 from ehfl.flower.project import write_app
 from ehfl.flower.status import Status, Watcher
 from ehfl.machine import check_memory
@@ -47,7 +47,7 @@ def run_up(spec: Spec, run: Run, runs: Path, on_status: OnStatus) -> Outcome:
             pass
         if error := _deployed(spec, run, runs, on_status):
             return Outcome(run.arm.label, run.seed, error)
-    _list_all(spec, run, experiment)
+    list_runs(spec, run, experiment)
     return Outcome(run.arm.label, run.seed)
 
 
@@ -65,19 +65,6 @@ def _deployed(spec: Spec, run: Run, runs: Path, on_status: OnStatus) -> str | No
             return _watch(up, up.submit(up.folder / "app"), run, folder, watcher, on_status)
         finally:  # ending takes some seconds, and who waits should know what for
             on_status(replace(watcher.look(), stopping=True))
-
-
-def _list_all(spec: Spec, run: Run, experiment: Path) -> None:
-    """Write into the experiment's folder what it compares: this run, and those of the spec that have a folder."""
-    others = [one for one in spec.runs() if RunFolder(experiment / one.folder_name).written is not None]
-    labels, seeds = {one.arm.label for one in [run, *others]}, {one.seed for one in [run, *others]}
-    listed = replace(
-        spec,
-        arms=tuple(arm for arm in spec.arms if arm.label in labels),
-        seeds=tuple(seed for seed in dict.fromkeys([*spec.seeds, run.seed]) if seed in seeds),
-    )
-    with sole_use(experiment):
-        write_comparison(listed, experiment, [RunFolder(experiment / one.folder_name) for one in listed.runs()])
 
 
 def _watch(

@@ -1,0 +1,43 @@
+"""Runs of one spec that an app plays one after the other: the folder lists all of them."""
+
+from __future__ import annotations
+
+import logging
+import tomllib
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+from flwr.app import Context, RecordDict
+
+from ehfl.experiment import Outcome, Spec, read_spec, run_all, write_spec
+from ehfl.flower import server_app
+
+
+def in_process(spec: Spec, runs: Path, exchange: object) -> list[Outcome]:
+    return run_all(spec, runs / spec.name, jobs=1)
+
+
+@pytest.fixture
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the logger as it was: an app changes it for its whole process."""
+    log = logging.getLogger("ehfl.flower")
+    for name in ("handlers", "level"):
+        monkeypatch.setattr(log, name, getattr(log, name))
+
+
+@pytest.mark.usefixtures("quiet")
+def test_a_second_arm_and_seed_stands_beside_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ehfl.flower.server.serve", in_process)
+    small = ["name=few", "rounds=1", "seeds=3", "fleet.clients=2", "target=1", "learning.task=quadratic"]
+    spec = read_spec(None, [*small, "schedulers=['myopic', 'greedy', 'round-robin']"])
+    (tmp_path / "spec.toml").write_text(write_spec(spec.facts()))
+    app = server_app(tmp_path / "spec.toml")
+
+    for arm, seed in (("myopic", 0), ("greedy", 2)):
+        config: dict[str, bool | float | int | str] = {"runs": str(tmp_path / "runs"), "arm": arm, "seed": seed}
+        app(Mock(), Context(1, 0, {}, RecordDict(), config))
+
+    listed = tomllib.loads((tmp_path / "runs" / "few" / "spec.toml").read_text())
+    assert [arm["label"] for arm in listed["arms"]] == ["myopic", "greedy"]
+    assert listed["seeds"] == [0, 2]
