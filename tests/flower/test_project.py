@@ -93,6 +93,15 @@ def test_code_of_the_users_own_comes_along_and_is_found_beside_the_spec(tmp_path
     assert "license" not in tomllib.loads(inside["pyproject.toml"].decode())["project"]
 
 
+@pytest.mark.parametrize(("clients", "shown"), [(1, [0]), (3, [0, 1])])
+def test_the_readme_starts_nodes_that_the_spec_has(clients: int, shown: list[int], tmp_path: Path) -> None:
+    write_app(tmp_path / "app", read_spec(None, [f"fleet.clients={clients}", "target=1"]), tmp_path / "runs")
+
+    told = (tmp_path / "app" / "README.md").read_text()
+    assert [client for client in range(4) if f"client-id={client} state='ledgers-{client}'" in told] == shown
+    assert f"from 0 to {clients - 1}" in told
+
+
 def test_modules_that_are_installed_are_named_and_not_copied(tmp_path: Path) -> None:
     write_app(tmp_path / "app", read_spec(None, ["scheduler=ehfl.scheduling:Greedy"]), tmp_path / "runs")
 

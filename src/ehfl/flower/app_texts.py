@@ -40,21 +40,24 @@ Each machine, the server's and every node's, needs the same ehfl: `pip install '
 `pip install '.[flower]'` in a clone of it.$needs
 
 ## Try it on this machine
-Everything on loopback and without TLS, each line in a terminal of its own:
+Everything on loopback and without TLS. Flower reports its use to its makers and installs packages while it runs unless
+told not to, so begin in every terminal with
 
-    export FLWR_TELEMETRY_ENABLED=0 FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION=1
+    export FLWR_TELEMETRY_ENABLED=0 FLWR_DISABLE_UPDATE_CHECK=1 FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION=1
+
+Then each line in a terminal of its own, in this folder:
+
     flower-superlink --insecure --host 127.0.0.1 --port 9000
-    flower-supernode --insecure --superlink 127.0.0.1:9000 --port 9100 --node-config "client-id=0 state='ledgers-0'"
-    flower-supernode --insecure --superlink 127.0.0.1:9000 --port 9101 --node-config "client-id=1 state='ledgers-1'"
+$nodes
 
-A node is a client: there are $clients, so `client-id` goes from 0 to $last. `state` is the folder in which a node keeps
-its energy; it must survive restarts. Flower knows the SuperLink by a name, in `~/.flwr/config.toml`:
+A node is a client, and the spec has $clients: `client-id` goes from 0 to $last. `state` is the folder in which a node
+keeps its energy; it must survive restarts. Flower knows the SuperLink by a name, in `~/.flwr/config.toml`:
 
     [superlink.here]
     address = "127.0.0.1:9000"
     insecure = true
 
-Then, in this folder:
+Then, in this folder, which shows a line a round (Ctrl-C ends the watching, not the run):
 
     flwr run . here --stream
 
@@ -68,8 +71,15 @@ docs/deploy.md of ehfl takes you through it.
 - `arm`: which of the spec's arms is played: $arms
 - `seed`: a whole number; the spec's are $seeds
 
-`ehfl report` on the run's folder writes its table, figures and page.
+When it is over, `ehfl report RUNS/$name`, with the folder that `runs` names, writes table, figures and page.
 """)
+
+
+_NODE = (
+    "    flower-supernode --insecure --superlink 127.0.0.1:9000 --port {port} "
+    "--node-config \"client-id={client} state='ledgers-{client}'\""
+)
+_SHOWN_NODES = 2
 
 
 def readme(
@@ -81,6 +91,7 @@ def readme(
     installed = [f"the module `{module}`, which is installed here" for module in modules]
     needs = "".join(f"\n- {one}" for one in (*named, *installed))
     return _README.substitute(
+        nodes="\n".join(_NODE.format(client=one, port=9100 + one) for one in range(min(clients, _SHOWN_NODES))),
         name=name, arm=arm, package=PACKAGE, clients=clients, last=clients - 1,
         needs=f"\nEach needs besides, in the same place:\n{needs}" if needs else "",
         arms=", ".join(f'"{one}"' for one in arms), seeds=", ".join(map(str, seeds)),

@@ -126,7 +126,7 @@ def _say_batteries(comparison: Comparison) -> str:
         means += " Grey: a device that did not answer, so that nobody knows its level."
     return (
         "The level of every client's battery at the start of every round and after the last, "
-        f"with {_first_seed(comparison)}: dark is empty.{means}{left_out}"
+        f"with {_first_seed(comparison)}: the darkest colour is an empty battery.{means}{left_out}"
     )
 
 
