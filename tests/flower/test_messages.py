@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ehfl.energy import EnergyTotals
-from ehfl.flower.messages import Answer, BadMessage, Request, in_words
+from ehfl.flower.messages import Answer, BadMessage, Request
+from ehfl.history import as_reason
 
 TRAINED = Answer("0a1b2c3d", 4, 2, 7, EnergyTotals(0, 9, 2, 7, 0, 0), "", 0.25, 5, 33, np.arange(3, dtype=np.float32))
 
@@ -104,6 +105,6 @@ def test_a_model_without_weights_and_no_message_at_all_are_refused() -> None:
 
 @given(st.text())
 def test_whatever_a_node_says_can_be_kept_as_a_reason(text: str) -> None:
-    kept = in_words(text)
+    kept = as_reason(text)
 
     assert 0 < len(kept) <= 200 and kept.isprintable()

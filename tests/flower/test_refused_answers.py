@@ -66,7 +66,7 @@ ASKED: dict[str, tuple[Behaviour, str]] = {
     ),
     "unbalanced": (saying(totals=EnergyTotals(0, 0, 1, 1, 0, 0)), UNBALANCED),
     "a negative number": (saying(energy=-1), "energy must be in [0, 2^62), got -1"),
-    "a refusal": (saying(refused="the battery\n is \x1b[31mtoo hot"), "the battery is [31mtoo hot"),
+    "a refusal": (saying(refused="the battery\n is \x1b[31mtoo hot"), "the battery is \\x1b[31mtoo hot"),
     "a failure": (raising, "ZeroDivisionError: division by zero"),
     "another app": (from_elsewhere, "the message is not of ehfl"),
     "silence": (silent, "no reply in 5 s"),
@@ -119,7 +119,7 @@ def test_a_bad_model_is_named_and_never_averaged(
     for name, weights in without_liar.weights.items():  # as if it had never answered, in that round and after it
         np.testing.assert_array_equal(played.weights[name], weights)
     assert [record.participants for record in played.records] == [0, 2, 3]
-    unpaid = fault in ("a failure", "another app")  # it never came to its ledger
+    unpaid = fault in ("a failure", "another app")  # it never came to its account
     assert played.participation.totals.spent == played.participation.spent.sum() == (5 if unpaid else 6)
 
 
@@ -193,7 +193,7 @@ def test_a_lost_ledger_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture
     played = play(tiny(**ALL), tmp_path / "runs", loopback(tmp_path / "nodes", 3), lose)
 
     assert played.outcome.error is None
-    assert "client 2 has paid 1 so far and its ledger knows of 0: it was begun anew" in caplog.text
+    assert "client 2 has paid 1 so far and its account knows of 0: it was begun anew" in caplog.text
     assert [record.participants for record in played.records] == [0, 3, 3]
 
 

@@ -14,18 +14,19 @@ from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 
 from ehfl.flower.account import Account, Stale
-from ehfl.flower.messages import Answer, Request, in_words
+from ehfl.flower.messages import Answer, Request
 from ehfl.flower.meters import METERS
 from ehfl.flower.node_config import STATE, NodeConfig
 from ehfl.flower.node_setup import engine_of, fleet_of, run_facts
 from ehfl.flower.time_limit import ended_by
+from ehfl.history import as_reason
 from ehfl.validation import InvalidValue, UserError, one_line, whole_number
 
 log = logging.getLogger("ehfl.flower")
 
 
 def client_app(state: Path = STATE) -> ClientApp:
-    """Return Flower's ClientApp; nodes keep their ledgers in folders of their own below `state`."""
+    """Return Flower's ClientApp; nodes keep their accounts in folders of their own below `state`."""
     app = ClientApp()
 
     @app.query()
@@ -53,7 +54,7 @@ def _answered(
             answer = work(request, node)
     except (UserError, OSError) as error:  # a full disk, a folder that cannot be written to, data that are not there
         now = error.round if isinstance(error, Stale) else answer.round
-        answer = replace(answer, round=now, refused=in_words(one_line(error)))
+        answer = replace(answer, round=now, refused=as_reason(one_line(error)))
         log.warning("a message is refused: %s", answer.refused)
     return Message(answer.content(), reply_to=message)
 

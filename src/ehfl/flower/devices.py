@@ -14,11 +14,11 @@ from torch import Tensor
 from ehfl.arrays import Clients, Levels
 from ehfl.experiment import Run, building, write_spec
 from ehfl.flower.exchange import Exchange
-from ehfl.flower.messages import Answer, BadMessage, Request, Weights, in_words
+from ehfl.flower.messages import Answer, BadMessage, Request, Weights
 from ehfl.flower.nodes import Nodes
-from ehfl.flower.rounds import participation_of
-from ehfl.flower.screening import Screening, check_model, cost_of, length_of, outliers, paid_in
-from ehfl.history import Devices, Record
+from ehfl.flower.participation import participation_of
+from ehfl.flower.screening import Screening, check_model, length_of, outliers
+from ehfl.history import Devices, Record, as_reason
 from ehfl.learning import Update
 from ehfl.run_folder import OtherRun
 from ehfl.scheduling import Decider, Participation, wants_losses
@@ -72,8 +72,8 @@ class OnDevices:
         kept = self._trained(weights, clients, t, eta)
         self._refuse_outliers(t, kept, weights)
         for client in sorted(kept):
-            # A turn that counts has cost what it costs, though a ledger that was lost may not know of it.
-            self._spent[client] = max(self._spent[client], self._paid_before(client) + cost_of(self._fleet, client))
+            # A turn that counts has cost what it costs, though an account that was lost may not know of it.
+            self._spent[client] = max(self._spent[client], self._paid_before(client) + self._fleet.cost_of(client))
             answer = kept.pop(client)
             trained = torch.from_numpy(answer.model).to(x.device)
             yield Update(client, x, trained, answer.loss, steps=answer.steps, examples=answer.examples)
@@ -122,13 +122,13 @@ class OnDevices:
         """Take down what clients have, and what they have paid so far."""
         self._energy = {client: answer.energy for client, answer in heard.items()}
         for client, answer in heard.items():
-            if paid_in(answer.totals) < self._spent[client]:
-                log.warning("client %d has paid %d so far and its ledger knows of %d: it was begun anew",
-                            client, self._spent[client], paid_in(answer.totals))  # fmt: skip
+            if answer.totals.paid < self._spent[client]:
+                log.warning("client %d has paid %d so far and its account knows of %d: it was begun anew",
+                            client, self._spent[client], answer.totals.paid)  # fmt: skip
             self._note_paid(answer)
 
     def _note_paid(self, answer: Answer) -> None:
-        self._spent[answer.client] = max(self._spent[answer.client], paid_in(answer.totals))
+        self._spent[answer.client] = max(self._spent[answer.client], answer.totals.paid)
 
     def _paid_before(self, client: int) -> int:
         return self._seen[-1].spent[client] if self._seen else 0
@@ -136,7 +136,7 @@ class OnDevices:
     def _check_paid(self, t: int, chosen: Clients) -> None:
         """Blame a scheduler that chooses a client which says that it cannot pay; in one process the ledger does so."""
         for client in chosen.tolist():
-            if self._energy.get(client, 0) < cost_of(self._fleet, client):
+            if self._energy.get(client, 0) < self._fleet.cost_of(client):
                 self._decider.blame(t, client, self._energy.get(client, 0))
 
     def _trained(self, weights: Weights, clients: Clients, t: int, eta: float) -> dict[int, Answer]:
@@ -164,7 +164,7 @@ class OnDevices:
         """Return whom to ask beyond those that were chosen: the longest queues among the others that can pay."""
         others = self._energy.keys() - set(clients.tolist())
         free = self._decider.mains_powered
-        able = [client for client in others if free or self._energy[client] >= cost_of(self._fleet, client)]
+        able = [client for client in others if free or self._energy[client] >= self._fleet.cost_of(client)]
         return sorted(able, key=lambda client: (-self._energy[client], client))[: self._rules.spare]
 
     def _refuse_outliers(self, t: int, kept: dict[int, Answer], weights: Weights) -> None:
@@ -178,5 +178,5 @@ class OnDevices:
             self._lose(t, client, reason)
 
     def _lose(self, t: int, client: int, reason: str) -> None:
-        self._lost[client] = in_words(reason)
+        self._lost[client] = as_reason(reason)
         log.warning("round %d: client %d is left out: %s", t, client, self._lost[client])

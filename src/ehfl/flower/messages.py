@@ -1,7 +1,7 @@
 """What server and nodes tell each other, and how it lies in Flower's records. Nothing that comes in is trusted.
 
 A request says all that a node must know of the run: its spec, the round and, for training, model and step size. An
-answer says whose it is and what the node's ledger holds, and what came of training, or why the node refused.
+answer says whose it is and what the node's account holds, and what came of training, or why the node refused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 from numpy.typing import NDArray
 
 from ehfl.energy import EnergyTotals
-from ehfl.history import MOST
 from ehfl.validation import UserError, short
 
 PROTOCOL = 1
@@ -33,7 +32,7 @@ class BadMessage(UserError):
 class Request:
     """What a server asks: a node's energy in a round or, where there is a model, to train it."""
 
-    run: str  # the token by which a node's ledger knows the run
+    run: str  # the token by which a node's account knows the run
     round: int
     spec: str  # the run's spec.toml
     eta: float = 0.0
@@ -67,10 +66,10 @@ class Answer:
     """What a node says of itself in a round, and what came of training where it was asked to."""
 
     run: str
-    round: int  # the question's, or the later one that its ledger stands at
+    round: int  # the question's, or the later one that its account stands at
     client: int
     energy: int = 0  # E_i(t), before it pays
-    totals: EnergyTotals = _NOTHING  # of its ledger, what it has paid in this round included
+    totals: EnergyTotals = _NOTHING  # of its account, what it has paid in this round included
     refused: str = ""  # why it does not do what it was asked
     loss: float = 0.0
     steps: int = 0
@@ -148,9 +147,3 @@ def _weights(content: RecordDict) -> Weights | None:
     if weights.dtype != np.float32 or weights.ndim != 1:
         raise BadMessage(f"the model must be one vector of float32, got {weights.dtype} of shape {weights.shape}")
     return weights
-
-
-def in_words(reason: str) -> str:
-    """Return a reason as a record keeps it: one printable line that is not too long."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in reason).split())
-    return line[: MOST - 3] + "..." if len(line) > MOST else line or "no reason given"

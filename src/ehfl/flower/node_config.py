@@ -9,7 +9,7 @@ from flwr.app import UserConfig
 
 from ehfl.validation import InvalidValue, whole_number
 
-STATE = Path("~/.local/state/ehfl")  # where nodes keep their ledgers unless node-config says another folder
+STATE = Path("~/.local/state/ehfl")  # where nodes keep their accounts unless node-config says another folder
 _KEYS = ("client-id", "state", "meter", "harvest", "data", "examples", "partition-id", "num-partitions")
 
 
@@ -18,7 +18,7 @@ class NodeConfig:
     """What a device knows of itself, from its node-config."""
 
     client: int  # which client of the fleet it is
-    state: Path  # its own folder for ledgers
+    state: Path  # its own folder for accounts
     meter: str | None = None  # what its energy is read from, instead of the spec's harvest
     harvest: str | None = None  # its own, instead of the spec's
     data: str | None = None  # where the task's data lie here

@@ -31,7 +31,7 @@ class Nodes:
         """Ask for energy until enough nodes have answered; return what they said, by client."""
         self._wait(self._rules.least_nodes)
         while len(heard := self.heard(t, question)) < self._rules.least_nodes:
-            if self._ahead:  # waiting would be in vain: a ledger never goes back
+            if self._ahead:  # waiting would be in vain: an account never goes back
                 behind = f"the folder is of an earlier state than its nodes are: {self._ahead}"
                 raise OtherRun(f"{behind}: delete it to start the run anew")
             log.warning("round %d waits: %d nodes answered within the deadline of %g s, %d must",

@@ -9,14 +9,15 @@ from statistics import median_low
 
 import numpy as np
 
-from ehfl.energy import EnergyTotals, Fleet
+from ehfl.energy import Fleet
 from ehfl.flower.exchange import Reply
-from ehfl.flower.messages import Answer, BadMessage, Weights, in_words
+from ehfl.flower.messages import Answer, BadMessage, Weights
+from ehfl.history import as_reason
 from ehfl.validation import UserError
 
 
 class Ahead(BadMessage):
-    """A node whose ledger stands at a later round of this run."""
+    """A node whose account stands at a later round of this run."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -35,7 +36,7 @@ class Screening:
             raise BadMessage(reply.error or "no reply")
         answer = Answer.read(reply.content)
         if answer.refused:
-            raise (Ahead if answer.run == self.token and answer.round > t else BadMessage)(in_words(answer.refused))
+            raise (Ahead if answer.run == self.token and answer.round > t else BadMessage)(as_reason(answer.refused))
         if answer.run != self.token:
             raise BadMessage(f"it answers for round {answer.round} of another run")
         if answer.round != t:
@@ -48,14 +49,12 @@ class Screening:
         return answer
 
     def _check_energy(self, answer: Answer, t: int) -> None:
-        """Refuse what no ledger can say; a level beyond the battery's would be chosen before all others."""
-        unit, cost = self.fleet.unit, cost_of(self.fleet, answer.client)
-        ceilings = self.fleet.ceilings
-        most = int(ceilings[answer.client if ceilings.size > 1 else 0])
+        """Refuse what no account can say; a level beyond the battery's would be chosen before all others."""
+        unit, cost, most = self.fleet.unit, self.fleet.cost_of(answer.client), self.fleet.ceiling_of(answer.client)
         if answer.energy > most:
             raise BadMessage(f"it says that it has {answer.energy} {unit}, and its battery holds {most}")
-        if paid_in(answer.totals) > cost * (t + 1):
-            raise BadMessage(f"it says that it has paid {paid_in(answer.totals)} {unit} in {t + 1} rounds of {cost}")
+        if answer.totals.paid > cost * (t + 1):
+            raise BadMessage(f"it says that it has paid {answer.totals.paid} {unit} in {t + 1} rounds of {cost}")
         try:
             answer.totals.check()
         except UserError as error:
@@ -103,13 +102,3 @@ def outliers(lengths: Mapping[int, float], limit: float, usual: float | None) ->
         for client, length in too_long.items()
     }
     return words, median_low(kept) if kept else now
-
-
-def cost_of(fleet: Fleet, client: int) -> int:
-    """Return what a round costs a client."""
-    return int(fleet.costs[client if fleet.costs.size > 1 else 0])
-
-
-def paid_in(totals: EnergyTotals) -> int:
-    """Return what was paid, from the battery or the mains."""
-    return totals.spent + totals.mains

@@ -27,7 +27,7 @@ from ehfl.run_folder import RunFolder
 from ehfl.validation import InvalidValue, UserError, shown
 
 log = logging.getLogger("ehfl.flower")
-_TOKEN = "flower_run"  # the key of meta.json under which nodes' ledgers know the run
+_TOKEN = "flower_run"  # the key of meta.json under which nodes' accounts know the run
 
 
 def server_app(spec: Path) -> ServerApp:
@@ -108,7 +108,7 @@ def in_a_line(record: Record, rounds: int, metric_name: str) -> str:
 
 
 def _token(folder: RunFolder) -> str:
-    """Return what the nodes' ledgers know the run by: made once, so that a restarted server finds them as they were."""
+    """Return what nodes' accounts know the run by: made once, so that a restarted server finds them as they were."""
     token = folder.meta().get(_TOKEN)
     if not isinstance(token, str):
         token = secrets.token_hex(8)

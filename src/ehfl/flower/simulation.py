@@ -65,9 +65,9 @@ def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outc
             over.set()
 
     nodes = max(arm.setting.fleet.clients for arm in spec.arms)
-    ledgers = (runs / spec.name / "nodes").absolute()
+    accounts = (runs / spec.name / "nodes").absolute()
     try:
-        run_simulation(server, client_app(ledgers), nodes, backend_config=RAY)
+        run_simulation(server, client_app(accounts), nodes, backend_config=RAY)
     except KeyboardInterrupt:
         # Flower runs the server in a thread of its own and does not tell it to stop.
         stopped.set()

@@ -34,7 +34,7 @@ def run_up(spec: Spec, run: Run, runs: Path, on_status: OnStatus) -> Outcome:
     """Play one run of a spec on a SuperLink and a SuperNode a client, and return how it ended.
 
     Both are as they go to Flower (`for_flower`). Interrupted or killed, it goes on where it was when it is called
-    again: the server from its checkpoint, each node from its own ledger, all of which lie in the experiment's folder.
+    again: the server from its checkpoint, each node from its own account, all of which lie in the experiment's folder.
     Nothing runs any more when this returns or raises.
     """
     check_room(run)

@@ -7,12 +7,11 @@ rounds_file  rounds.jsonl, one line a round: the only file that knows how it is 
 May enter: NumPy, `ehfl.files`, `scheduling`, `validation`. Leaves: the names below.
 """
 
-from ehfl.history.devices import MOST, Devices
+from ehfl.history.devices import Devices, as_reason
 from ehfl.history.records import Evaluation, History, Metric, Record, evaluations_of
 from ehfl.history.rounds_file import NAME, HistoryFile, Tail, lines_digest, read_history, rewind, rounds_digest
 
 __all__ = [
-    "MOST",
     "NAME",
     "Devices",
     "Evaluation",
@@ -21,6 +20,7 @@ __all__ = [
     "Metric",
     "Record",
     "Tail",
+    "as_reason",
     "evaluations_of",
     "lines_digest",
     "read_history",

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ehfl.validation import is_label
+from ehfl.validation import is_label, printable, short
+
+LONGEST_REASON = 200  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,8 @@ class Devices:
             raise ValueError("devices.asked must be ascending numbers of clients")
         if not set(self.lost) <= set(self.asked):
             raise ValueError("devices.lost names a client that was not asked")
-        if not all(is_label(reason, most=MOST) for reason in self.lost.values()):
-            raise ValueError(f"devices.lost must say why, in 1 to {MOST} printable characters")
+        if not all(is_label(reason, most=LONGEST_REASON) for reason in self.lost.values()):
+            raise ValueError(f"devices.lost must say why, in 1 to {LONGEST_REASON} printable characters")
         if not all(level is None or _is_whole(level) for level in self.energy):
             raise ValueError("devices.energy must be whole numbers, or null")
         if len(self.spent) != n_clients or not all(map(_is_whole, self.spent)):
@@ -59,7 +61,13 @@ class Devices:
         return Devices(tuple(facts["energy"]), tuple(facts["asked"]), lost, tuple(facts["spent"]))
 
 
-MOST = 200  # characters of a reason
+def as_reason(text: str) -> str:
+    r"""Return whatever a device or an error says as a reason that a record keeps: one printable line, not too long.
+
+    >>> as_reason("too\n hot"), as_reason("")
+    ('too hot', 'no reason given')
+    """
+    return short(printable(text), LONGEST_REASON) or "no reason given"
 
 
 def _is_whole(value: object, below: float = float("inf")) -> bool:

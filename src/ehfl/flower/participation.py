@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ehfl.arrays import Levels
+from ehfl.arrays import IntArray, Levels
 from ehfl.energy import EnergyTotals, Fleet
 from ehfl.history import Devices
 from ehfl.scheduling import Participation
@@ -32,7 +32,7 @@ def participation_of(
     energy = _levels(rounds, final, fleet)
     spent = np.array([seen.spent for seen in rounds], np.int64)  # (n_rounds, n_clients), cumulative
     for client, total in totals.items():
-        spent[-1, client] = max(spent[-1, client], total.spent + total.mains)
+        spent[-1, client] = max(spent[-1, client], total.paid)
     took_part = [seen.took_part for seen in rounds]
     return Participation(
         n_clients=fleet.clients,
@@ -62,9 +62,8 @@ def _levels(rounds: Sequence[Devices], final: Mapping[int, int], fleet: Fleet) -
 
 
 def _together(
-    energy: Levels, spent: np.ndarray[tuple[int, ...], np.dtype[np.int64]], totals: Mapping[int, EnergyTotals], *,
-    mains_powered: bool,
-) -> EnergyTotals:  # fmt: skip
+    energy: Levels, spent: IntArray, totals: Mapping[int, EnergyTotals], *, mains_powered: bool
+) -> EnergyTotals:
     """Return the energy of all clients. Of one that was not heard at the end, nothing is known but what balances."""
     harvested = wasted = 0
     for client in range(energy.shape[1]):
