@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from ehfl.flower.processes import flower_environment, program
 from ehfl.history import Devices, Record, read_history
 from ehfl.run_folder import RunFolder
 from ehfl.scheduling import Participation
+from waiting import still_running, wait_for
 
 COMMON = """
 name = "faults"
@@ -39,14 +39,6 @@ def faulty_spec(folder: Path, module: str, text: str) -> Spec:
     (folder / "orders").mkdir()
     (folder / "spec.toml").write_text(f'{text}\nlearning.task = "{module}:Faulty"\n{COMMON}')
     return read_spec(folder / "spec.toml")
-
-
-def wait_for(found: Callable[[], object], seconds: float, what: str) -> None:
-    """Look until something is so, for a bounded time."""
-    deadline = time.monotonic() + seconds
-    while not found():
-        assert time.monotonic() < deadline, f"waited {seconds:.0f} s for {what}"
-        time.sleep(0.05)
 
 
 @dataclass
@@ -153,5 +145,4 @@ def running(folder: Path, spec: Spec, *options: str) -> Iterator[Running]:
         finally:
             assert up.superlink is not None
             seen = [one for process in (up.superlink, *up.nodes.values()) for one in process.descendants()]
-    left = [one for one in seen if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
-    assert left == []
+    assert still_running(seen) == []

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 
 from ehfl.flower.deployment import NAME, Deployment
 from ehfl.flower.flwr_cli import ask
+from waiting import wait_for
 
 PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
 CLIENT, STRANGER, NAMELESS = 0, 1, 2
@@ -35,13 +35,6 @@ def flwr(up: Deployment, *words: str) -> dict[str, Any]:
 def listed(up: Deployment) -> dict[int, str]:
     """Return the status of every node that the SuperLink knows."""
     return {int(node["node-id"]): node["status"] for node in flwr(up, "supernode", "list", "--verbose")["nodes"]}
-
-
-def wait_for(found: Callable[[], bool], seconds: float = 40) -> bool:
-    deadline = time.monotonic() + seconds
-    while not found() and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return found()
 
 
 @pytest.fixture
@@ -71,15 +64,15 @@ def test_a_registered_key_is_let_in_and_no_other_whatever_it_says(tmp_path: Path
         up.start_node(CLIENT, options=[*trust, *_key(keys / "known")])
         up.start_node(STRANGER, options=[*trust, *_key(keys / "stranger")])
         up.start_node(NAMELESS, options=trust)
-        assert wait_for(lambda: not up.nodes[STRANGER].alive and not up.nodes[NAMELESS].alive)
+        wait_for(lambda: not up.nodes[STRANGER].alive and not up.nodes[NAMELESS].alive, 40, "strangers to give up")
         assert "Failed to activate SuperNode" in up.nodes[STRANGER].log.read_text()
         assert "All SuperNodes must be registered" in up.nodes[NAMELESS].log.read_text()
-        assert wait_for(lambda: listed(up) == {known: "online"}), up.nodes[CLIENT].last_words()
+        wait_for(lambda: listed(up) == {known: "online"}, 40, f"the node: {up.nodes[CLIENT].last_words()}")
 
         up.kill_superlink()  # keys are in the database: who was known is known again, and nobody else
         up.start_superlink()
         up.start_node(STRANGER, options=[*trust, *_key(keys / "stranger")])
-        assert wait_for(lambda: not up.nodes[STRANGER].alive)
+        wait_for(lambda: not up.nodes[STRANGER].alive, 40, "the stranger to give up")
         assert up.nodes[CLIENT].alive
         assert listed(up) == {known: "online"}
 
@@ -94,7 +87,7 @@ def test_a_node_does_not_talk_to_a_superlink_of_another_authority(tmp_path: Path
     ) as up:
         up.start_node(CLIENT, options=["--root-certificates", str(tmp_path / "other" / "ca.crt")])
 
-        assert wait_for(lambda: not up.nodes[CLIENT].alive)
+        wait_for(lambda: not up.nodes[CLIENT].alive, 40, "the node to give up")
         assert "CERTIFICATE_VERIFY_FAILED" in up.nodes[CLIENT].log.read_text()
         assert listed(up) == {}
 

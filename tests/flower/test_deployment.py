@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -16,6 +14,7 @@ from ehfl.files import InUse
 from ehfl.flower.deployment import Deployment
 from ehfl.flower.flwr_cli import RunState, key_value_pairs
 from ehfl.validation import InvalidValue, UserError
+from waiting import still_running, wait_for
 
 TESTS = Path(__file__).parent
 PROJECT = """[project]
@@ -78,20 +77,9 @@ def tiny_app(folder: Path) -> Path:
     return folder
 
 
-def wait_for(found: Callable[[], bool], seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not found() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return found()
-
-
 def all_processes(up: Deployment) -> list[psutil.Process]:
     assert up.superlink is not None
     return [one for process in (up.superlink, *up.nodes.values()) for one in process.descendants()]
-
-
-def running(processes: list[psutil.Process]) -> list[psutil.Process]:
-    return [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
 
 
 @pytest.mark.slow
@@ -105,7 +93,7 @@ def test_nodes_answer_a_server_a_killed_one_comes_back_and_an_interrupt_leaves_n
             up.start_node(client, state=str(tmp_path / f"node {client}"))
         failing = up.submit(app, fault="no sun today")
         run = up.submit(app, out=str(out))
-        assert wait_for(out.exists, 60)
+        wait_for(out.exists, 60, "the server's answers")
         assert up.state(run) == RunState("running", "N/A")
         failed = up.state(failing)
         assert failed.over
@@ -120,11 +108,11 @@ def test_nodes_answer_a_server_a_killed_one_comes_back_and_an_interrupt_leaves_n
         with pytest.raises(InvalidValue, match="one whose node does not run"):
             up.start_node(0, state="")
         again = up.submit(app, out=str(tmp_path / "again.json"))
-        assert wait_for((tmp_path / "again.json").exists, 60), up.state(again)
+        wait_for((tmp_path / "again.json").exists, 60, f"run {again}")
         seen += all_processes(up)
         raise KeyboardInterrupt
 
-    assert running(seen) == []
+    assert still_running(seen) == []
     answers = json.loads(out.read_text())
     assert [(one["client"], one["state"], one["threads"]) for one in answers] == [
         (client, str(tmp_path / f"node {client}"), "1") for client in range(2)
@@ -154,7 +142,7 @@ with Deployment(Path({str(tmp_path / "up")!r})) as up:
     parent.wait()
     parent.stdout.close()
 
-    assert wait_for(lambda: not running(seen), 20)
+    wait_for(lambda: not still_running(seen), 20, "all processes to end")
 
 
 def test_a_superlink_that_cannot_start_says_why(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from deployed import Running, faulty_spec, running, wait_for
+from deployed import Running, faulty_spec, running
 from ehfl.flower import for_flower
+from waiting import wait_for
 
 DEADLINE = 30.0  # [s] for an answer: a client app needs a few seconds to begin, and more on a busy machine
 SILENT = f"no reply in {DEADLINE:g} s"

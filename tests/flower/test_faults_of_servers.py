@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from deployed import assert_same_run, faulty_spec, played_in_process, running, wait_for
+from deployed import assert_same_run, faulty_spec, played_in_process, running
 from ehfl.flower import for_flower
 from ehfl.scheduling import Participation
+from waiting import wait_for
 
 # All nodes must answer, so that none is absent which is still busy with a killed server's question. The pace is for the
 # next round of a server that is killed when it has played one: so it is killed between rounds.

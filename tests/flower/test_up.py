@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -14,6 +13,7 @@ import pytest
 
 from ehfl.history import read_history
 from ehfl.run_folder import RunFolder
+from waiting import still_running, wait_for
 
 EHFL = str(Path(sys.executable).with_name("ehfl"))
 SPEC = """
@@ -41,13 +41,11 @@ def started(*words: str, folder: Path) -> subprocess.Popen[str]:
 
 
 def wait_for_rounds(run: RunFolder, rounds: int, process: subprocess.Popen[str]) -> None:
-    while len(read_history(run.rounds)) < rounds:
+    def found() -> bool:
         assert process.poll() is None, process.communicate()
-        time.sleep(0.1)
+        return len(read_history(run.rounds)) >= rounds
 
-
-def left(processes: list[psutil.Process]) -> list[psutil.Process]:
-    return [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+    wait_for(found, 180, f"round {rounds}")
 
 
 @pytest.mark.slow
@@ -59,19 +57,19 @@ def test_a_stopped_run_leaves_no_process_and_the_same_command_goes_on(tmp_path: 
     wait_for_rounds(run, 1, first)
 
     second = started(*slowly, folder=tmp_path)
-    assert second.communicate()[1].endswith("is in use by another process; wait for it, or stop it\n")
+    assert second.communicate(timeout=180)[1].endswith("is in use by another process; wait for it, or stop it\n")
     assert second.returncode == 2
 
     everything = psutil.Process(first.pid).children(recursive=True)
     first.send_signal(signal.SIGINT)
-    said = first.communicate()[1].splitlines()[-1]
+    said = first.communicate(timeout=180)[1].splitlines()[-1]
     assert (first.returncode, said) == (130, "stopped; the same command goes on from here")
-    assert left(everything) == []
+    assert still_running(everything) == []
     before = read_history(run.rounds)
     assert len(before) == 1
 
     again = started("two.toml", "--json", folder=tmp_path)
-    out, said_again = again.communicate()
+    out, said_again = again.communicate(timeout=180)
     assert again.returncode == 0, said_again
     assert "greedy on Flower" in json.dumps(json.loads(out))
     after = read_history(run.rounds)
@@ -88,7 +86,7 @@ def test_a_server_that_fails_is_one_line_and_exit_code_1(tmp_path: Path) -> None
     (tmp_path / "sunless.py").write_text(SUNLESS)
 
     dark = started("dark.toml", folder=tmp_path)
-    said = dark.communicate()[1].splitlines()[-1]
+    said = dark.communicate(timeout=180)[1].splitlines()[-1]
 
     assert dark.returncode == 1
     assert said.startswith("ehfl: error: sunless:Sunless on Flower seed 3 failed: ")
