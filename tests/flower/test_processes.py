@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 import psutil
@@ -110,6 +111,7 @@ def test_whoever_started_it_may_be_killed(tmp_path: Path) -> None:
 def test_the_environment_is_private_and_says_nothing_to_anyone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FLWR_DATABASE", "mine.db")
     monkeypatch.setenv("NO_PROXY", "example.org")
+    monkeypatch.delenv("no_proxy", raising=False)
 
     made = flower_environment(tmp_path, {"OMP_NUM_THREADS": "1"})
 
@@ -123,6 +125,21 @@ def test_the_environment_is_private_and_says_nothing_to_anyone(monkeypatch: pyte
     assert made["NO_PROXY"] == "example.org,127.0.0.1,localhost"
     assert made["OMP_NUM_THREADS"] == "1"
     assert made["PATH"].split(os.pathsep)[0] == str(Path(sys.executable).parent)
+
+
+def test_loopback_goes_through_no_proxy_whichever_way_the_user_spells_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://proxy.example.org:3128")
+    monkeypatch.setenv("no_proxy", "example.org")  # libraries look at this one first
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    made = flower_environment(tmp_path)
+
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.setenv(name, made[name])
+    assert urllib.request.proxy_bypass("127.0.0.1:9000")
+    assert urllib.request.proxy_bypass("example.org")
+    assert not urllib.request.proxy_bypass("flower.ai")
 
 
 def test_a_program_that_is_not_installed_names_the_extra() -> None:

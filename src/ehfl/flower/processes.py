@@ -28,7 +28,7 @@ def flower_environment(home: Path, more: Mapping[str, str] | None = None) -> dic
     Without a home of its own two processes that unpack the same app would see each other's half of it.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FLWR_")}
-    exempt = [kept.get("NO_PROXY") or kept.get("no_proxy"), "127.0.0.1", "localhost"]
+    exempt = ",".join(filter(None, [kept.get("no_proxy"), kept.get("NO_PROXY"), "127.0.0.1", "localhost"]))
     return kept | {
         "FLWR_HOME": str(home),
         "FLWR_TELEMETRY_ENABLED": "0",
@@ -36,7 +36,8 @@ def flower_environment(home: Path, more: Mapping[str, str] | None = None) -> dic
         "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
         "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
         "PATH": os.pathsep.join([sysconfig.get_path("scripts"), kept.get("PATH", os.defpath)]),
-        "NO_PROXY": ",".join(filter(None, exempt)),  # what is said on this machine goes through no proxy
+        "no_proxy": exempt,  # what is said on this machine goes through no proxy
+        "NO_PROXY": exempt,
         "PYTHONUNBUFFERED": "1",  # a log should have the last words of who was killed
         **(more or {}),
     }
