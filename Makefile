@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo paper results test test-all check fuzz bench format clean
+.PHONY: help demo paper results test test-all lint check fuzz bench format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -30,14 +30,15 @@ demo: $(VENV)/.runtime  ## the paper's schedulers and mains power on digits, fiv
 test: $(VENV)/.dev  ## the tests, doctests and document examples included, but for those marked slow
 	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow"
 
-test-all: $(VENV)/.dev  ## all tests, the slow ones too
+test-all: $(VENV)/.dev  ## all tests, the slow ones too, deployments on Flower among them (some 15 minutes)
 	$(BIN)/pytest -q -n 2 --dist worksteal
 
-check: $(VENV)/.dev  ## ruff, mypy and all tests
+lint: $(VENV)/.dev  ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	@$(MAKE) --no-print-directory test-all
+
+check: lint test-all  ## ruff, mypy and all tests
 
 SEED ?= 1
 CASES ?= 10000

@@ -106,6 +106,7 @@ def wait_for(happened: Callable[[], bool], process: subprocess.Popen[str]) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.deployment
 def test_when_a_node_is_killed_no_run_is_lost_and_none_is_run_twice(nodes: Nodes, tmp_path: Path) -> None:
     place, alone = tmp_path / "x", tmp_path / "alone"
     options = [word for change in CHANGES for word in ("-o", change)]

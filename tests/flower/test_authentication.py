@@ -49,6 +49,7 @@ def keys(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.deployment
 def test_a_registered_key_is_let_in_and_no_other_whatever_it_says(tmp_path: Path, keys: Path) -> None:
     tls = [word for part in ("ca-certfile", "certfile", "keyfile") for word in (f"--ssl-{part}", _file(keys, part))]
     trust = ["--root-certificates", str(keys / "ca.crt")]
@@ -78,6 +79,7 @@ def test_a_registered_key_is_let_in_and_no_other_whatever_it_says(tmp_path: Path
 
 
 @pytest.mark.slow
+@pytest.mark.deployment
 def test_a_node_does_not_talk_to_a_superlink_of_another_authority(tmp_path: Path, keys: Path) -> None:
     (tmp_path / "other").mkdir()
     run_block_of_page("certificates.sh", tmp_path / "other")

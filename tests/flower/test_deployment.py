@@ -83,6 +83,7 @@ def all_processes(up: Deployment) -> list[psutil.Process]:
 
 
 @pytest.mark.slow
+@pytest.mark.deployment
 def test_nodes_answer_a_server_a_killed_one_comes_back_and_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     app, out = tiny_app(tmp_path / "app"), tmp_path / "out.json"
     seen: list[psutil.Process] = []
@@ -121,6 +122,7 @@ def test_nodes_answer_a_server_a_killed_one_comes_back_and_an_interrupt_leaves_n
 
 
 @pytest.mark.slow
+@pytest.mark.deployment
 def test_a_deployment_ends_when_the_process_that_began_it_is_killed(tmp_path: Path) -> None:
     code = f"""
 import time

@@ -36,6 +36,7 @@ def server_apps(deployed: Running) -> Iterator[Process]:
 
 
 @pytest.mark.slow
+@pytest.mark.deployment
 def test_five_dark_rounds_dead_nodes_and_a_dead_superlink_leave_the_run_as_it_would_have_been(tmp_path: Path) -> None:
     spec = faulty_spec(tmp_path, "faults_of_all", SPEC)
     alone = played_in_process(spec, tmp_path)

@@ -38,6 +38,7 @@ def wait_until_back(deployed: Running, client: int, after: int, seconds: float) 
 
 
 @pytest.mark.slow
+@pytest.mark.deployment
 def test_clients_that_raise_hang_send_nan_or_are_killed_cost_the_others_nothing(tmp_path: Path) -> None:
     orders = tmp_path / "orders"
     spec = for_flower(faulty_spec(tmp_path, "faults_of_nodes", SPEC))

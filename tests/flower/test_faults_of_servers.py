@@ -22,6 +22,7 @@ flower = { deadline = 60, least_nodes = 2, pace = 60 }
 
 
 @pytest.mark.slow
+@pytest.mark.deployment
 def test_a_killed_server_goes_on_from_its_checkpoint_and_charges_nobody_twice(tmp_path: Path) -> None:
     spec = faulty_spec(tmp_path, "faults_of_servers", SPEC)
     alone = played_in_process(spec, tmp_path)

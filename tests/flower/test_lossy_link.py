@@ -98,6 +98,7 @@ class Watch:
 
 
 @pytest.mark.slow
+@pytest.mark.deployment
 def test_rounds_end_by_their_deadline_whatever_the_link_does(
     tmp_path: Path, link: Link, monkeypatch: pytest.MonkeyPatch
 ) -> None:

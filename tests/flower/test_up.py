@@ -49,6 +49,7 @@ def wait_for_rounds(run: RunFolder, rounds: int, process: subprocess.Popen[str])
 
 
 @pytest.mark.slow
+@pytest.mark.deployment
 def test_a_stopped_run_leaves_no_process_and_the_same_command_goes_on(tmp_path: Path) -> None:
     (tmp_path / "two.toml").write_text(SPEC)
     run = RunFolder(tmp_path / "runs" / "two-flower" / "greedy-on-flower-s3")
@@ -81,6 +82,7 @@ def test_a_stopped_run_leaves_no_process_and_the_same_command_goes_on(tmp_path: 
 
 
 @pytest.mark.slow
+@pytest.mark.deployment
 def test_a_server_that_fails_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
     (tmp_path / "dark.toml").write_text(SPEC.replace('"greedy"', '"sunless:Sunless"'))
     (tmp_path / "sunless.py").write_text(SUNLESS)
