@@ -735,7 +735,7 @@ FLOWER: list[Row] = [
         "flower up -o fleet.clients=4000 -o learning.step_size=0.1",
         "fleet.clients must be small enough for the memory ... got 4000",
     ),
-    ("flower up --nodes 3 -o fleet.clients=4", "--nodes must be given once, got 3"),
+    ("flower up --nodes 3 -o fleet.clients=4", "--nodes must be left out where -o fleet.clients is given, got 3"),
     ("flower up --nodes 3 -o fleet.rate=[0.1,0.9]", "fleet.rate must be one number or one per client (3), got a list"),
     ("flower up --nodes 3 -o target=5", "target must be auto or in [1, 3] (the clients), got 5"),
     (

@@ -78,6 +78,17 @@ def test_an_app_has_as_many_clients_as_nodes_and_says_so(
     assert config == {"runs": str(tmp_path / "runs"), "arm": "greedy on Flower", "seed": 2}
 
 
+def test_lists_for_each_client_may_be_as_long_as_there_are_nodes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    assert run("app", "solar", "--nodes", "3", "-o", "fleet.capacity=[2, 4, 8]", *CAUSAL) == 0
+
+    assert capsys.readouterr().err == "a node is a client: the fleet has 3 here, not the 10 that the spec says\n"
+    assert tomllib.loads((tmp_path / "solar" / "spec.toml").read_text())["fleet"]["capacity"] == [2, 4, 8]
+
+
 def test_nothing_is_said_where_the_spec_has_as_many_clients(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

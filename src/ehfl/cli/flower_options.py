@@ -16,7 +16,7 @@ from ehfl.cli.options import RUNS, named_by_option
 from ehfl.cli.output import check_folder
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import whole
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.validation import InvalidValue, UserError, whole_number
 
 if TYPE_CHECKING:
     from ehfl.experiment import Spec
@@ -48,22 +48,32 @@ class Given:
 
         check_folder("--runs", self.runs)
         changes = [*self.override, *([f"learning.data={json.dumps(str(self.data))}"] if self.data else ())]
-        with own_prints_aside():
-            with named_by_option({"learning.data": "--data"} if self.data else {}):
-                read = read_spec(self.spec, changes)
-            if self.nodes is None:
-                return read, ""
+        names = {"learning.data": "--data"} if self.data else {}
+        if self.nodes is not None:
             whole_number("--nodes", self.nodes, low=1, high=MAX_NODES)
-            with named_by_option({"fleet.clients": "--nodes"}):
-                resized = read_spec(self.spec, [*changes, f"fleet.clients={self.nodes}"])
-        return resized, self._notice(read, resized)
+            if any(text.split("=")[0].strip() == "fleet.clients" for text in self.override):
+                raise InvalidValue("--nodes", "left out where -o fleet.clients is given", self.nodes)
+            changes.append(f"fleet.clients={self.nodes}")
+            names["fleet.clients"] = "--nodes"
+        with own_prints_aside(), named_by_option(names):
+            read = read_spec(self.spec, changes)
+        return read, self._notice(read)
 
-    def _notice(self, read: Spec, resized: Spec) -> str:
-        for arm in resized.arms:
+    def _notice(self, read: Spec) -> str:
+        """Return what to say where the spec says another number of clients than there are nodes."""
+        from ehfl.experiment import read_spec
+
+        if self.nodes is None:
+            return ""
+        for arm in read.arms:
             if (clients := arm.setting.fleet.clients) != self.nodes:
                 raise InvalidValue("--nodes", f"{clients}, as {arm.label} itself says", self.nodes)
-        others = sorted({arm.setting.fleet.clients for arm in read.arms} - {self.nodes})
-        told = " or ".join(map(str, others))
+        with own_prints_aside():
+            try:
+                others = {arm.setting.fleet.clients for arm in read_spec(self.spec).arms} - {self.nodes}
+            except UserError:  # without what the user has changed it says nothing
+                return ""
+        told = " or ".join(map(str, sorted(others)))
         said = f"a node is a client: the fleet has {self.nodes} here, not the {told} that the spec says"
         return said if others else ""
 

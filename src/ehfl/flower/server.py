@@ -44,6 +44,7 @@ def server_app(spec: Path) -> ServerApp:
             if outcome.error:
                 raise UserError(outcome.error)
         list_runs(read, chosen.runs()[0], runs / read.name)
+        log.info("the run is finished: ehfl report %s", runs / read.name)
 
     return app
 
