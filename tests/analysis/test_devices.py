@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ehfl.analysis.devices import Device, State, device_log
+from ehfl.analysis.devices import Device, DeviceState, device_log
 from ehfl.analysis.trials import Trial
 from ehfl.history import Devices
 from made_devices import NAN, SILENT, device_trial
@@ -35,9 +35,9 @@ def test_all_devices_together() -> None:
     assert (log.online, log.possible, log.asked, log.lost) == (10, 16, 6, 2)
     assert log.reasons == {NAN: 1, SILENT: 1}
     letters = np.array([list(letters) for letters in ROUNDS])
-    for state, letter in ((State.DARK, "."), (State.ONLINE, "o"), (State.TOOK_PART, "T")):
+    for state, letter in ((DeviceState.DARK, "."), (DeviceState.ONLINE, "o"), (DeviceState.TOOK_PART, "T")):
         assert np.array_equal(log.states == state, letters == letter)
-    assert np.array_equal(log.states == State.LOST, np.isin(letters, ["S", "N"]))
+    assert np.array_equal(log.states == DeviceState.LOST, np.isin(letters, ["S", "N"]))
     assert np.array_equal(np.isnan(log.levels), letters == ".")
 
 

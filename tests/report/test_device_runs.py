@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ehfl.analysis import read_results
-from ehfl.analysis.devices import State
+from ehfl.analysis.devices import DeviceState
 from ehfl.cli.report import again
 from ehfl.files import digest_of_file
 from ehfl.history import Devices, HistoryFile, Record, read_history
@@ -72,7 +72,7 @@ def test_what_the_server_saw_is_read_back(folder: Path) -> None:
     log = trial.devices
 
     assert log is not None
-    states = {"T": State.TOOK_PART, "L": State.LOST, ".": State.DARK}
+    states = {"T": DeviceState.TOOK_PART, "L": DeviceState.LOST, ".": DeviceState.DARK}
     assert log.states.tolist() == [[states[x] for x in row] for row in ("TTTT", "TL.T", "T...", "TTT.", "LTT.", "TT.T")]
     assert [(device.online, device.took_part, device.losses) for device in log.devices] == [
         (6, 5, 1), (5, 4, 1), (3, 3, 0), (3, 3, 0)

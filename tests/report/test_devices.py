@@ -14,7 +14,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from ehfl.analysis import Comparison, Trial, compare
-from ehfl.analysis.devices import State
+from ehfl.analysis.devices import DeviceState
 from ehfl.history import Devices
 from ehfl.report import Drawing, style
 from ehfl.report.batteries import batteries_figure, levels
@@ -50,7 +50,13 @@ def test_each_client_has_a_line_of_its_states() -> None:
     assert figure is not None
     (axes,) = figure.axes
     assert axes.get_title(loc="left") == "a"
-    found = {"T": State.TOOK_PART, "S": State.LOST, "N": State.LOST, "o": State.ONLINE, ".": State.DARK}
+    found = {
+        "T": DeviceState.TOOK_PART,
+        "S": DeviceState.LOST,
+        "N": DeviceState.LOST,
+        "o": DeviceState.ONLINE,
+        ".": DeviceState.DARK,
+    }
     wanted = [[to_rgb(COLOURS[found[letters[client]]]) for letters in ROUNDS] for client in range(4)]
     assert np.asarray(axes.images[0].get_array()) == pytest.approx(np.array(wanted))
     assert [text.get_text() for text in figure.legends[0].get_texts()] == list(NAMES.values())

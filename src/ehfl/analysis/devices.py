@@ -17,7 +17,7 @@ from ehfl.history import Devices, Record
 from ehfl.scheduling import Participation
 
 
-class State(IntEnum):
+class DeviceState(IntEnum):
     """What a server saw of a device in a round."""
 
     DARK = 0  # it did not answer
@@ -49,7 +49,7 @@ class Device:
 class DeviceLog:
     """What the server of one run saw of its devices."""
 
-    states: NDArray[np.int8]  # a `State` each, (n_rounds, n_clients)
+    states: NDArray[np.int8]  # a `DeviceState` each, (n_rounds, n_clients)
     levels: FloatArray  # E_i(t) as reported, (n_rounds, n_clients); NaN where a device was dark
     devices: tuple[Device, ...]
     wasted_energy: int  # what lost updates cost at the least, all devices together, in the fleet's unit
@@ -67,7 +67,7 @@ class DeviceLog:
     @property
     def asked(self) -> int:
         """How many updates were asked for."""
-        return int((self.states >= State.LOST).sum())
+        return int((self.states >= DeviceState.LOST).sum())
 
     @property
     def lost(self) -> int:
@@ -106,9 +106,11 @@ def device_log(records: Sequence[Record], played: Participation) -> DeviceLog | 
 
 
 def _states(seen: Devices) -> NDArray[np.int8]:
-    states = np.array([State.DARK if level is None else State.ONLINE for level in seen.energy], dtype=np.int8)
-    states[list(seen.took_part)] = State.TOOK_PART
-    states[list(seen.lost)] = State.LOST
+    states = np.array(
+        [DeviceState.DARK if level is None else DeviceState.ONLINE for level in seen.energy], dtype=np.int8
+    )
+    states[list(seen.took_part)] = DeviceState.TOOK_PART
+    states[list(seen.lost)] = DeviceState.LOST
     return states
 
 
@@ -121,7 +123,7 @@ def _device(client: int, states: NDArray[np.int8], levels: FloatArray, lost: Cou
     return Device(
         client,
         online=heard.size,
-        took_part=int((states == State.TOOK_PART).sum()),
+        took_part=int((states == DeviceState.TOOK_PART).sum()),
         lost=alike(lost),
         # A level that is not the last reported one was heard of when all rounds were over.
         last_heard=int(heard[-1]) if final == reported[-1] else len(states),

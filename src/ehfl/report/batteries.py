@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ehfl.analysis import Arm, Comparison
-from ehfl.analysis.devices import State
+from ehfl.analysis.devices import DeviceState
 from ehfl.arrays import FloatArray
 from ehfl.report import style
 from ehfl.report.looks import looks_of
@@ -66,7 +66,7 @@ def levels(arm: Arm) -> FloatArray:
     assert energy is not None
     if log is None:
         return shrunk(energy.T.astype(np.float64))
-    dark = log.states == State.DARK
+    dark = log.states == DeviceState.DARK
     # Who did not answer in the last round may have done so after it, and then with another level.
     after = dark[-1] & (energy[-1] == energy[-2])
     return shrunk(np.where(np.vstack([dark, after]), np.nan, energy).T)

@@ -10,18 +10,23 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from ehfl.analysis import Arm, Comparison
-from ehfl.analysis.devices import State
+from ehfl.analysis.devices import DeviceState
 from ehfl.report import style
 from ehfl.report.looks import looks_of
 from ehfl.report.rasters import draw_raster, name_axes, number_clients, shrunk
 
 # Okabe and Ito's blue and orange between black and white: the four can be told apart in grey, too.
-COLOURS = {State.TOOK_PART: "#0072B2", State.LOST: "#E69F00", State.ONLINE: "#E8E8E8", State.DARK: "#2B2B2B"}
+COLOURS = {
+    DeviceState.TOOK_PART: "#0072B2",
+    DeviceState.LOST: "#E69F00",
+    DeviceState.ONLINE: "#E8E8E8",
+    DeviceState.DARK: "#2B2B2B",
+}
 NAMES = {
-    State.TOOK_PART: "took part",
-    State.LOST: "work lost",
-    State.ONLINE: "online, idle",
-    State.DARK: "dark",
+    DeviceState.TOOK_PART: "took part",
+    DeviceState.LOST: "work lost",
+    DeviceState.ONLINE: "online, idle",
+    DeviceState.DARK: "dark",
 }
 _FEW = 40  # clients or rounds up to which a line between two of them helps the eye
 _MANY = 200  # clients beyond which no line of their own can be seen: they are counted instead
@@ -66,7 +71,7 @@ def _draw_states(axes: Axes, arm: Arm) -> None:
 def _draw_each(axes: Axes, states: NDArray[np.int8]) -> None:
     """Draw a line for each client; in very many rounds, colours are mixed."""
     rounds, clients = states.shape
-    palette = np.array([to_rgb(COLOURS[state]) for state in State])
+    palette = np.array([to_rgb(COLOURS[state]) for state in DeviceState])
     draw_raster(axes, shrunk(palette[states.T]), (clients, rounds))
     if clients <= _FEW:
         axes.hlines(np.arange(clients - 1) + 0.5, -0.5, rounds - 0.5, color="white", linewidth=0.8)
