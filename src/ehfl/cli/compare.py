@@ -13,7 +13,7 @@ from typer import Option
 
 from ehfl.cli.live import live
 from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecFile, named_by_option
-from ehfl.cli.outcomes import show_outcomes
+from ehfl.cli.outcomes import resumable, show_outcomes
 from ehfl.cli.output import check_folder
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import whole
@@ -80,13 +80,9 @@ def compare(
     folder = runs / read.name
     check_place(folder)
     totals = {arm.label: len(read.seeds) * arm.setting.rounds for arm in read.arms}
-    try:
-        begin_process()  # with a single job runs are run in this process
-        with named_by_option(names), own_prints_aside(), live(totals) as show:
-            outcomes = run_all(read, folder, jobs=jobs, on=on, on_look=show)
-    except KeyboardInterrupt:
-        typer.echo("stopped; the same command goes on from here", err=True)
-        raise
+    begin_process()  # with a single job runs are run in this process
+    with resumable(), named_by_option(names), own_prints_aside(), live(totals) as show:
+        outcomes = run_all(read, folder, jobs=jobs, on=on, on_look=show)
     show_outcomes(read, folder, outcomes, _again(spec, overrides, runs), as_json)
 
 

@@ -12,7 +12,7 @@ from ehfl.cli import flower_simulate
 from ehfl.cli.flower_live import live_nodes
 from ehfl.cli.flower_options import ArmLabel, Given, Nodes, SeedOfSpec, say
 from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecFile, named_by_option
-from ehfl.cli.outcomes import show_outcomes
+from ehfl.cli.outcomes import resumable, say_failed, show_outcomes
 from ehfl.cli.output import check_folder, say_where
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import OneOfEach, path
@@ -81,15 +81,10 @@ def up(
     check_place(folder)
     metric_name = _checked(run)
     say(notice)
-    try:
-        label, unit = f"{run.arm.label} seed {run.seed}", run.setting.fleet.unit
-        with own_prints_aside(), live_nodes(label, metric_name, unit) as show:
-            outcome = run_up(read, run, runs, show)
-    except KeyboardInterrupt:
-        typer.echo("stopped; the same command goes on from here", err=True)
-        raise
-    if outcome.error:
-        typer.echo(f"ehfl: error: {outcome.arm} seed {outcome.seed} failed: {outcome.error}", err=True)
+    label, unit = f"{run.arm.label} seed {run.seed}", run.setting.fleet.unit
+    with resumable(), own_prints_aside(), live_nodes(label, metric_name, unit) as show:
+        outcome = run_up(read, run, runs, show)
+    if say_failed([outcome]):
         raise typer.Exit(1)
     show_outcomes(read, folder, [outcome], given.again("up", arm, seed), as_json)
 

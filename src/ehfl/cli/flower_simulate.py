@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import typer
-
 from ehfl.cli.flower_options import Given, Nodes, say
 from ehfl.cli.live import live
 from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecFile
-from ehfl.cli.outcomes import show_outcomes
+from ehfl.cli.outcomes import resumable, show_outcomes
 from ehfl.cli.streams import own_prints_aside
 
 # The \b in it keeps the lines that follow as they are.
@@ -45,10 +43,6 @@ def simulate(
     check_place(folder)
     say(notice)
     totals = {arm.label: len(read.seeds) * arm.setting.rounds for arm in read.arms}
-    try:
-        with own_prints_aside(), live(totals) as show:
-            outcomes = flower.simulate(read, runs, on_look=show)
-    except KeyboardInterrupt:
-        typer.echo("stopped; the same command goes on from here", err=True)
-        raise
+    with resumable(), own_prints_aside(), live(totals) as show:
+        outcomes = flower.simulate(read, runs, on_look=show)
     show_outcomes(read, folder, outcomes, given.again("simulate"), as_json)

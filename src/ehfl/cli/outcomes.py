@@ -1,8 +1,9 @@
-"""What a command shows once all runs of a comparison have ended: results, and what failed."""
+"""What a command shows of how runs ended: results, what failed, and that it was stopped."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,16 @@ if TYPE_CHECKING:
     from ehfl.experiment import Outcome, Spec
 
 
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Tell a user who stops the work inside that nothing of it is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("stopped; the same command goes on from here", err=True)
+        raise
+
+
 def show_outcomes(spec: Spec, folder: Path, outcomes: Sequence[Outcome], command: str, as_json: bool) -> None:
     """Write the report on the runs in the folder, print their table, name those that failed.
 
@@ -23,7 +34,7 @@ def show_outcomes(spec: Spec, folder: Path, outcomes: Sequence[Outcome], command
     from ehfl.analysis import read_results
     from ehfl.report import write_report
 
-    failed = _say_failed(outcomes)
+    failed = say_failed(outcomes)
     if len(failed) < len(outcomes):
         results = read_results([folder])
         print_results(results.comparison, write_report(results, folder, [command]), as_json)
@@ -35,7 +46,7 @@ def show_outcomes(spec: Spec, folder: Path, outcomes: Sequence[Outcome], command
         raise typer.Exit(1)
 
 
-def _say_failed(outcomes: Sequence[Outcome]) -> list[Outcome]:
+def say_failed(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Return the runs that failed, and tell the user of each."""
     failed = [outcome for outcome in outcomes if outcome.error]
     for outcome in failed:
