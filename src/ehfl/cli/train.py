@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,6 +28,7 @@ from ehfl.cli.options import (
     names_in,
     spec_of,
 )
+from ehfl.cli.outcomes import resumable
 from ehfl.cli.output import check_folder, progress
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path, whole
@@ -109,13 +111,8 @@ def train(
         if len(spec.runs()) > 1:
             raise UserError(f"ehfl train is for a single run, and these are {len(spec.runs())}: use ehfl compare")
         begin_process()
-        try:
-            with own_code.held(spec.code):
-                metric, records = _train(spec.runs()[0], threads, run)
-        except KeyboardInterrupt:
-            if run is not None:
-                typer.echo("stopped; the same command goes on from here", err=True)
-            raise
+        with nullcontext() if run is None else resumable(), own_code.held(spec.code):
+            metric, records = _train(spec.runs()[0], threads, run)
     if as_json:
         typer.echo(json.dumps({"metric": metric.name, "rounds": [record.facts() for record in records]}))
     else:

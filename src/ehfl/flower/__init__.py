@@ -32,24 +32,21 @@ from ehfl.lazy import lazy_names
 if TYPE_CHECKING:
     from ehfl.flower.client import client_app
     from ehfl.flower.deployment import Deployment
-    from ehfl.flower.flwr_cli import RunState
     from ehfl.flower.installed import check_installed, check_simulation
     from ehfl.flower.project import write_app
-    from ehfl.flower.server import serve, server_app
+    from ehfl.flower.server import server_app
     from ehfl.flower.simulation import simulate
     from ehfl.flower.specs import for_flower, one_run
     from ehfl.flower.up import run_up
 
 __all__ = [
     "Deployment",
-    "RunState",
     "check_installed",
     "check_simulation",
     "client_app",
     "for_flower",
     "one_run",
     "run_up",
-    "serve",
     "server_app",
     "simulate",
     "write_app",
@@ -59,11 +56,10 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "client": {"client_app"},
-        "flwr_cli": {"RunState"},
         "deployment": {"Deployment"},
         "installed": {"check_installed", "check_simulation"},
         "project": {"write_app"},
-        "server": {"serve", "server_app"},
+        "server": {"server_app"},
         "specs": {"for_flower", "one_run"},
         "simulation": {"simulate"},
         "up": {"run_up"},

@@ -104,10 +104,6 @@ class Deployment:
         """Cut a node's power: it and all that it started are gone at once, and tell nobody."""
         self.nodes[client].kill()
 
-    def stop_node(self, client: int) -> None:
-        """Let a node say good-bye to the SuperLink and end."""
-        self.nodes[client].stop()
-
     def kill_superlink(self) -> None:
         """Cut the SuperLink's power; the app's server runs under it and goes with it."""
         assert self.superlink is not None

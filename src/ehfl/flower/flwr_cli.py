@@ -27,11 +27,6 @@ class RunState:
         """Whether there is nothing left to wait for."""
         return self.status.startswith("finished")
 
-    @property
-    def completed(self) -> bool:
-        """Whether it came to its end."""
-        return self.status == "finished:completed"
-
 
 def ask(home: Path, *words: str) -> dict[str, Any]:
     """Return what Flower's command answers, with its settings in `home`; it takes a second or two."""

@@ -18,6 +18,7 @@ import psutil
 from ehfl.flower.installed import MISSING
 from ehfl.validation import UserError, printable, short
 
+PRIVATE = {"FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1"}  # nothing is told to Flower's makers
 _GUARD = Path(__file__).with_name("guard.py")
 _BURIAL_SECONDS = 5.0  # for a guard to notice that its program is gone, and to leave
 
@@ -30,9 +31,8 @@ def flower_environment(home: Path, more: Mapping[str, str] | None = None) -> dic
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FLWR_")}
     exempt = ",".join(filter(None, [kept.get("no_proxy"), kept.get("NO_PROXY"), "127.0.0.1", "localhost"]))
     return kept | {
+        **PRIVATE,
         "FLWR_HOME": str(home),
-        "FLWR_TELEMETRY_ENABLED": "0",
-        "FLWR_DISABLE_UPDATE_CHECK": "1",
         "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
         "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
         "PATH": os.pathsep.join([sysconfig.get_path("scripts"), kept.get("PATH", os.defpath)]),

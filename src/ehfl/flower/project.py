@@ -64,14 +64,11 @@ def _own_files(modules: Mapping[str, Path]) -> dict[str, bytes]:
     return files
 
 
-def _own_classes(spec: Spec) -> list[str]:
-    return [name for setting in (spec.base, *(one.setting for one in spec.arms)) for name in setting.own_classes()]
-
-
 def _modules(spec: Spec) -> dict[str, Path]:
     """Return the files that the user's own classes are made of, by where they lie in the user's tree."""
+    settings = (spec.base, *(arm.setting for arm in spec.arms))
     with own_code.held(spec.code):
-        return made_of({name.split(":")[0]: None for name in _own_classes(spec)})
+        return made_of({name.split(":")[0]: None for setting in settings for name in setting.own_classes()})
 
 
 def _module(file: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ehfl.flower.installed import check_simulation
+from ehfl.flower.processes import PRIVATE
 
 if TYPE_CHECKING:
     from flwr.app import Context
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
     from ehfl.experiment.runner import OnLook
 
 # Nothing is told to anybody; and Ray shall leave the environment as it is, which it announces with a warning else.
-ENVIRONMENT = {
-    "FLWR_TELEMETRY_ENABLED": "0",
-    "FLWR_DISABLE_UPDATE_CHECK": "1",
+ENVIRONMENT = PRIVATE | {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
