@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ehfl.experiment.reading import write_spec
-from ehfl.experiment.spec import Spec
+from ehfl.experiment.spec import Run, Spec
+from ehfl.files import sole_use
 from ehfl.run_folder import SPEC, Facts, OtherRun, RunFolder, check_same, identity_of, read_comparison, write_sealed
 from ehfl.validation import UserError
 
@@ -15,6 +17,19 @@ def write_comparison(spec: Spec, experiment: Path, folders: Sequence[RunFolder])
     """Write a comparison's spec into its folder, in which these are the folders of its runs; refuse another one's."""
     _check_same(spec, experiment, folders)
     write_sealed(experiment, write_spec(spec.facts()))
+
+
+def list_runs(spec: Spec, run: Run, experiment: Path) -> None:
+    """Write into the experiment's folder what it compares: this run, and those of the spec that have a folder."""
+    others = [one for one in spec.runs() if RunFolder(experiment / one.folder_name).written is not None]
+    labels, seeds = {one.arm.label for one in [run, *others]}, {one.seed for one in [run, *others]}
+    listed = replace(
+        spec,
+        arms=tuple(arm for arm in spec.arms if arm.label in labels),
+        seeds=tuple(seed for seed in dict.fromkeys([*spec.seeds, run.seed]) if seed in seeds),
+    )
+    with sole_use(experiment):
+        write_comparison(listed, experiment, [RunFolder(experiment / one.folder_name) for one in listed.runs()])
 
 
 def _check_same(spec: Spec, experiment: Path, folders: Sequence[RunFolder]) -> None:

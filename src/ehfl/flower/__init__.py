@@ -17,7 +17,7 @@ deployment   a SuperLink and SuperNodes on loopback; their programs run as `proc
 flwr_cli     what Flower's own command line is asked
 installed    whether what Flower needs is there
 project      a Flower App project that plays a spec; `app_texts` is what its files say
-up           a run on a deployment of this machine; `status` is how it stands, `listing` puts it beside earlier ones
+up           a run on a deployment of this machine; `status` is how it stands
 
 May enter: Flower and psutil (extra `flower`), NumPy, torch, `ehfl.experiment` and what that may import. Leaves: the
 names below, each imported when it is first used, so that neither flwr nor torch is loaded before it is needed.

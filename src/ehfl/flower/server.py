@@ -11,11 +11,11 @@ from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
 from ehfl.experiment import Outcome, Run, Spec, building, read_spec, run_all
+from ehfl.experiment.comparison_folder import list_runs
 from ehfl.experiment.execution import Threads, loaded_task
 from ehfl.experiment.runner import OnLook
 from ehfl.flower.devices import OnDevices
 from ehfl.flower.exchange import Exchange
-from ehfl.flower.listing import list_runs
 from ehfl.flower.specs import one_run
 from ehfl.history import History, Record
 from ehfl.learning import Training

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from ehfl.experiment import Outcome, Run, Spec
+from ehfl.experiment.comparison_folder import list_runs
 from ehfl.experiment.progress import Follower
 from ehfl.files import sole_use
 from ehfl.flower.deployment import Deployment
-from ehfl.flower.listing import list_runs
 from ehfl.flower.project import write_app
 from ehfl.flower.status import Status, Watcher
 from ehfl.machine import check_memory
