@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from ehfl.experiment import read_spec, run_all
@@ -20,6 +23,22 @@ SPEC = Path(__file__).parents[2] / "experiments" / "flower.toml"  # digits, 10 c
 CHANGES = ["seeds=[3]"]
 
 
+def heard_of(running: subprocess.Popen[str], seconds: float = 300) -> set[str]:
+    """Return the addresses on which a process and its children listened until it ended."""
+    found = set()
+    deadline = time.monotonic() + seconds
+    while running.poll() is None:
+        assert time.monotonic() < deadline
+        with suppress(psutil.NoSuchProcess):
+            whole = psutil.Process(running.pid)
+            for process in (whole, *whole.children(recursive=True)):
+                with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                    sockets = process.net_connections(kind="tcp")
+                    found |= {one.laddr.ip for one in sockets if one.status == psutil.CONN_LISTEN}
+        time.sleep(0.5)
+    return found
+
+
 @pytest.mark.slow
 def test_the_simulation_has_the_participants_energies_and_models_of_one_process(tmp_path: Path) -> None:
     ended_here = run_all(read_spec(SPEC, CHANGES), tmp_path / "devices", jobs=1)
@@ -28,10 +47,13 @@ def test_the_simulation_has_the_participants_energies_and_models_of_one_process(
     simulated = [str(SPEC), *changes, "--runs", str(tmp_path), "--json"]
     command = [sys.executable, "-m", "ehfl", "flower", "simulate", *simulated]
     # In a process of its own, since Ray leaves open files behind.
-    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    listening = heard_of(running)
+    out, err = running.communicate(timeout=60)
 
-    assert ended.returncode == 0, ended.stderr
-    labels = [row["arm"] for row in json.loads(ended.stdout)["arms"]]
+    assert running.returncode == 0, err
+    assert listening and listening <= {"127.0.0.1", "::ffff:127.0.0.1", "::1"}
+    labels = [row["arm"] for row in json.loads(out)["arms"]]
     assert labels == ["myopic on Flower", "greedy on Flower"]
     for arm in ("myopic", "greedy"):
         here, there = tmp_path / f"devices/{arm}-s3", tmp_path / f"devices-flower/{arm}-on-flower-s3"

@@ -23,12 +23,12 @@ PATIENCE_SECONDS = 180.0
 _NODES_LOST = 5  # by one call, until it is suspected of being the cause
 _CONNECT_SECONDS = 10.0
 
+_QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}  # Ray warns, in every program, that this will be its default
 # Read by Ray when it is imported, or by the processes that it starts, for a Ray of our own:
-_OWN_RAY = {
+OWN_RAY = _QUIET | {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # no node but this one, so that it listens on loopback alone
     "RAY_USAGE_STATS_ENABLED": "0",
 }
-_QUIET = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}  # Ray warns, in every program, that this will be its default
 
 
 @contextmanager
@@ -117,7 +117,7 @@ def _check_reachable(address: str) -> None:
 
 
 def _ray() -> Any:
-    for name, value in (_OWN_RAY | _QUIET if _address() == "local" else _QUIET).items():
+    for name, value in (OWN_RAY if _address() == "local" else _QUIET).items():
         os.environ.setdefault(name, value)
     try:
         return importlib.import_module("ray")

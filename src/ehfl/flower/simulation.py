@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ehfl.experiment.cluster import OWN_RAY
 from ehfl.flower.installed import check_simulation
 from ehfl.flower.processes import PRIVATE
 
@@ -18,15 +19,11 @@ if TYPE_CHECKING:
     from ehfl.experiment import Outcome, Spec
     from ehfl.experiment.runner import OnLook
 
-# Nothing is told to anybody; and Ray shall leave the environment as it is, which it announces with a warning else.
-ENVIRONMENT = PRIVATE | {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-}
-# Ray for this machine alone: its ports on loopback, no page of its own, and quiet.
+ENVIRONMENT = PRIVATE | OWN_RAY  # of which the latter is read when Ray is imported
+# A Ray of our own, whatever cluster there is: nodes keep their accounts here. It has no page of its own, and is quiet.
 RAY: dict[str, dict[str, Any]] = {
     "init_args": {
-        "_node_ip_address": "127.0.0.1",
+        "address": "local",
         "include_dashboard": False,
         "log_to_driver": False,
         "logging_level": "ERROR",
