@@ -15,18 +15,10 @@ from ehfl.flower import server_app
 
 
 def in_process(spec: Spec, runs: Path, exchange: object) -> list[Outcome]:
+    logging.getLogger("ehfl.flower").warning("no devices")
     return run_all(spec, runs / spec.name, jobs=1)
 
 
-@pytest.fixture
-def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the logger as it was: an app changes it for its whole process."""
-    log = logging.getLogger("ehfl.flower")
-    for name in ("handlers", "level"):
-        monkeypatch.setattr(log, name, getattr(log, name))
-
-
-@pytest.mark.usefixtures("quiet")
 def test_a_second_arm_and_seed_stands_beside_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ehfl.flower.server.serve", in_process)
     small = ["name=few", "rounds=1", "seeds=3", "fleet.clients=2", "target=1", "learning.task=quadratic"]
@@ -41,3 +33,5 @@ def test_a_second_arm_and_seed_stands_beside_the_first(tmp_path: Path, monkeypat
     listed = tomllib.loads((tmp_path / "runs" / "few" / "spec.toml").read_text())
     assert [arm["label"] for arm in listed["arms"]] == ["myopic", "greedy"]
     assert listed["seeds"] == [0, 2]
+    said = [line.split(" ", 3)[2:] for line in (tmp_path / "runs" / "few" / "server.log").read_text().splitlines()]
+    assert said == [["WARNING", "no devices"], ["INFO", f"the run is finished: ehfl report {tmp_path}/runs/few"]] * 2

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -27,6 +29,7 @@ from ehfl.run_folder import RunFolder
 from ehfl.validation import InvalidValue, UserError, shown
 
 log = logging.getLogger("ehfl.flower")
+LOG = "server.log"  # beside the runs
 _TOKEN = "flower_run"  # the key of meta.json under which nodes' accounts know the run
 
 
@@ -36,15 +39,15 @@ def server_app(spec: Path) -> ServerApp:
 
     @app.main()
     def main(grid: Grid, context: Context) -> None:
-        _log_as_flower_does()
         config = context.run_config
         runs, read = _folder(config.get("runs")), read_spec(spec)
         chosen = one_run(read, config.get("arm") or None, config.get("seed"))
-        for outcome in serve(chosen, runs, Exchange(grid)):
-            if outcome.error:
-                raise UserError(outcome.error)
-        list_runs(read, chosen.runs()[0], runs / read.name)
-        log.info("the run is finished: ehfl report %s", runs / read.name)
+        with _logged(runs / read.name):
+            for outcome in serve(chosen, runs, Exchange(grid)):
+                if outcome.error:
+                    raise UserError(outcome.error)
+            list_runs(read, chosen.runs()[0], runs / read.name)
+            log.info("the run is finished: ehfl report %s", runs / read.name)
 
     return app
 
@@ -56,10 +59,20 @@ def _folder(given: object) -> Path:
     return Path(given)
 
 
-def _log_as_flower_does() -> None:
-    """Let what the server has to say stand in Flower's log, which `flwr run --stream` shows, rounds included."""
-    log.handlers = logging.getLogger("flwr").handlers
+@contextmanager
+def _logged(folder: Path) -> Iterator[None]:
+    """Let what the server says stand in Flower's log, which `flwr run --stream` shows, and in a file that stays."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = logging.FileHandler(folder / LOG, encoding="utf-8")
+    kept.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log.handlers = [*logging.getLogger("flwr").handlers, kept]
     log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.handlers = []
+        log.setLevel(logging.NOTSET)
+        kept.close()
 
 
 def serve(spec: Spec, runs: Path, exchange: Exchange, on_look: OnLook | None = None) -> list[Outcome]:
