@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -12,12 +13,15 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
+from flwr.app import Context, RecordDict
+from flwr.serverapp import ServerApp
 
 from ehfl.experiment import read_spec, run_all
-from ehfl.flower import check_simulation
+from ehfl.flower import check_simulation, simulation
 from ehfl.learning.checkpoint import NAME, read_checkpoint
 from ehfl.scheduling import Participation
 from ehfl.validation import UserError
+from loopback_grid import loopback, tiny
 
 SPEC = Path(__file__).parents[2] / "experiments" / "flower.toml"  # digits, 10 clients, 20 rounds
 CHANGES = ["seeds=[3]"]
@@ -74,3 +78,22 @@ def test_without_ray_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPat
         UserError, match=r"^Flower's simulation needs flwr and Ray: pip install 'ehfl\[flower-simulation\]'$"
     ):
         check_simulation()
+
+
+def test_a_simulation_that_breaks_down_leaves_no_server_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    servers: list[threading.Thread] = []
+
+    def breaks_down(server: ServerApp, *_: object, **__: object) -> None:
+        context = Context(7, 1, {}, RecordDict(), {})
+        servers.append(threading.Thread(target=server, args=(loopback(tmp_path / "nodes", 0), context), daemon=True))
+        servers[0].start()  # it waits for nodes, of which there will be none
+        raise RuntimeError("Ending simulation") from ConnectionError("Ray could not be started")
+
+    monkeypatch.setattr("flwr.simulation.run_simulation", breaks_down)
+    monkeypatch.setattr(simulation, "ENVIRONMENT", {})
+
+    broken = "^Flower's simulation broke down: ConnectionError: Ray could not be started$"
+    with pytest.raises(UserError, match=broken):
+        simulation.simulate(tiny(), tmp_path)
+    servers[0].join(20)
+    assert not servers[0].is_alive()

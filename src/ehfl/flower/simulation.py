@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ehfl.experiment.cluster import OWN_RAY
 from ehfl.flower.installed import check_simulation
 from ehfl.flower.processes import PRIVATE
+from ehfl.validation import UserError, one_line
 
 if TYPE_CHECKING:
     from flwr.app import Context
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ehfl.experiment.runner import OnLook
 
 ENVIRONMENT = PRIVATE | OWN_RAY  # of which the latter is read when Ray is imported
+_BEGIN_SECONDS = 1.0  # for a server's thread that was just started
 # A Ray of our own, whatever cluster there is: nodes keep their accounts here. It has no page of its own, and is quiet.
 RAY: dict[str, dict[str, Any]] = {
     "init_args": {
@@ -45,7 +47,7 @@ def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outc
 
     logging.getLogger("flwr").setLevel(logging.ERROR)
     outcomes: list[Outcome] = []
-    server, stopped, over = ServerApp(), threading.Event(), threading.Event()
+    server, begun, stopped, over = ServerApp(), threading.Event(), threading.Event(), threading.Event()
 
     def sleep(seconds: float) -> None:
         if stopped.wait(seconds):
@@ -53,10 +55,11 @@ def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outc
 
     @server.main()
     def main(grid: Grid, context: Context) -> None:
+        begun.set()
         try:
             outcomes.extend(serve(spec, runs, Exchange(grid, sleep=sleep), on_look))
         except KeyboardInterrupt:
-            pass  # the main thread has it, too
+            pass  # the main thread knows why
         finally:
             over.set()
 
@@ -64,9 +67,11 @@ def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outc
     accounts = (runs / spec.name / "nodes").absolute()
     try:
         run_simulation(server, client_app(accounts), nodes, backend_config=RAY)
-    except KeyboardInterrupt:
-        # Flower runs the server in a thread of its own and does not tell it to stop.
+    except RuntimeError as error:  # Flower's, of whatever Ray raised
+        raise UserError(f"Flower's simulation broke down: {one_line(error.__cause__ or error)}") from error
+    finally:
+        # Flower runs the server in a thread of its own, and tells it nothing when the user stops it or Ray breaks down.
         stopped.set()
-        over.wait()
-        raise
+        if begun.wait(_BEGIN_SECONDS):
+            over.wait()
     return outcomes
