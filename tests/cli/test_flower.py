@@ -189,11 +189,11 @@ def test_a_terminal_has_a_line_for_each_node(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv(name, text)
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
 
-    with live_nodes("[mine] seed 0", "accuracy", "mJ") as show:
-        show(Status(5, 8, 0.5, (HEARD, SILENT)))
+    with live_nodes("[mine], with a label of some length seed 0", "accuracy", "mJ") as show:
+        show(Status(5, 8, 0.5, (HEARD, SILENT), stopping=True))
 
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
-    assert "[mine] seed 0: round 5 of 8, accuracy 0.5" in shown
+    assert "[mine], with a label of some length seed 0: round 5 of 8, accuracy 0.5; stopping its processes" in shown
     assert "battery [mJ]" in shown
     assert re.search(r"0 +online +2 +3 +0", shown)
     assert re.search(r"1 +offline +0 +1 +2 +no reply in 30 s", shown)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Group
 
     from ehfl.flower.status import NodeStatus, Status
 
@@ -39,11 +39,12 @@ def headline(label: str, metric_name: str, status: Status) -> str:
     return f"{label}: round {status.rounds} of {status.total}{reached}{stopping}"
 
 
-def _table(label: str, metric_name: str, unit: str, status: Status) -> Table:
+def _table(label: str, metric_name: str, unit: str, status: Status) -> Group:
+    from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(headline(label, metric_name, status)), title_justify="left", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
     for name in ("node", "", f"battery [{unit}]", "took part", "lost", "the last loss"):
         table.add_column(Text(name), justify="right" if name in ("took part", "lost") or "battery" in name else "left")
     for client, node in enumerate(status.nodes):
@@ -53,7 +54,7 @@ def _table(label: str, metric_name: str, unit: str, status: Status) -> Table:
         table.add_row(
             *(Text(word, style=style if place == 1 else "") for place, word in enumerate(words)), Text(node.reason)
         )
-    return table
+    return Group(Text(headline(label, metric_name, status), style="bold"), table)  # a title is as narrow as its table
 
 
 def state_of(node: NodeStatus, status: Status) -> str:
