@@ -172,8 +172,7 @@ def test_nodes_of_a_resumed_run_are_starting_until_it_has_played_a_round(capsys:
     assert capsys.readouterr().err.splitlines() == [
         "myopic seed 0: round 5 of 8, accuracy 0.5 (node 0 starting, node 1 starting; batteries 2 0)",
         "myopic seed 0: round 6 of 8, accuracy 0.5 (node 0 online, node 1 online; batteries 2 2)",
-        "myopic seed 0: round 6 of 8, accuracy 0.5; stopping its processes "
-        "(node 0 online, node 1 online; batteries 2 2)",
+        "myopic seed 0: round 6 of 8, accuracy 0.5; stopping (node 0 online, node 1 online; batteries 2 2)",
     ]
 
 
@@ -193,7 +192,7 @@ def test_a_terminal_has_a_line_for_each_node(monkeypatch: pytest.MonkeyPatch) ->
         show(Status(5, 8, 0.5, (HEARD, SILENT), stopping=True))
 
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
-    assert "[mine], with a label of some length seed 0: round 5 of 8, accuracy 0.5; stopping its processes" in shown
+    assert "[mine], with a label of some length seed 0: round 5 of 8, accuracy 0.5; stopping" in shown
     assert "battery [mJ]" in shown
     assert re.search(r"0 +online +2 +3 +0", shown)
     assert re.search(r"1 +offline +0 +1 +2 +no reply in 30 s", shown)

@@ -35,7 +35,7 @@ def live_nodes(label: str, metric_name: str, unit: str) -> Iterator[Callable[[St
 def headline(label: str, metric_name: str, status: Status) -> str:
     """Return how far a run has come, in a line."""
     reached = "" if status.metric is None else f", {metric_name} {status.metric:.4g}"
-    stopping = "; stopping its processes" if status.stopping else ""
+    stopping = "; stopping" if status.stopping else ""
     return f"{label}: round {status.rounds} of {status.total}{reached}{stopping}"
 
 
