@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ehfl.learning import AGGREGATIONS
+from ehfl.run_folder import OtherRun
 from ehfl.scheduling import SCHEDULERS
 from loopback_grid import Played, loopback, play, play_here, tiny
 
@@ -92,3 +93,14 @@ def test_classes_of_the_users_own_are_found_on_nodes_of_this_machine(tmp_path: P
     check_same(devices, play_here(spec, tmp_path / "here"))
     assert devices.participation.energy is not None
     assert devices.participation.totals.harvested == 3 * 4  # on two days of three
+
+
+def test_a_run_goes_on_where_its_clients_are_and_counts_there_alone(tmp_path: Path) -> None:
+    spec = tiny()
+    play_here(spec, tmp_path / "here")
+    play(spec, tmp_path / "devices", loopback(tmp_path / "nodes", 4))
+
+    with pytest.raises(OtherRun, match="was begun with its clients in process, not on devices: delete the folder"):
+        play(spec, tmp_path / "here", loopback(tmp_path / "others", 4))
+    with pytest.raises(OtherRun, match="was begun with its clients on devices, not in process: delete the folder"):
+        play_here(spec, tmp_path / "devices")

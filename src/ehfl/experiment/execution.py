@@ -92,11 +92,8 @@ def _work(
     run: Run, folder: RunFolder, threads: Threads, inputs: Inputs, on_round: OnRound | None, play: Play | None
 ) -> None:
     """Do the work; a failure is written into meta.json, with its traceback, before it goes on its way."""
+    where = check_clients(folder, on_devices=play is not None)
     before = folder.meta()
-    where = "in process" if play is None else "on devices"
-    if before.get("clients", where) != where:
-        begun = f"{folder.path} was begun with its clients {before['clients']}, not {where}"
-        raise OtherRun(f"{begun}: delete the folder to run it again, or give this spec another name")
     if "threads" in before:  # a resumed run keeps its number of threads, which decides the last bits
         threads = Threads(before["threads"], before.get("threads_exactly", False))
     beginning = about_here() | {"started": now()} | before  # a resumed run keeps where and when it began
@@ -112,6 +109,16 @@ def _work(
             folder.add_meta(status="failed", error=one_line(error), traceback=traceback.format_exception(error))
         raise
     folder.finish(history)
+
+
+def check_clients(folder: RunFolder, *, on_devices: bool) -> str:
+    """Return where a run's clients are, as meta.json has it; refuse a run that was begun with them elsewhere."""
+    where = "on devices" if on_devices else "in process"
+    begun = folder.meta().get("clients", where)
+    if begun != where:
+        remedy = "delete the folder to run it again, or give this spec another name"
+        raise OtherRun(f"{folder.path} was begun with its clients {begun}, not {where}: {remedy}")
+    return where
 
 
 def run_training(

@@ -19,7 +19,7 @@ from ehfl.experiment.checking import check_comparison, check_schedulers
 from ehfl.experiment.cluster import PATIENCE_SECONDS as CLUSTER_PATIENCE
 from ehfl.experiment.cluster import Cluster, joined_cluster
 from ehfl.experiment.comparison_folder import write_comparison
-from ehfl.experiment.execution import PATIENCE_SECONDS, Outcome, Threads, execute, loaded_task
+from ehfl.experiment.execution import PATIENCE_SECONDS, Outcome, Threads, check_clients, execute, loaded_task
 from ehfl.experiment.inputs import Inputs, check_inputs, inputs_of
 from ehfl.experiment.progress import Follower, State
 from ehfl.experiment.spec import Run, Spec
@@ -72,7 +72,7 @@ def _run_in(
     metric_name = loaded_task(spec.arms[-1].setting)[0].metric.name  # the same for all arms
     # What an arm is made from is the same under all its seeds, and takes a while to look at.
     inputs = {arm.label: inputs_of(Run(spec, arm, spec.seeds[0]), data[arm.label]) for arm in spec.arms}
-    work = [_prepared(run, place, inputs[run.arm.label]) for run in spec.runs()]
+    work = [_prepared(run, place, inputs[run.arm.label], on_devices=play is not None) for run in spec.runs()]
     with joined_cluster() if on == "ray" else nullcontext([joblib.cpu_count()]) as cores:
         crew, workers, threads = _crew(work, jobs, on, cores)
         _check_time(spec, min(workers, sum(cores)))
@@ -119,10 +119,11 @@ def share_cores(runs: int, jobs: int | None, cores: Sequence[int]) -> tuple[int,
     return workers, max(1, min(sum(cores) // workers, *cores))
 
 
-def _prepared(run: Run, experiment: Path, inputs: Inputs) -> Work:
+def _prepared(run: Run, experiment: Path, inputs: Inputs, *, on_devices: bool) -> Work:
     """Return what there is to do for a run; refuse, before anything is written, what cannot be done."""
     folder = RunFolder(experiment / run.folder_name)
     folder.check_free_for(run.facts())
+    check_clients(folder, on_devices=on_devices)
     check_inputs(folder, inputs)
     return run, folder, inputs
 

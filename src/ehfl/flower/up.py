@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ehfl.experiment import Outcome, Run, Spec
 from ehfl.experiment.comparison_folder import list_runs
+from ehfl.experiment.execution import check_clients
 from ehfl.experiment.progress import Follower
 from ehfl.files import sole_use
 from ehfl.flower.deployment import Deployment
@@ -41,6 +42,7 @@ def run_up(spec: Spec, run: Run, runs: Path, on_status: OnStatus) -> Outcome:
     experiment = runs / spec.name
     folder = RunFolder(experiment / run.folder_name)
     folder.check_free_for(run.facts())
+    check_clients(folder, on_devices=True)
     if not folder.finished:
         experiment.mkdir(parents=True, exist_ok=True)
         with sole_use(experiment):  # the server will want it to itself: better refused now than in its log
