@@ -23,7 +23,7 @@ from ehfl.scheduling import Participation
 from ehfl.validation import UserError
 from loopback_grid import loopback, tiny
 
-SPEC = Path(__file__).parents[2] / "experiments" / "flower.toml"  # digits, 10 clients, 20 rounds
+SPEC = Path(__file__).parents[2] / "experiments" / "devices.toml"  # digits, 10 clients, 20 rounds
 CHANGES = ["seeds=[3]"]
 
 

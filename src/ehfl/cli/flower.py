@@ -29,8 +29,8 @@ RUNS/<name>-flower, like those of ehfl compare; stopped or killed, the same comm
 
 \b
 Examples:
-  ehfl flower up experiments/flower.toml --nodes 3
-  ehfl flower up experiments/flower.toml --nodes 3 --arm greedy --seed 1
+  ehfl flower up experiments/devices.toml --nodes 3
+  ehfl flower up experiments/devices.toml --nodes 3 --arm greedy --seed 1
   ehfl flower up --nodes 3 -o rounds=10 -o learning.step_size=nominal-causal
   ehfl flower up mine.toml -o flower.deadline=30 --runs ~/runs
 """

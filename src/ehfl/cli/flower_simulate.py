@@ -17,8 +17,8 @@ Needs pip install 'ehfl[flower-simulation]'.
 
 \b
 Examples:
-  ehfl flower simulate experiments/flower.toml
-  ehfl flower simulate experiments/flower.toml -n 4 -o seeds=1 -o rounds=10
+  ehfl flower simulate experiments/devices.toml
+  ehfl flower simulate experiments/devices.toml -n 4 -o seeds=1 -o rounds=10
   ehfl flower simulate -o learning.step_size=nominal-causal -o seeds=1
 """
 
