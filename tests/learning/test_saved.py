@@ -142,3 +142,10 @@ def test_a_task_of_ones_own_is_found_where_the_run_found_it(tmp_path: Path, monk
     monkeypatch.chdir("/")
 
     assert load_model(tmp_path / "mine").state_dict().keys() == {"x"}
+
+
+def test_a_folder_whose_name_has_two_lines_is_refused_in_one(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError) as refused:
+        load_model(tmp_path / "a\nb", "quadratic")
+
+    assert str(refused.value).endswith("a\\nb has no checkpoint.safetensors")

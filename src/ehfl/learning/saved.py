@@ -14,7 +14,7 @@ from ehfl.learning.flat import load_state
 from ehfl.learning.tasks import TASKS, Task, load_task
 from ehfl.randomness import Purpose, generator
 from ehfl.run_folder import RunFolder, check_same, identity_of, inside
-from ehfl.validation import UserError, at, path_of
+from ehfl.validation import UserError, at, path_of, visible
 
 
 def load_model(folder: str | os.PathLike[str], task: Task | str | Mapping[str, Any] | None = None) -> nn.Module:
@@ -51,14 +51,15 @@ def _newest(run: RunFolder) -> Checkpoint:
         return found
     inner = sorted(found.parent for found in run.path.glob(f"*/{NAME}"))
     hint = f": give the folder of one of its runs, such as {inner[0]}" if inner else ""
-    raise CheckpointError(f"{run.path} has no {NAME}{hint}")
+    raise CheckpointError(visible(f"{run.path} has no {NAME}{hint}"))
 
 
 def _task_of(run: RunFolder, found: Checkpoint) -> Task:
     """Return the task that the run's spec names."""
     facts = run.facts()
     if facts is None:
-        raise UserError(f"{run.path} has no spec.toml that names the task: give it, as in load_model(folder, 'digits')")
+        remedy = "give it, as in load_model(folder, 'digits')"
+        raise UserError(visible(f"{run.path} has no spec.toml that names the task: {remedy}"))
     check_same(found.identity, identity_of(facts), run.path / NAME, "its spec.toml is of another run")
     with own_code.held(facts.get("code")), at("learning"):
         return load_task(inside(facts, ["learning", "task"]), inside(facts, ["learning", "data"]))
