@@ -12,11 +12,13 @@ from flwr.app import Context, RecordDict
 
 from ehfl.experiment import Outcome, Spec, read_spec, run_all, write_spec
 from ehfl.flower import server_app
+from ehfl.validation import UserError
 
 
 def in_process(spec: Spec, runs: Path, exchange: object) -> list[Outcome]:
+    outcomes = run_all(spec, runs / spec.name, jobs=1)
     logging.getLogger("ehfl.flower").warning("no devices")
-    return run_all(spec, runs / spec.name, jobs=1)
+    return outcomes
 
 
 def test_a_second_arm_and_seed_stands_beside_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,3 +37,15 @@ def test_a_second_arm_and_seed_stands_beside_the_first(tmp_path: Path, monkeypat
     assert listed["seeds"] == [0, 2]
     said = [line.split(" ", 3)[2:] for line in (tmp_path / "runs" / "few" / "server.log").read_text().splitlines()]
     assert said == [["WARNING", "no devices"], ["INFO", f"the run is finished: ehfl report {tmp_path}/runs/few"]] * 2
+
+
+def test_a_run_that_is_refused_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(spec: Spec, runs: Path, exchange: object) -> list[Outcome]:
+        raise UserError("not this one")
+
+    monkeypatch.setattr("ehfl.flower.server.serve", refuse)
+    (tmp_path / "spec.toml").write_text(write_spec(read_spec(None, ["learning.task=quadratic"]).facts()))
+
+    with pytest.raises(UserError, match="not this one"):
+        server_app(tmp_path / "spec.toml")(Mock(), Context(1, 0, {}, RecordDict(), {"runs": str(tmp_path / "runs")}))
+    assert not (tmp_path / "runs").exists()

@@ -62,8 +62,8 @@ def _folder(given: object) -> Path:
 @contextmanager
 def _logged(folder: Path) -> Iterator[None]:
     """Let what the server says stand in Flower's log, which `flwr run --stream` shows, and in a file that stays."""
-    folder.mkdir(parents=True, exist_ok=True)
-    kept = logging.FileHandler(folder / LOG, encoding="utf-8")
+    # Opened with the first line, when the run was let into the folder: one that is refused leaves nothing.
+    kept = logging.FileHandler(folder / LOG, encoding="utf-8", delay=True)
     kept.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log.handlers = [*logging.getLogger("flwr").handlers, kept]
     log.setLevel(logging.INFO)
