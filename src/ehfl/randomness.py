@@ -53,6 +53,7 @@ class Purpose(IntEnum):
     PROBE = 6  # what a task's constants are estimated with: minibatches and directions
     PROBE_EXAMPLES = 7  # and which examples stand for all
     TIES = 8  # between clients that a scheduler's own keys do not tell apart
+    CHANCES = 9  # seeds that chances are estimated with, apart from those of runs
 
 
 def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: np.uint64, k1: np.uint64) -> tuple[Word, Word, Word, Word]:

@@ -3,7 +3,8 @@
 `simulate(fleet, scheduler, rounds, seed)` plays the round loop to its end and returns a `Participation`; `play` is the
 same loop as a generator, and `Lockstep` the same loop driven by a learner, for schedulers that choose by losses.
 `schedulers/` has one file a scheduler, `SCHEDULERS` knows them by name and `check_scheduler` examines any other. The
-loop's two halves are `Decider` (the server decides) and `energy.Ledger` (the devices settle).
+loop's two halves are `Decider` (the server decides) and `energy.Ledger` (the devices settle). `chances` says how likely
+each client is to take part and what it weighs in a mean, `realised` how it came.
 
 May enter: NumPy, numba through `kernels`, `ehfl.energy` and what that may import, `ehfl.machine`. Leaves: the names
 below.
@@ -12,6 +13,8 @@ below.
 from ehfl.scheduling.check import check_scheduler
 from ehfl.scheduling.contract import Scheduler, SchedulerError, wants_losses
 from ehfl.scheduling.course import Course, Lockstep, course_of
+from ehfl.scheduling.expected import chances
+from ehfl.scheduling.heard import Chances, realised
 from ehfl.scheduling.participation import Participation
 from ehfl.scheduling.rounds import Decider, Round, check_target, play
 from ehfl.scheduling.schedulers import (
@@ -31,6 +34,7 @@ from ehfl.scheduling.view import View
 __all__ = [
     "SCHEDULERS",
     "AlwaysOn",
+    "Chances",
     "Course",
     "Decider",
     "Greedy",
@@ -46,11 +50,13 @@ __all__ = [
     "Summary",
     "UniformRandom",
     "View",
+    "chances",
     "check_scheduler",
     "check_target",
     "course_of",
     "jain",
     "play",
+    "realised",
     "simulate",
     "wants_losses",
 ]
