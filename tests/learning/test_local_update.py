@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ehfl.arrays import IntArray
-from ehfl.learning import LocalSgd, Mean, Task, Update
+from ehfl.learning import Assignment, LocalSgd, Mean, Task, Update
 from ehfl.learning.engine import Engine
 from ehfl.learning.first_model import initial_model
 from ehfl.learning.server import Server
@@ -45,7 +45,7 @@ def test_a_local_update_is_a_function_of_its_arguments_whatever_was_trained_befo
     before = x.clone()
 
     expected = bits(fresh.local_update(x, 1, t=4, eta=0.1))
-    list(used.updates(x, np.array([0, 1, 2]), t=0, eta=0.3))
+    list(used.updates(lambda client: Assignment(x), np.array([0, 1, 2]), t=0, eta=0.3))
     kept = used.local_update(x, 1, t=4, eta=0.1)
     used.local_update(x, 2, t=9, eta=0.2)
 
@@ -115,27 +115,26 @@ def test_a_pull_back_to_the_start_is_worked_by_hand(rule: LocalSgd, weights: lis
     engine = by_hand(rule)
     x = engine.model.weights.clone()
 
-    update = engine.local_update(x, 0, t=0, eta=0.5, correction=lambda w: 1.0 * (w - x))
+    update = engine.local_update(Assignment(x, pull=1.0), 0, t=0, eta=0.5)
 
     assert update.weights.tolist() == weights
     assert update.loss == pytest.approx(loss)
     assert x.tolist() == [4.0, 4.0]
 
 
-def test_a_correction_is_added_after_clipping() -> None:
+def test_a_shift_is_added_after_clipping() -> None:
     engine = by_hand(LocalSgd(local_steps=1, batch_size=1, clip=1.0))
     x = torch.tensor([5.0, 8.0])  # gradient (3, 4), clipped to (0.6, 0.8)
 
-    update = engine.local_update(x, 0, t=0, eta=1.0, correction=lambda w: torch.tensor([10.0, 20.0]))
+    update = engine.local_update(Assignment(x, shift=torch.tensor([10.0, 20.0])), 0, t=0, eta=1.0)
 
     assert update.weights.tolist() == pytest.approx([5 - 10.6, 8 - 20.8])
 
 
-@pytest.mark.parametrize("nothing", [torch.zeros_like, lambda w: 0.0 * w], ids=["zeros", "mu = 0"])
-def test_a_correction_of_zero_is_none_to_the_bit(blobs: Task, nothing: Callable[[Tensor], Tensor]) -> None:
+def test_a_shift_of_zero_is_none_to_the_bit(blobs: Task) -> None:
     engine = engine_on(blobs, [np.arange(90)], LocalSgd(local_steps=4, batch_size=7, clip=0.5, weight_decay=0.01))
     x = engine.model.weights.clone()
 
-    plain, corrected = (engine.local_update(x, 0, t=1, eta=0.2, correction=given) for given in (None, nothing))
+    plain, shifted = (engine.local_update(Assignment(x, shift=s), 0, 1, 0.2) for s in (None, torch.zeros_like(x)))
 
-    assert bits(plain) == bits(corrected)
+    assert bits(plain) == bits(shifted)

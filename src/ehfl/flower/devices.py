@@ -9,7 +9,6 @@ from contextlib import closing
 import numpy as np
 import torch
 from flwr.app import RecordDict
-from torch import Tensor
 
 from ehfl.arrays import Clients, Levels
 from ehfl.experiment import Run, building, write_spec
@@ -20,6 +19,7 @@ from ehfl.flower.participation import participation_of
 from ehfl.flower.screening import Screening, check_model, length_of, outliers
 from ehfl.history import Devices, Record, as_reason
 from ehfl.learning import Update
+from ehfl.learning.aggregation import Assign
 from ehfl.run_folder import OtherRun
 from ehfl.scheduling import Decider, Participation, wants_losses
 
@@ -64,10 +64,11 @@ class OnDevices:
         present: Clients = np.array([client for client in chosen.tolist() if client in self._energy], np.int32)
         return present
 
-    def updates(self, x: Tensor, clients: Clients, t: int, eta: float) -> Iterator[Update]:
+    def updates(self, assign: Assign, clients: Clients, t: int, eta: float) -> Iterator[Update]:
         """Send the model to these clients, and some to spare; yield what the first of them bring back, by client."""
         if not clients.size:
             return
+        x = assign(int(clients[0])).start
         weights = x.cpu().numpy()
         kept = self._trained(weights, clients, t, eta)
         self._refuse_outliers(t, kept, weights)
@@ -76,7 +77,7 @@ class OnDevices:
             self._spent[client] = max(self._spent[client], self._paid_before(client) + self._fleet.cost_of(client))
             answer = kept.pop(client)
             trained = torch.from_numpy(answer.model).to(x.device)
-            yield Update(client, x, trained, answer.loss, steps=answer.steps, examples=answer.examples)
+            yield Update(client, x, trained, answer.loss, answer.steps, answer.examples, eta)
 
     def report(self, t: int, losses: Sequence[float]) -> Devices:
         """Take down who took part; return what was seen of all devices in the round."""

@@ -13,7 +13,20 @@ May enter: torch (here and in flower/ alone), NumPy, safetensors, pooch; `ehfl.r
 """
 
 from ehfl.history import History, Metric, Record
-from ehfl.learning.aggregation import AGGREGATIONS, Aggregation, Mean, State, Update, Weighted
+from ehfl.learning.aggregation import (
+    AGGREGATIONS,
+    Aggregation,
+    Assignment,
+    FedAwe,
+    FedProx,
+    FedVarp,
+    Mean,
+    Mifa,
+    Scaffold,
+    State,
+    Update,
+    Weighted,
+)
 from ehfl.learning.aggregation.check import check_aggregation
 from ehfl.learning.checkpoint import CheckpointError
 from ehfl.learning.constants import Spread, estimate_constants, estimate_spread
@@ -23,6 +36,7 @@ from ehfl.learning.in_process import deal, training_in_process
 from ehfl.learning.initialisation import initialise
 from ehfl.learning.known_by import data_digest
 from ehfl.learning.local_sgd import LocalSgd
+from ehfl.learning.rows import Rows
 from ehfl.learning.saved import load_model
 from ehfl.learning.server import Diverged
 from ehfl.learning.tasks import ACCURACY, RMSE, TASKS, Examples, Task, accuracy, load_task, rmse
@@ -35,14 +49,21 @@ __all__ = [
     "RMSE",
     "TASKS",
     "Aggregation",
+    "Assignment",
     "CheckpointError",
     "Diverged",
     "Examples",
+    "FedAwe",
+    "FedProx",
+    "FedVarp",
     "History",
     "LocalSgd",
     "Mean",
     "Metric",
+    "Mifa",
     "Record",
+    "Rows",
+    "Scaffold",
     "Scores",
     "Spread",
     "State",

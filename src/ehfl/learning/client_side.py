@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from torch import Tensor
-
 from ehfl.arrays import Clients
 from ehfl.history import Devices, Record
-from ehfl.learning.aggregation import Update
+from ehfl.learning.aggregation import Assign, Update
 from ehfl.scheduling import Participation
 
 
@@ -27,8 +25,8 @@ class ClientSide(Protocol):
         """Return who shall take part in round t, ascending."""
         ...
 
-    def updates(self, x: Tensor, clients: Clients, t: int, eta: float) -> Iterator[Update]:
-        """Yield what these clients' K steps from x come to, in their order; a device may fail, and is left out."""
+    def updates(self, assign: Assign, clients: Clients, t: int, eta: float) -> Iterator[Update]:
+        """Yield what these clients make of their assignments, in their order; a device may fail, and is left out."""
         ...
 
     def report(self, t: int, losses: Sequence[float]) -> Devices | None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from ehfl.arrays import IntArray
-from ehfl.learning.aggregation import Update
+from ehfl.learning.aggregation import Assign, Assignment, Update
 from ehfl.learning.flat import FlatModel
 from ehfl.learning.local_sgd import LocalSgd, minibatches
 from ehfl.learning.tasks import Examples, Task
-
-Correction = Callable[[Tensor], Tensor]  # local weights in, what is added to the gradient there out
 
 
 class Engine:
@@ -32,36 +31,39 @@ class Engine:
         self.task, self.model, self.parts, self.rule, self.seed = task, model, parts, rule, seed
         self.training = Examples(task.training.inputs.to(device), task.training.targets.to(device))
 
-    def updates(self, x: Tensor, clients: IntArray, t: int, eta: float) -> Iterator[Update]:
-        """Train these clients, each when its update is asked for."""
-        return (self.local_update(x, client, t, eta) for client in clients.tolist())
+    def updates(self, assign: Assign, clients: IntArray, t: int, eta: float) -> Iterator[Update]:
+        """Train these clients, each with what it is assigned, when its update is asked for."""
+        return (self.local_update(assign(client), client, t, eta) for client in clients.tolist())
 
-    def local_update(self, x: Tensor, client: int, t: int, eta: float, correction: Correction | None = None) -> Update:
-        """Return what client's K steps in round t make of x: a pure function of these, the data and the seed.
+    def local_update(self, given: Assignment | Tensor, client: int, t: int, eta: float) -> Update:
+        """Return what client's K steps in round t make of a model: a pure function of these, the data and the seed.
 
-        A correction, such as FedProx's pull back to x or SCAFFOLD's control variates, is added to every gradient.
+        A bare model is an assignment that asks for nothing more.
         """
-        if x.data_ptr() == self.model.weights.data_ptr():  # the steps are taken in that very place
-            x = x.clone()
-        self.model.weights.copy_(x)
+        given = Assignment(given) if isinstance(given, Tensor) else given
+        if given.start.data_ptr() == self.model.weights.data_ptr():  # the steps are taken in that very place
+            given = replace(given, start=given.start.clone())
+        self.model.weights.copy_(given.start)
         batches = minibatches(self.rule, self.parts[client], self.seed, client, t)
-        losses = [self._step(torch.from_numpy(batch), eta, correction) for batch in batches]
+        losses = [self._step(torch.from_numpy(batch), eta, given) for batch in batches]
         loss = float(torch.stack(losses).mean())
         weights = self.model.weights.clone()  # the next client trains in the same place
-        return Update(client, x, weights, loss, steps=len(losses), examples=self.parts[client].size)
+        return Update(client, given.start, weights, loss, len(losses), self.parts[client].size, eta)
 
-    def _step(self, batch: Tensor, eta: float, correction: Correction | None) -> Tensor:
+    def _step(self, batch: Tensor, eta: float, given: Assignment) -> Tensor:
         """Take one step of eq. (1) on the examples of the batch; return their loss."""
         batch = batch.to(self.training.inputs.device)
         outputs = self.model.module(self.training.inputs.index_select(0, batch))
         loss = self.task.loss(outputs, self.training.targets.index_select(0, batch))
         gradient = self.model.gradient(loss)
-        # Clipping comes first, so that the bound is on what the data say and not on the decay.
+        # Clipping comes first, so that the bound is on what the data say and on nothing else.
         if self.rule.clip is not None:
             gradient.mul_((self.rule.clip / gradient.norm()).clamp(max=1.0))
         if self.rule.weight_decay:
             gradient.add_(self.model.weights, alpha=self.rule.weight_decay)
-        if correction is not None:
-            gradient.add_(correction(self.model.weights))
+        if given.pull:
+            gradient.add_(self.model.weights - given.start, alpha=given.pull)
+        if given.shift is not None:
+            gradient.add_(given.shift)
         self.model.weights.add_(gradient, alpha=-eta)
         return loss.detach()

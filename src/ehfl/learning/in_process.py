@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from torch import Tensor
-
 from ehfl.arrays import Clients, IntArray
 from ehfl.history import Devices, Record
-from ehfl.learning.aggregation import Aggregation, Update
+from ehfl.learning.aggregation import Aggregation, Assign, Update
 from ehfl.learning.device import pick_device
 from ehfl.learning.engine import Engine
 from ehfl.learning.first_model import initial_model
@@ -39,9 +37,9 @@ class InProcess:
         """Return the participants of round t."""
         return self._course.clients(t)
 
-    def updates(self, x: Tensor, clients: Clients, t: int, eta: float) -> Iterator[Update]:
+    def updates(self, assign: Assign, clients: Clients, t: int, eta: float) -> Iterator[Update]:
         """Train each client when its update is asked for."""
-        return self._engine.updates(x, clients, t, eta)
+        return self._engine.updates(assign, clients, t, eta)
 
     def report(self, t: int, losses: Sequence[float]) -> Devices | None:
         """Hand the losses to a scheduler that may want them; there are no devices to be seen."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 
-from torch import Tensor
-
-from ehfl.learning.aggregation import Aggregation, State, Update, share_of
+from ehfl.learning.aggregation import Aggregation, Assign, State, Update, assignment_of, share_of
 from ehfl.learning.flat import FlatModel
+from ehfl.learning.saved_state import on_device
 from ehfl.validation import UserError
 
 
@@ -25,18 +25,18 @@ class Server:
     def __init__(self, model: FlatModel, aggregation: Aggregation, n_clients: int) -> None:
         self.model, self.aggregation = model, aggregation
         # An aggregation need not know of devices: what it remembers follows the model to its own.
-        started = aggregation.init(n_clients, model.weights.numel())
-        self.state: State = {name: value.to(model.weights.device) for name, value in started.items()}
+        self.state: State = on_device(aggregation.init(n_clients, model.weights.numel()), model.weights.device)
 
-    def play(self, t: int, train: Callable[[Tensor], Iterator[Update]]) -> tuple[float | None, list[float]]:
-        """Turn the model from x_t into x_{t+1}, by what `train` makes of x_t at each participant.
+    def play(self, t: int, train: Callable[[Assign], Iterator[Update]]) -> tuple[float | None, list[float]]:
+        """Turn the model from x_t into x_{t+1}, by what `train` makes of each participant's assignment.
 
         Return the mean training loss, None if nobody took part, and each update's.
         """
         # In one process the model is also where every client trains, so x_t is kept apart while they do.
         x = self.model.weights.clone()
         version = x._version  # torch counts the changes in place
-        heard = _Heard(train(x), self.aggregation)
+        assign = partial(assignment_of, self.aggregation, x, state=self.state)
+        heard = _Heard(train(assign), self.aggregation)
         # Empty rounds go through the aggregation, too: one with a memory may move the model in them.
         after, self.state = self.aggregation.apply(x, heard, self.state)
         name = f"{type(self.aggregation).__name__}.apply"

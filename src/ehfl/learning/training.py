@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from ehfl.arrays import Clients, FloatArray
 from ehfl.history import NAME, History, HistoryFile, Record, rewind, rounds_digest
 from ehfl.learning.checkpoint import Checkpoint, latest_checkpoint
@@ -16,6 +14,7 @@ from ehfl.learning.client_side import ClientSide
 from ehfl.learning.device import thread_limit
 from ehfl.learning.evaluation import evaluate
 from ehfl.learning.local_sgd import checked_steps
+from ehfl.learning.saved_state import as_arrays, from_arrays
 from ehfl.learning.server import Diverged, Server
 from ehfl.learning.tasks import Examples, Task
 from ehfl.run_folder import OtherRun
@@ -85,7 +84,7 @@ class Training:
             start = self._checkpoint(0, identity, rounds_digest(()))
             start.write(folder)  # so that a folder with rounds in it always says whose they are
         self._server.model.load(start.model)
-        self._server.state = {name: torch.from_numpy(a).to(self._device) for name, a in start.state.items()}
+        self._server.state = from_arrays(start.state, self._server.state, self._device)
         # Lines behind the checkpoint are of rounds that will be trained again, with the same result.
         records = rewind(folder / NAME, start.rounds, start.history)
         with HistoryFile(folder / NAME, records) as file:
@@ -127,7 +126,7 @@ class Training:
         start = time.perf_counter()
         scores = self._evaluated("first", rounds=0) if t == 0 else {}  # x_0, which curves begin with
         began = time.perf_counter()
-        loss, losses = self._server.play(t, lambda x: self._clients.updates(x, clients, t, eta))
+        loss, losses = self._server.play(t, lambda assign: self._clients.updates(assign, clients, t, eta))
         seconds = time.perf_counter() - began
         if (t + 1) % self._eval_every == 0 or t + 1 == self._clients.rounds:
             scores |= self._evaluated("test", rounds=t + 1)
@@ -147,7 +146,7 @@ class Training:
         return {f"{name}_loss": scores.loss, f"{name}_metric": scores.metric}
 
     def _checkpoint(self, rounds: int, identity: Mapping[str, Any], history: str) -> Checkpoint:
-        state = {name: value.cpu().numpy().copy() for name, value in self._server.state.items()}
+        state = as_arrays(self._server.state)
         return Checkpoint(rounds, self._server.model.state(), identity, state, history)
 
 

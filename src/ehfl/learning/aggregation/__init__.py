@@ -4,18 +4,58 @@
 every line.
 """
 
-from ehfl.learning.aggregation.contract import Aggregation, State, Update, share_of
+from ehfl.learning.aggregation.contract import (
+    Aggregation,
+    Assign,
+    Assignment,
+    State,
+    Traffic,
+    Update,
+    assignment_of,
+    share_of,
+    traffic_of,
+)
+from ehfl.learning.aggregation.fedawe import FedAwe
+from ehfl.learning.aggregation.fedprox import FedProx
+from ehfl.learning.aggregation.fedvarp import FedVarp
 from ehfl.learning.aggregation.mean import Mean
+from ehfl.learning.aggregation.mifa import Mifa
+from ehfl.learning.aggregation.scaffold import Scaffold
 from ehfl.learning.aggregation.weighted import Weighted
 from ehfl.registry import Registry
+
+_HERE = "ehfl.learning.aggregation"
 
 AGGREGATIONS: Registry[Aggregation] = Registry(
     "aggregation",
     {
-        "mean": "ehfl.learning.aggregation.mean:Mean",
-        "weighted": "ehfl.learning.aggregation.weighted:Weighted",
+        "mean": f"{_HERE}.mean:Mean",
+        "weighted": f"{_HERE}.weighted:Weighted",
+        "fedprox": f"{_HERE}.fedprox:FedProx",
+        "mifa": f"{_HERE}.mifa:Mifa",
+        "fedvarp": f"{_HERE}.fedvarp:FedVarp",
+        "fedawe": f"{_HERE}.fedawe:FedAwe",
+        "scaffold": f"{_HERE}.scaffold:Scaffold",
     },
     methods=("init", "apply"),
 )
 
-__all__ = ["AGGREGATIONS", "Aggregation", "Mean", "State", "Update", "Weighted", "share_of"]
+__all__ = [
+    "AGGREGATIONS",
+    "Aggregation",
+    "Assign",
+    "Assignment",
+    "FedAwe",
+    "FedProx",
+    "FedVarp",
+    "Mean",
+    "Mifa",
+    "Scaffold",
+    "State",
+    "Traffic",
+    "Update",
+    "Weighted",
+    "assignment_of",
+    "share_of",
+    "traffic_of",
+]

@@ -10,6 +10,9 @@ import torch
 from torch import Tensor
 
 from ehfl.learning.aggregation import AGGREGATIONS, Aggregation, State, Update, share_of
+from ehfl.learning.flat import Arrays
+from ehfl.learning.rows import Rows
+from ehfl.learning.saved_state import as_arrays, from_arrays
 from ehfl.randomness import Purpose, check_seed, generator
 from ehfl.validation import FAILURES, BrokenRules, UserError, blame, short, whole_number
 
@@ -74,7 +77,7 @@ class _Trial:
     def _started(self) -> State:
         first, again = (self.aggregation.init(self.clients, _PARAMETERS) for _ in range(2))
         _check_state(first, "init")
-        if not _equal(first, again):
+        if not _same(as_arrays(first), as_arrays(again)):
             raise _Fault("is not reproducible: init, asked twice, returned different states")
         return first
 
@@ -84,7 +87,7 @@ class _Trial:
         updates = [self._update(client, x) for client in range(count)]
         ends = [self._applied(t, x, updates, given) for given in (state, _reread(state))]
         (after, remembered), (again, remembered_again) = ends
-        if not torch.equal(after, again) or not _equal(remembered, remembered_again):
+        if not torch.equal(after, again) or not _same(as_arrays(remembered), as_arrays(remembered_again)):
             remedy = "what it remembers belongs into the state, not into the object"
             raise _Fault(f"is not reproducible: round {t}, played twice, ended differently ({remedy})")
         if _kinds(remembered) != _kinds(state):
@@ -103,7 +106,7 @@ class _Trial:
                 yield update
 
         given = {"x": x} | {f"the update of client {one.client}": one.weights for one in updates}
-        before, state_before = _copy(given), _copy(state)
+        before, state_before = {name: value.clone() for name, value in given.items()}, as_arrays(state)
         found = self.aggregation.apply(x, once(), state)
         if taken != len(updates):
             raise _Fault(f"must go through all updates once: round {t}, it took {taken} of {len(updates)}")
@@ -112,7 +115,7 @@ class _Trial:
         _check_model(found[0], x, f"round {t} with {len(updates)} updates")
         _check_state(found[1], f"round {t}")
         changed = [name for name, value in given.items() if not torch.equal(value, before[name])]
-        if changed or not _equal(state, state_before):
+        if changed or not _same(as_arrays(state), state_before):
             what = changed[0] if changed else "the state"
             raise _Fault(f"must leave what it is given as it is: round {t}, {what} was changed")
         return found
@@ -144,6 +147,10 @@ def _check_state(state: object, where: str) -> None:
     if not isinstance(state, dict) or not all(isinstance(name, str) for name in state):
         raise _Fault(f"must remember tensors by name: {where}, got {short(repr(state))}")
     for name, value in state.items():
+        if isinstance(value, Rows):
+            if not all(torch.isfinite(value[client]).all() for client in value.kept):
+                raise _Fault(f"must remember finite numbers: {where}, {name} is not")
+            continue
         if not isinstance(value, Tensor):
             raise _Fault(f"must remember tensors by name: {where}, got {type(value).__name__} as {name}")
         if value.requires_grad or value.dtype in (torch.bfloat16, torch.complex32):
@@ -155,16 +162,18 @@ def _check_state(state: object, where: str) -> None:
 
 def _reread(state: State) -> State:
     """Return the state as a resumed run has it: through arrays, as a checkpoint holds them."""
-    return {name: torch.from_numpy(value.numpy().copy()) for name, value in state.items()}
+    return from_arrays(as_arrays(state), state, torch.device("cpu"))
 
 
-def _copy(state: State) -> State:
-    return {name: value.clone() for name, value in state.items()}
-
-
-def _equal(one: State, other: State) -> bool:
-    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+def _same(one: Arrays, other: Arrays) -> bool:
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
 
 
 def _kinds(state: State) -> dict[str, str]:
-    return {name: f"{value.dtype} {tuple(value.shape)}".removeprefix("torch.") for name, value in state.items()}
+    return {name: _kind(value) for name, value in state.items()}
+
+
+def _kind(value: Tensor | Rows) -> str:
+    if isinstance(value, Rows):
+        return f"rows ({value.n_clients}, {value.n_params})"
+    return f"{value.dtype} {tuple(value.shape)}".removeprefix("torch.")

@@ -1,14 +1,28 @@
-"""What a participant sends back, and what an aggregation must offer."""
+"""What a participant is asked for and sends back, and what an aggregation must offer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor
 
-State = dict[str, Tensor]  # what an aggregation remembers, by name; checkpointed with the model, bit for bit
+# What an aggregation remembers: tensors, and `Rows` with a vector for each client, by name. It is checkpointed with the
+# model, bit for bit.
+State = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Assignment:
+    """What a participant gets for its K steps: plain numbers, so that they can be sent to a device."""
+
+    start: Tensor  # the model that it starts from, (n_params,)
+    pull: float = 0.0  # pull * (y - start) is added to each gradient at y
+    shift: Tensor | None = None  # is added to each gradient, (n_params,)
+
+
+Assign = Callable[[int], Assignment]  # what each client gets in a round
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -16,20 +30,27 @@ class Update:
     """What came of a client's K steps in one round."""
 
     client: int
-    start: Tensor  # x_t, (n_params,), the model that was sent out
+    start: Tensor  # the model that was sent out, (n_params,): x_t, unless the aggregation assigns another
     weights: Tensor  # x_{t,K}^i, (n_params,), the model that came back
     loss: float  # mean over its minibatches
     steps: int  # K
     examples: int  # D_i, how many the client holds
+    eta: float = 0.0  # eta_t, the step size
+    weight: float = 1.0  # of this turn, where the scheduler brings weights
 
     @property
     def delta(self) -> Tensor:
-        """Delta_i = x_{t,K}^i - x_t, (n_params,)."""
+        """Delta_i = x_{t,K}^i - start, (n_params,)."""
         return self.weights - self.start
 
 
 class Aggregation(Protocol):
-    """Turns x_t and the updates of a round into x_{t+1}. A frozen value: what it remembers goes in and comes out."""
+    """Turns x_t and the updates of a round into x_{t+1}. A frozen value: what it remembers goes in and comes out.
+
+    It may have more to say. `assign(x, client, state)` returns the `Assignment` of a participant, where that is more
+    than x_t; `share(examples)` its weight in the training loss that a round reports; the class attributes `models_down`
+    and `models_up` how many models a turn sends each way, where that is not one.
+    """
 
     def init(self, n_clients: int, n_params: int) -> State:
         """Return what it remembers before the first round."""
@@ -44,6 +65,19 @@ class Aggregation(Protocol):
         ...
 
 
+class Traffic(NamedTuple):
+    """How many models of the task's size one turn of a client sends."""
+
+    down: int = 1
+    up: int = 1
+
+
+def assignment_of(aggregation: Aggregation, x: Tensor, client: int, state: State) -> Assignment:
+    """Return what a participant gets: x_t, unless the aggregation says otherwise."""
+    assign = getattr(aggregation, "assign", None)
+    return Assignment(x) if assign is None else assign(x, client, state)
+
+
 def share_of(aggregation: Aggregation, examples: int) -> float:
     """Return the weight of a client with so many examples in the training loss that a round reports.
 
@@ -51,3 +85,8 @@ def share_of(aggregation: Aggregation, examples: int) -> float:
     """
     share = getattr(aggregation, "share", None)
     return 1 if share is None else float(share(examples))
+
+
+def traffic_of(aggregation: Aggregation) -> Traffic:
+    """Return how many models a turn sends each way."""
+    return Traffic(getattr(aggregation, "models_down", 1), getattr(aggregation, "models_up", 1))

@@ -32,11 +32,14 @@ def mean_of_models(x: Tensor, updates: Iterable[Update], share: Callable[[int], 
 
     It is a mean of models and not of updates, because float32 would round each update once more.
     """
-    # Sums of float32 in float64 are exact for equal clients; MPS has no float64.
-    exact = torch.float32 if x.device.type == "mps" else torch.float64
-    total = torch.zeros_like(x, dtype=exact)  # updates come one at a time and are not kept
+    total = torch.zeros_like(x, dtype=exact_on(x.device))  # updates come one at a time and are not kept
     weight = 0.0
     for update in updates:
         total.add_(update.weights, alpha=share(update.examples))
         weight += share(update.examples)
     return total.div_(weight).to(x.dtype) if weight else x
+
+
+def exact_on(device: torch.device) -> torch.dtype:
+    """Return what sums of float32 are taken in: in float64 they are exact for equal clients; MPS has none."""
+    return torch.float32 if device.type == "mps" else torch.float64

@@ -1,0 +1,46 @@
+"""FedVarp: updates of this round, corrected by what was heard before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ehfl.learning.aggregation.contract import State, Update
+from ehfl.learning.aggregation.server_step import check_server_step, moved
+from ehfl.learning.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class FedVarp:
+    """x_{t+1} = x_t + server_step (mean of Delta_i - y_i over the participants + mean of y_i over all clients).
+
+    y_i is Delta_i of i's last turn, 0 before its first: a variance that participation brings in is taken out again.
+    D. Jhunjhunwala, P. Sharma, A. Nagarkatti and G. Joshi, "FedVARP: tackling the variance due to partial client
+    participation in federated learning", UAI 2022, arXiv 2207.14130, algorithm 1.
+    An empty round moves the model by the mean of all y_i, the best that the server knows without anybody to correct it.
+    The paper draws participants in every round and leaves it open.
+    """
+
+    server_step: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_server_step(self.server_step)
+
+    def init(self, n_clients: int, n_params: int) -> State:
+        """Remember an update of each client, and their sum."""
+        return {"memory": Rows(n_clients, n_params), "total": torch.zeros(n_params, dtype=torch.float64)}
+
+    def apply(self, x: Tensor, updates: Iterable[Update], state: State) -> tuple[Tensor, State]:
+        """Return x moved by the corrected mean of the updates."""
+        memory, before = state["memory"].copy(), state["total"]
+        change, count = torch.zeros_like(before), 0
+        for update in updates:
+            delta = update.delta
+            change += delta.to(change.dtype) - memory[update.client].to(change)
+            memory.put(delta, [update.client])
+            count += 1
+        direction = change / max(count, 1) + before / memory.n_clients
+        return moved(x, direction, self.server_step), {"memory": memory, "total": before + change}

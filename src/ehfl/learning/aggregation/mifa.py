@@ -1,0 +1,42 @@
+"""Mifa: everyone's last word counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ehfl.learning.aggregation.contract import State, Update
+from ehfl.learning.aggregation.server_step import check_server_step, moved
+from ehfl.learning.rows import Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Mifa:
+    """x_{t+1} = x_t + (server_step / N) sum of G_i over all clients, G_i being Delta_i of i's last turn, else 0.
+
+    X. Gu, K. Huang, J. Zhang and L. Huang, "Fast federated learning in the presence of arbitrary device
+    unavailability", NeurIPS 2021, arXiv 2106.04159, algorithm 1. There it keeps Delta_i / eta_t and
+    multiplies by the step size of the round in which it is used: the same, while steps hardly change between two turns.
+    An empty round moves the model, too, by what is remembered, as in the algorithm: whom it hears of late it has heard.
+    """
+
+    server_step: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_server_step(self.server_step)
+
+    def init(self, n_clients: int, n_params: int) -> State:
+        """Remember an update of each client, and their sum."""
+        return {"memory": Rows(n_clients, n_params), "total": torch.zeros(n_params, dtype=torch.float64)}
+
+    def apply(self, x: Tensor, updates: Iterable[Update], state: State) -> tuple[Tensor, State]:
+        """Return x moved by the mean of all that is remembered, this round's updates included."""
+        memory, total = state["memory"].copy(), state["total"].clone()
+        for update in updates:
+            delta = update.delta
+            total += delta.to(total.dtype) - memory[update.client].to(total)
+            memory.put(delta, [update.client])
+        return moved(x, total, self.server_step / memory.n_clients), {"memory": memory, "total": total}

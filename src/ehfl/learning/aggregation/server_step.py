@@ -1,0 +1,23 @@
+"""The server's own step: how far the model moves along what an aggregation has found."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from ehfl.validation import InvalidValue, is_number
+
+
+def check_server_step(value: float) -> None:
+    """Refuse a step that would leave the model where it is, climb, or leave float32."""
+    if not (is_number(value) and 1e-30 <= value <= 1e30):
+        raise InvalidValue("server_step", "a number in [1e-30, 1e30]", value if is_number(value) else repr(value))
+
+
+def moved(x: Tensor, direction: Tensor, length: float) -> Tensor:
+    """Return x + length * direction in the precision of the direction, rounded once.
+
+    >>> import torch
+    >>> moved(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 0.0], dtype=torch.float64), 0.5).tolist()
+    [2.0, 2.0]
+    """
+    return x.to(direction.dtype).add(direction, alpha=length).to(x.dtype)
