@@ -14,7 +14,6 @@ from ehfl.arrays import IntArray
 from ehfl.energy import Bernoulli, Fleet, Replay
 from ehfl.randomness import TILE
 from ehfl.scheduling import (
-    AlwaysOn,
     Chances,
     Greedy,
     Myopic,
@@ -103,11 +102,14 @@ def test_where_nobody_ever_takes_part_nobody_weighs_anything() -> None:
         assert np.isnan(found.weights).all() and math.isnan(found.chi_square)
 
 
-def test_on_mains_power_all_are_heard_alike() -> None:
-    found = chances(Fleet(clients=4, harvest=Bernoulli(0.1)), AlwaysOn(), rounds=7)
+@pytest.mark.parametrize(("scheduler", "target", "drawn"), [("always-on", 3, 3), ("always-on:2", None, 2)])
+def test_on_mains_power_all_are_heard_alike(scheduler: str, target: int | None, drawn: int) -> None:
+    fleet = Fleet(clients=4, harvest=Bernoulli(0.1))
+    found = chances(fleet, scheduler, rounds=7, target=target)
 
     assert found.exact and found.rounds == 7
-    assert found.turns.tolist() == [1.0] * 4 and found.weights.tolist() == [0.25] * 4 and found.chi_square == 0
+    assert found.turns.tolist() == [drawn / 4] * 4 and found.weights.tolist() == [0.25] * 4 and found.chi_square == 0
+    assert realised(simulate(fleet, scheduler, rounds=7, target=target)).turns.sum() == drawn
 
 
 @pytest.mark.parametrize(

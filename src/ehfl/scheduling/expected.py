@@ -36,7 +36,7 @@ def chances(
 
         P(S not empty) q_i = integral over [0, 1] of lambda_i prod_{j != i} (1 - lambda_j + lambda_j s) ds.
 
-    For AlwaysOn, p_i = 1 and q_i = 1/N. Otherwise both are estimated from so many simulated `seeds`; they are drawn
+    AlwaysOn draws n of all clients, so that p_i = n/N and q_i = 1/N. Otherwise both are estimated from so many simulated `seeds`; they are drawn
     from a stream that belongs to `seed`, so that the weather is none that a run with a seed of its own meets. A
     scheduler that chooses by losses is played as `simulate` plays it: without any.
 
@@ -50,8 +50,8 @@ def chances(
     seeds, target = whole_number("seeds", seeds, low=2, high=_MOST_SEEDS), check_target(fleet, target)
     drawn = generator(check_seed(seed), Purpose.CHANCES).integers(0, 2**64, seeds, dtype=np.uint64).tolist()
     first = _first_round(fleet, scheduler)
-    if type(scheduler) is AlwaysOn:
-        return _exact(np.ones(fleet.clients), np.full(fleet.clients, 1 / fleet.clients), rounds)
+    if type(scheduler) is AlwaysOn and (width := _width(scheduler, target)) <= fleet.clients:
+        return _exact(np.full(fleet.clients, width / fleet.clients), np.full(fleet.clients, 1 / fleet.clients), rounds)
     if type(scheduler) is Greedy and _is_independent(fleet) and rounds > first:
         rates = np.where(fleet.ceilings >= fleet.costs, fleet.rates, 0.0)
         return _exact(rates, independent_weights(rates), rounds - first)
@@ -79,6 +79,11 @@ def independent_weights(rates: FloatArray) -> FloatArray:
 def _first_round(fleet: Fleet, scheduler: Scheduler) -> int:
     """Return the first round in which anybody could take part, as far as the start decides it: 0 or 1."""
     return 0 if is_mains_powered(scheduler) or (fleet.start() >= fleet.costs).any() else 1
+
+
+def _width(scheduler: AlwaysOn, target: int) -> int:
+    """Return how many clients a round it draws."""
+    return scheduler.target if isinstance(scheduler.target, int) else target
 
 
 def _is_independent(fleet: Fleet) -> bool:
