@@ -36,9 +36,9 @@ def chances(
 
         P(S not empty) q_i = integral over [0, 1] of lambda_i prod_{j != i} (1 - lambda_j + lambda_j s) ds.
 
-    AlwaysOn draws n of all clients, so that p_i = n/N and q_i = 1/N. Otherwise both are estimated from so many simulated `seeds`; they are drawn
-    from a stream that belongs to `seed`, so that the weather is none that a run with a seed of its own meets. A
-    scheduler that chooses by losses is played as `simulate` plays it: without any.
+    AlwaysOn draws n of all clients, so that p_i = n/N and q_i = 1/N. Otherwise both are estimated from so many
+    simulated `seeds`; they are drawn from a stream that belongs to `seed`, so that the weather is none that a run with
+    a seed of its own meets. A scheduler that chooses by losses is played as `simulate` plays it: without any.
 
     >>> import numpy as np
     >>> found = chances(Fleet(clients=10, harvest=Bernoulli(np.linspace(0.1, 0.9, 10))), "greedy", rounds=100)
