@@ -54,9 +54,9 @@ def test_every_scheduler_has_the_run_of_one_process(scheduler: str, fleet: dict[
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS.members)
 def test_every_aggregation_has_the_run_of_one_process(aggregation: str, tmp_path: Path) -> None:
-    spec = tiny(
-        learning={"aggregation": aggregation, "partition": {"name": "dirichlet", "alpha": 0.5}, "task": "digits"}
-    )
+    needs: dict[str, dict[str, Any]] = {"inverse-probability": {"probabilities": [0.6, 0.5, 0.4, 1.0]}}
+    table = {"name": aggregation} | needs.get(aggregation, {})
+    spec = tiny(learning={"aggregation": table, "partition": {"name": "dirichlet", "alpha": 0.5}, "task": "digits"})
 
     check_same(play(spec, tmp_path / "devices", loopback(tmp_path / "nodes", 4)), play_here(spec, tmp_path / "here"))
 

@@ -118,7 +118,7 @@ CALLS: list[tuple[str, dict[str, Draw]]] = [
     ("ehfl:check_scheduler", {"scheduler": scheduler, "clients": few, "rounds": few, "seed": seed}),
     ("ehfl:check_harvest", {"harvest": of("bernoulli:0.5"), "clients": few, "rounds": few, "seed": seed}),
     ("ehfl:check_partition", {"partition": of("iid", "shards:1"), "clients": few, "seed": seed}),
-    ("ehfl:check_aggregation", {"aggregation": of("mean", "weighted"), "clients": few, "rounds": few, "seed": seed}),
+    ("ehfl:check_aggregation", {"aggregation": of("mean", "fedau"), "clients": few, "rounds": few, "seed": seed}),
     ("ehfl:check_task", {"task": of("quadratic"), "examples": few, "seed": seed}),
     ("ehfl:evaluate", {"task": of("quadratic"), "model": model}),
     ("ehfl:load_model", {"folder": of("nowhere", "."), "task": of(None, "quadratic")}),

@@ -13,6 +13,7 @@ import torch
 from ehfl import AlwaysOn, Bernoulli, Fleet, Greedy, Participation, simulate
 from ehfl.history import Metric
 from ehfl.learning import AGGREGATIONS, Diverged, Task, device, load_task, train
+from ehfl.learning.aggregation import informed
 from ehfl.learning.evaluation import evaluate
 from ehfl.randomness import Purpose, generator
 from ehfl.theory import STEP_SIZES, Nominal
@@ -107,7 +108,8 @@ def test_the_smallest_step_there_is_leaves_the_model_where_it_was(gaps: Particip
 @pytest.mark.parametrize("name", AGGREGATIONS.members)
 def test_every_aggregation_learns(blobs: Task, name: str) -> None:
     mains = simulate(Fleet(clients=4, harvest=Bernoulli(0.5)), AlwaysOn(2), rounds=40)
-    first, last = train(blobs, mains, aggregation=name, eval_every=40).evaluations
+    aggregation = informed(AGGREGATIONS.make(name), [0.5] * 4)
+    first, last = train(blobs, mains, aggregation=aggregation, eval_every=40).evaluations
 
     assert last.loss < 0.5 * math.log(3) < first.loss  # three classes
 

@@ -86,8 +86,9 @@ class Rows:
 
     def stacked(self) -> dict[str, NDArray[Any]]:
         """Return the rows as arrays: who has a vector, which one, and the vectors, each once."""
-        places = {id(kept): place for place, kept in enumerate({id(k): k for k in self.kept.values()}.values())}
-        clients = sorted(self.kept)
+        clients = sorted(self.kept)  # and not in the order in which they came: equal rows have equal arrays
+        distinct = dict.fromkeys(id(self.kept[client]) for client in clients)
+        places = {kept: place for place, kept in enumerate(distinct)}
         vectors = np.empty((len(places), self.n_params), np.float32)
         for client in clients:
             vectors[places[id(self.kept[client])]] = self[client].numpy()

@@ -9,7 +9,7 @@ from functools import partial
 from ehfl.learning.aggregation import Aggregation, Assign, State, Update, assignment_of, share_of
 from ehfl.learning.flat import FlatModel
 from ehfl.learning.saved_state import on_device
-from ehfl.validation import UserError
+from ehfl.validation import UserError, at
 
 
 class Diverged(UserError, ArithmeticError):
@@ -25,7 +25,9 @@ class Server:
     def __init__(self, model: FlatModel, aggregation: Aggregation, n_clients: int) -> None:
         self.model, self.aggregation = model, aggregation
         # An aggregation need not know of devices: what it remembers follows the model to its own.
-        self.state: State = on_device(aggregation.init(n_clients, model.weights.numel()), model.weights.device)
+        with at("aggregation"):
+            started = aggregation.init(n_clients, model.weights.numel())
+        self.state: State = on_device(started, model.weights.device)
 
     def play(self, t: int, train: Callable[[Assign], Iterator[Update]]) -> tuple[float | None, list[float]]:
         """Turn the model from x_t into x_{t+1}, by what `train` makes of each participant's assignment.

@@ -12,12 +12,16 @@ from ehfl.learning.aggregation.contract import (
     Traffic,
     Update,
     assignment_of,
+    informed,
     share_of,
     traffic_of,
+    wants_probabilities,
 )
+from ehfl.learning.aggregation.fedau import FedAu
 from ehfl.learning.aggregation.fedawe import FedAwe
 from ehfl.learning.aggregation.fedprox import FedProx
 from ehfl.learning.aggregation.fedvarp import FedVarp
+from ehfl.learning.aggregation.inverse_probability import InverseProbability
 from ehfl.learning.aggregation.mean import Mean
 from ehfl.learning.aggregation.mifa import Mifa
 from ehfl.learning.aggregation.scaffold import Scaffold
@@ -31,6 +35,8 @@ AGGREGATIONS: Registry[Aggregation] = Registry(
     {
         "mean": f"{_HERE}.mean:Mean",
         "weighted": f"{_HERE}.weighted:Weighted",
+        "inverse-probability": f"{_HERE}.inverse_probability:InverseProbability",
+        "fedau": f"{_HERE}.fedau:FedAu",
         "fedprox": f"{_HERE}.fedprox:FedProx",
         "mifa": f"{_HERE}.mifa:Mifa",
         "fedvarp": f"{_HERE}.fedvarp:FedVarp",
@@ -45,9 +51,11 @@ __all__ = [
     "Aggregation",
     "Assign",
     "Assignment",
+    "FedAu",
     "FedAwe",
     "FedProx",
     "FedVarp",
+    "InverseProbability",
     "Mean",
     "Mifa",
     "Scaffold",
@@ -56,6 +64,8 @@ __all__ = [
     "Update",
     "Weighted",
     "assignment_of",
+    "informed",
     "share_of",
     "traffic_of",
+    "wants_probabilities",
 ]

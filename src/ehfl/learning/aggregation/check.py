@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ehfl.learning.aggregation import AGGREGATIONS, Aggregation, State, Update, share_of
+from ehfl.learning.aggregation import AGGREGATIONS, Aggregation, State, Update, informed, share_of
 from ehfl.learning.flat import Arrays
 from ehfl.learning.rows import Rows
 from ehfl.learning.saved_state import as_arrays, from_arrays
@@ -38,9 +38,9 @@ def check_aggregation(aggregation: Aggregation | str, *, clients: int = 6, round
     ehfl.validation.BrokenRules: Sum breaks the rules:
       - must leave what it is given as it is: round 0, x was changed
     """
-    aggregation = AGGREGATIONS.make(aggregation)
     whole_number("clients", clients, low=1, high=100_000)
     whole_number("rounds", rounds, low=1, high=100_000)
+    aggregation = informed(AGGREGATIONS.make(aggregation), [0.5] * clients)
     faults = list(_Trial(aggregation, clients, rounds, check_seed(seed)).faults())
     if faults:
         raise BrokenRules(type(aggregation).__name__, faults)

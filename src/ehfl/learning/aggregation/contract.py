@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -90,3 +90,20 @@ def share_of(aggregation: Aggregation, examples: int) -> float:
 def traffic_of(aggregation: Aggregation) -> Traffic:
     """Return how many models a turn sends each way."""
     return Traffic(getattr(aggregation, "models_down", 1), getattr(aggregation, "models_up", 1))
+
+
+def wants_probabilities(aggregation: Aggregation) -> bool:
+    """Return whether it must be told how likely each client is to take part, by its method `informed(probabilities)`.
+
+    It says so by an attribute of that name. Participation is known before training, so whoever knows fleet and
+    scheduler can tell; `train` itself, which knows neither, refuses such an aggregation.
+    """
+    return bool(getattr(aggregation, "wants_probabilities", False))
+
+
+def informed(aggregation: Aggregation, probabilities: Sequence[float]) -> Aggregation:
+    """Return the aggregation with these probabilities, one per client, if it wants any."""
+    if not wants_probabilities(aggregation):
+        return aggregation
+    knowing: Aggregation = aggregation.informed(probabilities)  # type: ignore[attr-defined]  # see above
+    return knowing

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+import torch
 from torch import Tensor
 
+from ehfl.learning.aggregation.contract import Update
+from ehfl.learning.aggregation.mean import exact_on
 from ehfl.validation import InvalidValue, is_number
 
 
@@ -21,3 +26,18 @@ def moved(x: Tensor, direction: Tensor, length: float) -> Tensor:
     [2.0, 2.0]
     """
     return x.to(direction.dtype).add(direction, alpha=length).to(x.dtype)
+
+
+def weighted_step(x: Tensor, updates: Iterable[Update], weight_of: Callable[[Update], float], scale: float) -> Tensor:
+    """Return x + scale * sum of w_i Delta_i over the updates, as a running sum; x where there is none.
+
+    It is rounded once, at the end: with scale * w_i = 1/n it is the mean up to that.
+    """
+    total = torch.zeros_like(x, dtype=exact_on(x.device))
+    heard = False
+    for update in updates:
+        # Models in float64, one after the other, and not `update.delta`, which float32 has rounded.
+        weight = weight_of(update)
+        total.add_(update.weights, alpha=weight).sub_(update.start, alpha=weight)
+        heard = True
+    return moved(x, total, scale) if heard else x
