@@ -17,7 +17,7 @@ from ehfl.validation import UserError
 
 SPEC = {
     "name": "tiny", "rounds": 4, "seeds": 1, "schedulers": ["greedy"], "fleet": {"clients": 3, "rate": 0.6},
-    "learning": {"task": "quadratic", "local_steps": 1, "step_size": 0.1, "device": "cpu"}, "evaluation": {"every": 2},
+    "learning": {"task": "digits", "local_steps": 1, "step_size": 0.1, "device": "cpu"}, "evaluation": {"every": 2},
 }  # fmt: skip
 RUN = "greedy-s0"
 READ = ("spec.toml", f"{RUN}/spec.toml", f"{RUN}/meta.json", f"{RUN}/rounds.jsonl", f"{RUN}/participation.npz")

@@ -16,13 +16,15 @@ from ehfl.energy import EnergyTotals
 from ehfl.flower.messages import Answer, BadMessage, Request
 from ehfl.history import as_reason
 
-TRAINED = Answer("0a1b2c3d", 4, 2, 7, EnergyTotals(0, 9, 2, 7, 0, 0), "", 0.25, 5, 33, np.arange(3, dtype=np.float32))
+TRAINED = Answer(
+    "0a1b2c3d", 4, 2, 7, EnergyTotals(0, 9, 2, 7, 0, 0), "", 0.25, 5, 33, np.arange(3, dtype=np.float32), owns_data=True
+)
 
 
 def facts_of(answer: Answer) -> tuple[Any, ...]:
     weights = None if answer.weights is None else answer.weights.tolist()
     return (answer.run, answer.round, answer.client, answer.energy, answer.totals, answer.refused, answer.loss,
-            answer.steps, answer.examples, weights)  # fmt: skip
+            answer.steps, answer.examples, weights, answer.owns_data)  # fmt: skip
 
 
 def test_messages_come_back_as_they_were() -> None:

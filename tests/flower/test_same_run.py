@@ -104,3 +104,20 @@ def test_a_run_goes_on_where_its_clients_are_and_counts_there_alone(tmp_path: Pa
         play(spec, tmp_path / "here", loopback(tmp_path / "others", 4))
     with pytest.raises(OtherRun, match="was begun with its clients on devices, not in process: delete the folder"):
         play_here(spec, tmp_path / "devices")
+
+
+def test_devices_know_whom_the_model_serves_unless_their_data_are_their_own(tmp_path: Path) -> None:
+    spec = tiny(learning={"partition": "shards:2", "task": "digits"})
+    here = play_here(spec, tmp_path / "here")
+
+    dealt = play(spec, tmp_path / "dealt", loopback(tmp_path / "nodes", 4))
+    grid = loopback(tmp_path / "owners", 4)
+    grid.configs[12]["examples"] = "all"
+    owned = play(spec, tmp_path / "owned", grid)
+
+    check_same(dealt, here)
+    assert here.records[-1].by_class is not None and here.records[-1].by_client is not None
+    for key in ("classes", "labels"):
+        assert dealt.folder.meta()[key] == here.folder.meta()[key]
+    assert owned.records[-1].by_class is not None and owned.records[-1].by_client is None
+    assert owned.folder.meta()["classes"] == list("0123456789") and owned.folder.meta()["labels"] is None

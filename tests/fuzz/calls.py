@@ -121,6 +121,7 @@ CALLS: list[tuple[str, dict[str, Draw]]] = [
     ("ehfl:check_aggregation", {"aggregation": of("mean", "fedau"), "clients": few, "rounds": few, "seed": seed}),
     ("ehfl:check_task", {"task": of("quadratic"), "examples": few, "seed": seed}),
     ("ehfl:evaluate", {"task": of("quadratic"), "model": model}),
+    ("ehfl.learning:accuracy_by_class", {"task": of("quadratic"), "model": model}),
     ("ehfl:load_model", {"folder": of("nowhere", "."), "task": of(None, "quadratic")}),
     ("ehfl:compare", {"spec": small_spec, "jobs": of(1), "runs": of("runs"), "rounds": few, "seeds": few,
                       "fleet": of({"clients": 2}), "learning.task": of("quadratic")}),

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from ehfl.analysis.served_facts import served_facts
 from ehfl.analysis.sources import Source
 from ehfl.analysis.trials import Trial
 from ehfl.history import Metric, Record, read_history
@@ -20,6 +21,7 @@ def load_trial(source: Source) -> Trial:
     source.folder.check_untouched(source.meta)
     try:
         records, played = _recorded(source)
+        classes, labels = served_facts(source.meta, records, played.n_clients)
     except (UserError, OSError) as error:
         raise UserError(f"{one_line(error)}: {source.folder.remedy}") from error
     name = facts["scheduler"]["name"]
@@ -32,6 +34,8 @@ def load_trial(source: Source) -> Trial:
         scheduler=name if name in SCHEDULERS.members else "",
         fingerprint=_text(identity_of(facts) | {"seeds": None}, inputs),
         **_met(facts, inputs),
+        classes=classes,
+        labels=labels,
     )
 
 

@@ -29,6 +29,9 @@ class Trial:
     weather: str = ""  # the same for those that harvested the same
     data: str = ""  # the same for those whose clients held the same examples
     first_model: str = ""  # the same for those that started from the same model
+    # Of a task with classes: their names, and the training examples of each that clients hold, where that is known.
+    classes: tuple[str, ...] = ()
+    labels: IntArray | None = None  # (n_clients, n_classes)
 
     @property
     def met(self) -> dict[str, str]:

@@ -18,6 +18,7 @@ from ehfl.files.facts import (
     json_text,
     parse_json,
     sealed,
+    spread_json,
 )
 from ehfl.files.locks import InUse, sole_use
 from ehfl.files.numbers import read_npy, read_numbers
@@ -38,6 +39,7 @@ __all__ = [
     "refuse_pipe",
     "sealed",
     "sole_use",
+    "spread_json",
     "sweep",
     "write_text",
     "written_whole",

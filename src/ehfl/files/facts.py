@@ -20,6 +20,27 @@ def json_text(facts: Any, indent: int | None = None) -> str:
     return json.dumps(finite(facts), indent=indent, allow_nan=False)
 
 
+def spread_json(facts: Any, depth: int = 2, margin: str = "\n") -> str:
+    """Return facts as JSON with a line for each, and for each thing in one; what lies deeper stays in its line.
+
+    >>> print(spread_json({"seed": 0, "labels": [[3, 0, 4], [0, 5, 1]]}))
+    {
+      "labels": [
+        [3, 0, 4],
+        [0, 5, 1]
+      ],
+      "seed": 0
+    }
+    """
+    if not depth or not facts or not isinstance(facts, dict | list):
+        return json.dumps(facts, sort_keys=True)
+    inner = f"{margin}  "
+    if isinstance(facts, dict):
+        items = [f"{json.dumps(name)}: {spread_json(facts[name], depth - 1, inner)}" for name in sorted(facts)]
+        return f"{{{inner}{f',{inner}'.join(items)}{margin}}}"
+    return f"[{inner}{f',{inner}'.join(spread_json(item, depth - 1, inner) for item in facts)}{margin}]"
+
+
 def finite(facts: Any, instead: object = None) -> Any:
     """Return facts with something else in the place of numbers that are not finite."""
     if isinstance(facts, dict):

@@ -62,7 +62,7 @@ def _answered(
 def report(request: Request, node: NodeConfig) -> Answer:
     """Return what the node holds at the start of the round."""
     stated = _account(request, node).at(request.round)
-    return Answer(request.run, request.round, node.client, stated.energy, stated.totals)
+    return Answer(request.run, request.round, node.client, stated.energy, stated.totals, owns_data=node.owns_all)
 
 
 def trained(request: Request, node: NodeConfig) -> Answer:
@@ -91,6 +91,7 @@ def trained(request: Request, node: NodeConfig) -> Answer:
         steps=update.steps,
         examples=update.examples,
         weights=update.weights.cpu().numpy(),
+        owns_data=node.owns_all,
     )
 
 

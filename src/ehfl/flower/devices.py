@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from flwr.app import RecordDict
 
-from ehfl.arrays import Clients, Levels
+from ehfl.arrays import Clients, IntArray, Levels
 from ehfl.experiment import Run, building, write_spec
 from ehfl.flower.exchange import Exchange
 from ehfl.flower.messages import Answer, BadMessage, Request, Weights
@@ -33,7 +33,8 @@ class OnDevices:
     not answered is not chosen; whoever was chosen and does not bring back a model as it must be is left out, and named.
     """
 
-    def __init__(self, run: Run, token: str, exchange: Exchange) -> None:
+    def __init__(self, run: Run, token: str, exchange: Exchange, labels: IntArray | None = None) -> None:
+        """Prepare for the first round; `labels` counts what clients hold if their data are the common set's."""
         setting = run.setting
         self._run, self._token, self._exchange, self._rules = run, token, exchange, setting.flower
         self._fleet, self._scheduler = building.fleet_of(setting), building.scheduler_of(setting)
@@ -43,6 +44,7 @@ class OnDevices:
         self.keeps_losses = wants_losses(self._scheduler)
         self._screening = Screening(token, self._fleet)
         self._nodes = Nodes(exchange, self._screening, setting.flower)
+        self._dealt_labels, self._own_data = labels, False  # whether any client has said that its data are its own
         self._seen: list[Devices] = []  # past rounds
         self._energy: dict[int, int] = {}  # client -> what it said at the start of this round
         self._spent = [0] * self.n_clients  # what each client has paid since the first round, as far as is known
@@ -50,6 +52,11 @@ class OnDevices:
         self._lost: dict[int, str] = {}
         self._began: float | None = None  # when the last round did
         self._usual_length: float | None = None  # of updates, as of the last round
+
+    @property
+    def labels(self) -> IntArray | None:
+        """The label counts of the deal, None where they are not known, or a client has data of its own."""
+        return None if self._own_data else self._dealt_labels
 
     def clients(self, t: int) -> Clients:
         """Ask all nodes for their energy, and let the scheduler choose among those that have answered."""
@@ -122,6 +129,7 @@ class OnDevices:
     def _note_answers(self, heard: Mapping[int, Answer]) -> None:
         """Take down what clients have, and what they have paid so far."""
         self._energy = {client: answer.energy for client, answer in heard.items()}
+        self._own_data |= any(answer.owns_data for answer in heard.values())
         for client, answer in heard.items():
             if answer.totals.paid < self._spent[client]:
                 log.warning("client %d has paid %d so far and its account knows of %d: it was begun anew",

@@ -75,6 +75,7 @@ class Answer:
     steps: int = 0
     examples: int = 0
     weights: Weights | None = None
+    owns_data: bool = False  # whether it trains on examples of its own, of which the server knows nothing
 
     def content(self) -> RecordDict:
         """Return the records."""
@@ -99,7 +100,8 @@ class Answer:
 
 
 _SAID: dict[str, type] = {
-    "run": str, "round": int, "client": int, "energy": int, "refused": str, "loss": float, "steps": int, "examples": int
+    "run": str, "round": int, "client": int, "energy": int, "refused": str, "loss": float, "steps": int,
+    "examples": int, "owns_data": bool,
 }  # fmt: skip
 
 

@@ -20,10 +20,11 @@ from ehfl.flower.devices import OnDevices
 from ehfl.flower.exchange import Exchange
 from ehfl.flower.specs import one_run
 from ehfl.history import History, Record
-from ehfl.learning import Training
+from ehfl.learning import Training, deal
 from ehfl.learning.device import pick_device
 from ehfl.learning.first_model import initial_model
 from ehfl.learning.server import Server
+from ehfl.learning.tasks import label_counts
 from ehfl.learning.training import OnRound
 from ehfl.run_folder import RunFolder
 from ehfl.validation import InvalidValue, UserError, shown
@@ -85,8 +86,9 @@ def play_on_devices(
 ) -> History:
     """Return the history of a run whose clients are devices; after a kill it goes on behind the last whole round."""
     setting = run.setting
-    clients = OnDevices(run, _token(folder), exchange)
     task = loaded_task(setting)[0]
+    parts = deal(task, setting.fleet.clients, building.partition_of(setting), run.seed)
+    clients = OnDevices(run, _token(folder), exchange, label_counts(task, parts))
     log.info("%s seed %d, %d rounds, in %s", run.arm.label, run.seed, setting.rounds, folder.path)
 
     def after_round(record: Record) -> None:

@@ -8,7 +8,7 @@ May enter: NumPy, `ehfl.files`, `scheduling`, `validation`. Leaves: the names be
 """
 
 from ehfl.history.devices import Devices, as_reason
-from ehfl.history.records import Evaluation, History, Metric, Record, evaluations_of
+from ehfl.history.records import Evaluation, History, Metric, Record, Shares, evaluations_of
 from ehfl.history.rounds_file import NAME, HistoryFile, Tail, lines_digest, read_history, rewind, rounds_digest
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "HistoryFile",
     "Metric",
     "Record",
+    "Shares",
     "Tail",
     "as_reason",
     "evaluations_of",

@@ -80,6 +80,9 @@ class Metric:
             raise InvalidValue("goal", self.range, f"{goal:g}" if is_number(goal) else repr(goal))
 
 
+Shares = tuple[float | None, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One round. Two records are equal if all but the timing is: a resumed run's clock is another one."""
@@ -94,6 +97,10 @@ class Record:
     first_loss: float | None = None  # of x_0, the model before the first round, in that round's record alone
     first_metric: float | None = None
     devices: Devices | None = None  # what the server saw of them, where the clients are real devices
+    # Of x_{t+1}, where it was evaluated and the task has classes: the share of cases that it gets right.
+    by_class: Shares | None = None  # (n_classes,); None for a class without test examples
+    by_client: Shares | None = None  # under each client's own mixture of labels, (n_clients,)
+    first_by_class: Shares | None = None  # of x_0, in the first round's record alone
     seconds: float = field(default=0.0, compare=False)  # for training in this round [s]
     eval_seconds: float = field(default=0.0, compare=False)  # for its evaluation [s]
 
@@ -105,7 +112,7 @@ class Record:
 
 
 _NAMES = tuple(one.name for one in fields(Record))
-_SELDOM = {"losses", "first_loss", "first_metric", "devices"}
+_SELDOM = {"losses", "first_loss", "first_metric", "devices", "by_class", "by_client", "first_by_class"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +122,8 @@ class Evaluation:
     rounds: int  # played; 0 is x_0
     loss: float
     metric: float
+    by_class: Shares | None = field(default=None, repr=False)  # as in the record, where the task has classes
+    by_client: Shares | None = field(default=None, repr=False)
 
 
 def evaluations_of(records: Iterable[Record]) -> tuple[Evaluation, ...]:
@@ -126,9 +135,10 @@ def evaluations_of(records: Iterable[Record]) -> tuple[Evaluation, ...]:
     found = []
     for record in records:
         if record.first_loss is not None and record.first_metric is not None:
-            found.append(Evaluation(record.round, record.first_loss, record.first_metric))
+            found.append(Evaluation(record.round, record.first_loss, record.first_metric, record.first_by_class))
         if record.test_loss is not None and record.test_metric is not None:
-            found.append(Evaluation(record.round + 1, record.test_loss, record.test_metric))
+            served = record.by_class, record.by_client
+            found.append(Evaluation(record.round + 1, record.test_loss, record.test_metric, *served))
     return tuple(found)
 
 
@@ -140,6 +150,8 @@ class History:
     metric: Metric  # what test_metric is
     weights: NDArray[np.float32]  # x_T, (n_params,), in the order of the model's parameters()
     participation: Participation  # who took part
+    classes: tuple[str, ...] = ()  # their names, where the task has classes
+    labels: NDArray[np.integer[Any]] | None = None  # clients' examples of each class, (n_clients, n_classes), if known
 
     @property
     def evaluations(self) -> tuple[Evaluation, ...]:
@@ -150,3 +162,15 @@ class History:
     def final_metric(self) -> float | None:
         """The test metric of the last evaluation, None if there was none."""
         return self.evaluations[-1].metric if self.evaluations else None
+
+    @property
+    def by_class(self) -> dict[str, float | None]:
+        """The accuracy of each class in the last evaluation, by its name; empty for a task without classes."""
+        shares = self.evaluations[-1].by_class if self.evaluations else None
+        return dict(zip(self.classes, shares or (), strict=True)) if shares else {}
+
+    @property
+    def worst_class(self) -> tuple[str, float] | None:
+        """The class of which the last model gets the least right, and how much; None for a task without classes."""
+        known = {name: share for name, share in self.by_class.items() if share is not None}
+        return min(known.items(), key=lambda one: one[1]) if known else None

@@ -21,6 +21,7 @@ from ehfl.validation import UserError, is_number
 NAME = "rounds.jsonl"
 _WHOLE = {"round", "participants"}
 _TIMES = {"seconds", "eval_seconds"}
+_SHARES = {"by_class", "by_client", "first_by_class"}
 _OPTIONAL = {"train_loss", "test_loss", "test_metric", "losses", "first_loss", "first_metric"}
 
 
@@ -84,11 +85,21 @@ def read_history(path: Path, metric: Metric | None = None) -> list[Record]:
     Values outside the bounds of the metric, where it is given, are refused.
     """
     records = [record for record, _ in _lines(path)]
+    _check_lengths(path, records)
     for found in evaluations_of(records):
         if metric is not None and metric.within(found.metric) != found.metric:
             fault = f"{metric.name} after {found.rounds} rounds is {found.metric:g}, outside its bounds {metric.bounds}"
             raise UserError(f"{path} is damaged: {fault}")
     return records
+
+
+def _check_lengths(path: Path, records: Iterable[Record]) -> None:
+    """Refuse accuracies of so many classes or clients in one round and of other numbers in another."""
+    found = evaluations_of(records)
+    for what in ("by_class", "by_client"):
+        sizes = {len(shares) for one in found if (shares := getattr(one, what)) is not None}
+        if len(sizes) > 1:
+            raise UserError(f"{path} is damaged: {what} has {' and '.join(map(str, sorted(sizes)))} values")
 
 
 def rewind(path: Path, rounds: int, digest: str) -> list[Record]:
@@ -175,17 +186,16 @@ def _lines(path: Path, start: int = 0, first: int = 0) -> Iterator[tuple[Record,
 def _record(line: bytes, number: int) -> Record:
     """Return the record of a line, which must be that round's, and what would be written of it again."""
     facts = parse_json(line)
-    losses, devices = facts.pop("losses", None), facts.pop("devices", None)
-    record = Record(
-        **facts,
-        losses=None if losses is None else tuple(losses),
-        devices=None if devices is None else Devices.read(devices),
-    )
+    devices = facts.pop("devices", None)
+    lists = {name: tuple(facts[name]) for name in ("losses", *_SHARES) if name in facts}
+    record = Record(**facts | lists, devices=None if devices is None else Devices.read(devices))
     for name, value in record.facts().items():
         if not _could_be(name, value):
             raise ValueError(f"{name} cannot be {value!r}")
     if record.round != number:
         raise ValueError(f"round {record.round} stands where {number} should")
+    if (record.by_class or record.by_client) and record.test_metric is None:
+        raise ValueError("it has accuracies by class or client and was not evaluated")
     if record.losses is not None and len(record.losses) != record.participants:
         raise ValueError(f"{len(record.losses)} losses of {record.participants} participants")
     if record.devices is not None and len(record.devices.took_part) != record.participants:
@@ -204,6 +214,8 @@ def _could_be(name: str, value: Any) -> bool:
         return True  # it has been looked at when it was made
     if name == "losses":
         return all(map(_is_finite, value))
+    if name in _SHARES:
+        return bool(value) and all(share is None or (_is_finite(share) and 0 <= share <= 1) for share in value)
     return _is_finite(value) and (value >= 0 or name not in _TIMES)
 
 

@@ -4,9 +4,9 @@
 of what comes back (paper, section 2), and returns a `History`; with a run folder it can be killed at any instant and
 goes on from its last checkpoint. Tasks (`tasks/`) and aggregations (`aggregation/`) have a file each and a registry:
 `TASKS`, `AGGREGATIONS`; `check_task` and `check_aggregation` try one's own. `load_model` gives a run's model back,
-`evaluate` judges it. A round has two halves: `engine` trains clients, `server` aggregates; the `client_side` brings one
-to the other, in this process (`in_process`) or from devices (`ehfl.flower`). `reference` is the plain loop that they
-are tested against.
+`evaluate` and `accuracy_by_class` judge it. A round has two halves: `engine` trains clients, `server` aggregates; the
+`client_side` brings one to the other, in this process (`in_process`) or from devices (`ehfl.flower`). `reference` is the
+plain loop that they are tested against.
 
 May enter: torch (here and in flower/ alone), NumPy, safetensors, pooch; `ehfl.randomness`, `registry`, `own_code`,
 `scheduling`, `theory`, `history`, `run_folder`, `partition`. Leaves: the names below.
@@ -33,7 +33,7 @@ from ehfl.learning.aggregation.check import check_aggregation
 from ehfl.learning.checkpoint import CheckpointError
 from ehfl.learning.constants import Spread, estimate_constants, estimate_spread
 from ehfl.learning.entry import train
-from ehfl.learning.evaluation import Scores, evaluate
+from ehfl.learning.evaluation import Scores, accuracy_by_class, evaluate
 from ehfl.learning.in_process import deal, training_in_process
 from ehfl.learning.initialisation import initialise
 from ehfl.learning.known_by import data_digest
@@ -76,6 +76,7 @@ __all__ = [
     "Update",
     "Weighted",
     "accuracy",
+    "accuracy_by_class",
     "check_aggregation",
     "check_task",
     "data_digest",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from ehfl.arrays import Clients
+from ehfl.arrays import Clients, IntArray
 from ehfl.history import Devices, Record
 from ehfl.learning.aggregation import Assign, Update
 from ehfl.scheduling import Participation
@@ -20,6 +20,11 @@ class ClientSide(Protocol):
     rounds: int  # T
     n_clients: int
     keeps_losses: bool  # whether a resumed run needs each participant's loss to decide as it did
+
+    @property
+    def labels(self) -> IntArray | None:
+        """How many training examples of each class every client holds, (n_clients, n_classes); None if unknown."""
+        ...
 
     def clients(self, t: int) -> Clients:
         """Return who shall take part in round t, ascending."""

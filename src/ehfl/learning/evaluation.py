@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ehfl.arrays import IntArray
+from ehfl.history import Shares
 from ehfl.learning.server import Diverged
-from ehfl.learning.tasks import TASKS, Examples, Task
+from ehfl.learning.tasks import TASKS, Examples, Task, classes_of
 from ehfl.validation import InvalidValue, of_kind, short
 
 CHUNK = 200  # examples at a time: small enough to stay near the caches, large enough for the matmuls
@@ -35,6 +39,28 @@ def evaluate(task: Task | str, model: nn.Module, examples: Examples | None = Non
     """
     task, model = TASKS.make(task), of_kind("model", model, nn.Module)
     examples = task.test if examples is None else of_kind("examples", examples, Examples)
+    return judged(task, model, examples)[0]
+
+
+def accuracy_by_class(task: Task | str, model: nn.Module, examples: Examples | None = None) -> dict[str, float | None]:
+    """Return which share of each class's examples the model gets right, by the class's name; None of those without.
+
+    >>> import numpy as np
+    >>> from ehfl import load_task
+    >>> first = load_task("digits").model(np.random.default_rng(0))
+    >>> len(accuracy_by_class("digits", first))
+    10
+    """
+    task, model = TASKS.make(task), of_kind("model", model, nn.Module)
+    examples = task.test if examples is None else of_kind("examples", examples, Examples)
+    classes = classes_of(task)
+    if not classes:
+        raise InvalidValue("task", "one with classes", f"{task.name}, which has none")
+    return dict(zip(classes, judged(task, model, examples, len(classes))[1], strict=True))
+
+
+def judged(task: Task, model: nn.Module, examples: Examples, n_classes: int = 0) -> tuple[Scores, Shares]:
+    """Return loss and metric, and the accuracy of each of so many classes, all from the same outputs."""
     was_training, versions = model.training, _versions(examples)
     model.eval()  # evaluation must not see a training mode that a user's layer may have
     try:
@@ -44,13 +70,14 @@ def evaluate(task: Task | str, model: nn.Module, examples: Examples | None = Non
             if not math.isfinite(loss):
                 raise Diverged(f"test loss is {loss}")
             score = checked_score(task, task.score(outputs, examples.targets))
+            shares = right_by_class(outputs, examples.targets, n_classes) if n_classes else ()
     finally:
         model.train(was_training)
     if _versions(examples) != versions:  # the next evaluation would be on other data
         raise InvalidValue(
             f"task {task.name}", "one that leaves the examples as they are", "them changed by evaluation"
         )
-    return Scores(loss, score)
+    return Scores(loss, score), shares
 
 
 def _versions(examples: Examples) -> list[int]:
@@ -66,6 +93,38 @@ def outputs_of(model: nn.Module, inputs: Tensor) -> Tensor:
         allowed = f"one that returns a tensor with a row for each of {len(inputs)} examples"
         raise InvalidValue("model", allowed, shape)
     return outputs
+
+
+def right_by_class(outputs: Tensor, targets: Tensor, n_classes: int) -> Shares:
+    """Return which share of each class's examples has its largest output at the target, (n_classes,).
+
+    >>> right_by_class(torch.tensor([[0.0, 1.0], [2.0, 1.0]]), torch.tensor([1, 1]), n_classes=2)
+    (None, 0.5)
+    """
+    if outputs.shape != (len(targets), n_classes):
+        allowed = f"one with an output for each of its task's {n_classes} classes"
+        raise InvalidValue("model", allowed, f"outputs of shape {tuple(outputs.shape)}")
+    right = outputs.argmax(dim=1) == targets
+    totals = torch.bincount(targets, minlength=n_classes).tolist()
+    hits = torch.bincount(targets[right], minlength=n_classes).tolist()
+    return tuple(hit / total if total else None for hit, total in zip(hits, totals, strict=True))
+
+
+def right_by_client(by_class: Sequence[float | None], labels: IntArray) -> Shares:
+    """Return the accuracy under each client's own mixture of labels, (n_clients,), to six decimals.
+
+    It is the mean of `by_class` by the client's label counts, (n_clients, n_classes): what the model is worth to a
+    client whose cases are like its training data. Classes without test examples are left out of the mixture.
+
+    >>> right_by_client((1.0, 0.5, None), np.array([[9, 3, 0], [0, 2, 7], [0, 0, 4]]))
+    (0.875, 0.5, None)
+    """
+    known = np.array([share is not None for share in by_class])
+    accuracy = np.array([share or 0.0 for share in by_class])
+    held = labels * known
+    sizes = held.sum(axis=1)
+    means = (held @ accuracy / np.maximum(sizes, 1)).round(6).tolist()
+    return tuple(mean if size else None for mean, size in zip(means, sizes.tolist(), strict=True))
 
 
 def checked_score(task: Task, score: float | Tensor) -> float:

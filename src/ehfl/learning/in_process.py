@@ -14,7 +14,7 @@ from ehfl.learning.first_model import initial_model
 from ehfl.learning.known_by import described
 from ehfl.learning.local_sgd import LocalSgd, step_sizes
 from ehfl.learning.server import Server
-from ehfl.learning.tasks import Task
+from ehfl.learning.tasks import Task, label_counts
 from ehfl.learning.training import Training
 from ehfl.machine import check_time
 from ehfl.partition import Partition
@@ -32,6 +32,7 @@ class InProcess:
         self._course, self._engine = course_of(played), engine
         self.rounds, self.n_clients = played.rounds, played.n_clients
         self.keeps_losses = isinstance(played, Lockstep) and wants_losses(played.scheduler)
+        self.labels = label_counts(engine.task, engine.parts)
 
     def clients(self, t: int) -> Clients:
         """Return the participants of round t."""

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from ehfl.arrays import Clients, FloatArray
-from ehfl.history import NAME, History, HistoryFile, Record, rewind, rounds_digest
+from ehfl.history import NAME, History, HistoryFile, Record, Shares, rewind, rounds_digest
 from ehfl.learning.checkpoint import Checkpoint, latest_checkpoint
 from ehfl.learning.client_side import ClientSide
 from ehfl.learning.device import thread_limit
-from ehfl.learning.evaluation import evaluate
+from ehfl.learning.evaluation import judged, right_by_client
 from ehfl.learning.local_sgd import checked_steps
 from ehfl.learning.saved_state import as_arrays, from_arrays
 from ehfl.learning.server import Diverged, Server
-from ehfl.learning.tasks import Examples, Task
+from ehfl.learning.tasks import Examples, Task, classes_of
 from ehfl.run_folder import OtherRun
 from ehfl.theory import StepSize, check_causal
 from ehfl.validation import whole_number
@@ -50,6 +50,7 @@ class Training:
             check_causal(step_size, "step_size", repr(step_size), "participants are not yet known")
         self._device = server.model.weights.device
         self._test = Examples(task.test.inputs.to(self._device), task.test.targets.to(self._device))
+        self._classes = classes_of(task)
         self._identity = identity
 
     @property
@@ -72,7 +73,8 @@ class Training:
             else:
                 records = self._resumed(folder, checkpoint_every, on_round)
         weights = self._server.model.weights.cpu().numpy().copy()
-        return History(tuple(records), self._task.metric, weights, self._clients.participation())
+        played = self._clients.participation()
+        return History(tuple(records), self._task.metric, weights, played, self._classes, self._clients.labels)
 
     def _resumed(self, folder: Path, checkpoint_every: int, on_round: OnRound | None) -> list[Record]:
         """Play the rounds that the folder lacks, and return all of them."""
@@ -139,11 +141,20 @@ class Training:
     def _evaluated(self, name: str, rounds: int) -> dict[str, Any]:
         """Return what the test set says of the model after so many rounds, as a record names it."""
         try:
-            scores = evaluate(self._task, self._server.model.module, self._test)
+            scores, by_class = judged(self._task, self._server.model.module, self._test, len(self._classes))
         except Diverged as error:
             remedy = "try a smaller step size or gradient clipping" if rounds else "look at the task's model and data"
             raise Diverged(f"{error} after {rounds} rounds: {remedy}") from error
-        return {f"{name}_loss": scores.loss, f"{name}_metric": scores.metric}
+        return {f"{name}_loss": scores.loss, f"{name}_metric": scores.metric} | self._served(name, by_class)
+
+    def _served(self, name: str, by_class: Shares) -> dict[str, Any]:
+        """Return whom the model serves how well, where the task has classes, as a record names it."""
+        if not by_class:
+            return {}
+        if name == "first":  # x_0 has learned from nobody: what clients find in it says little
+            return {"first_by_class": by_class}
+        labels = self._clients.labels
+        return {"by_class": by_class, "by_client": None if labels is None else right_by_client(by_class, labels)}
 
     def _checkpoint(self, rounds: int, identity: Mapping[str, Any], history: str) -> Checkpoint:
         state = as_arrays(self._server.state)

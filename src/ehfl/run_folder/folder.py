@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ehfl import history
-from ehfl.files import digest_of_file, digest_of_text, parse_json, write_text
+from ehfl.files import digest_of_file, digest_of_text, parse_json, spread_json, write_text
 from ehfl.run_folder.identity import Facts, check_same, identity_of
 from ehfl.run_folder.specs import META, SPEC, being_read, read_own, write_sealed
 from ehfl.validation import UserError
@@ -70,8 +70,7 @@ class RunFolder:
     def add_meta(self, **facts: Any) -> None:
         """Add facts about the run."""
         all_facts = self.meta() | facts
-        text = json.dumps(all_facts | {"sha256": _digest(all_facts)}, indent=2, sort_keys=True)
-        write_text(self.path / META, f"{text}\n")
+        write_text(self.path / META, spread_json(all_facts | {"sha256": _digest(all_facts)}) + "\n")
 
     @property
     def written(self) -> int | None:
@@ -90,7 +89,9 @@ class RunFolder:
         """Say that the run came to its end, what it is judged by, and what its files are known by."""
         # From the rounds in memory: what happened to the file since they were written is damage.
         digests = self._digests(history.lines_digest(found.records))
-        self.add_meta(status="finished", metric=asdict(found.metric), digests=digests)
+        labels = None if found.labels is None else found.labels.tolist()
+        served = {"classes": list(found.classes), "labels": labels} if found.classes else {}
+        self.add_meta(status="finished", metric=asdict(found.metric), digests=digests, **served)
 
     def check_untouched(self, meta: Facts) -> None:
         """Refuse a finished run, of which these are the facts, if a file is not as it was at its end."""

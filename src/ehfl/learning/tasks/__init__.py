@@ -1,13 +1,15 @@
 """Tasks: data, model, loss and metric, one file each, and all of them by name.
 
-`contract` says what a task must offer. CIFAR-10 has four files: its data (`cifar10_files`), the paper's network
-(`cifar10`) and that network's two layers that are faster than torch's own (`convolution`, `normalisation`).
+`contract` says what a task must offer, `classes` what those with classes add. CIFAR-10 has four files: its data
+(`cifar10_files`), the paper's network (`cifar10`) and that network's two layers that are faster than torch's own
+(`convolution`, `normalisation`).
 """
 
 import os
 from collections.abc import Mapping
 from typing import Any
 
+from ehfl.learning.tasks.classes import classes_of, label_counts
 from ehfl.learning.tasks.contract import ACCURACY, RMSE, Examples, Task, accuracy, rmse
 from ehfl.registry import Registry
 from ehfl.validation import path_of
@@ -33,4 +35,15 @@ def load_task(name: str | Mapping[str, Any], data: str | os.PathLike[str] | None
     return TASKS.make(TASKS.table(name) | ({} if data is None else {"data": str(path_of("data", data))}))
 
 
-__all__ = ["ACCURACY", "RMSE", "TASKS", "Examples", "Task", "accuracy", "load_task", "rmse"]
+__all__ = [
+    "ACCURACY",
+    "RMSE",
+    "TASKS",
+    "Examples",
+    "Task",
+    "accuracy",
+    "classes_of",
+    "label_counts",
+    "load_task",
+    "rmse",
+]

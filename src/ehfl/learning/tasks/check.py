@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from ehfl.history import Metric
-from ehfl.learning.evaluation import checked_score, outputs_of
+from ehfl.learning.evaluation import checked_score, outputs_of, right_by_class
 from ehfl.learning.first_model import first_model
-from ehfl.learning.tasks import TASKS, Examples, Task
+from ehfl.learning.tasks import TASKS, Examples, Task, classes_of
 from ehfl.randomness import check_seed
 from ehfl.validation import FAILURES, BrokenRules, UserError, blame, whole_number
 
@@ -23,7 +23,8 @@ def check_task(task: Task | str, *, examples: int = 64, seed: int = 0) -> None:
 
     Checked: that its facts are there and its data finite; that the model is new whenever asked for, made from the rng
     alone, keeps no state, draws no chance while training and answers for every example; that the loss is one finite
-    number with a gradient for every parameter; that the score is a value of the metric; that nothing changes its input.
+    number with a gradient for every parameter; that the score is a value of the metric; that nothing changes its input;
+    where it names classes, that the model has an output for each and every target is one.
     `examples` of the training and of the test set are looked at. Silence means that it passed.
 
     >>> from ehfl.learning.tasks.digits import Digits
@@ -74,6 +75,7 @@ def _facts(task: Task, count: int) -> Iterator[str]:
 
 
 def _training(task: Task, count: int, seed: int) -> Iterator[str]:
+    classes_of(task)  # refuses names that cannot be such, and targets beyond them
     model = first_model(task, seed).train()
     inputs, targets = (_some(values, count) for values in (task.training.inputs, task.training.targets))
     kept, state = (inputs.clone(), targets.clone()), _state(model)
@@ -131,6 +133,8 @@ def _scoring(task: Task, count: int, seed: int) -> Iterator[str]:
     with torch.inference_mode():
         kept = inputs.clone(), targets.clone()
         outputs = outputs_of(model, inputs)
+        if n_classes := len(classes_of(task)):
+            right_by_class(outputs, targets, n_classes)
         yield from _changed("evaluation", (inputs, targets), kept)
         if fault := _loss_fault(task.loss(outputs, targets), differentiable=False):
             yield fault

@@ -20,6 +20,7 @@ from ehfl.learning.tasks.normalisation import LocalResponseNorm
 # Of the training set's pixels in [0, 255], red, green, blue.
 _MEAN = (125.3, 123.0, 113.9)
 _STD = (63.0, 62.1, 66.7)
+CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")  # by label
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,7 @@ class Cifar10:
 
     name: ClassVar[str] = "cifar10"
     metric: ClassVar[Metric] = ACCURACY
+    classes: ClassVar[tuple[str, ...]] = CLASSES
     data: str | Path | None = None
     records: int = RECORDS  # in each of the six files
     training: Examples = field(init=False, repr=False)

@@ -30,6 +30,7 @@ class Digits:
 
     name: ClassVar[str] = "digits"
     metric: ClassVar[Metric] = ACCURACY
+    classes: ClassVar[tuple[str, ...]] = tuple("0123456789")
     training: Examples = field(init=False, repr=False)
     test: Examples = field(init=False, repr=False)
 
