@@ -5,8 +5,8 @@ of what comes back (paper, section 2), and returns a `History`; with a run folde
 goes on from its last checkpoint. Tasks (`tasks/`) and aggregations (`aggregation/`) have a file each and a registry:
 `TASKS`, `AGGREGATIONS`; `check_task` and `check_aggregation` try one's own. `load_model` gives a run's model back,
 `evaluate` and `accuracy_by_class` judge it. A round has two halves: `engine` trains clients, `server` aggregates; the
-`client_side` brings one to the other, in this process (`in_process`) or from devices (`ehfl.flower`). `reference` is the
-plain loop that they are tested against.
+`client_side` brings one to the other, in this process (`in_process`) or from devices (`ehfl.flower`). `reference` is
+the plain loop that they are tested against.
 
 May enter: torch (here and in flower/ alone), NumPy, safetensors, pooch; `ehfl.randomness`, `registry`, `own_code`,
 `scheduling`, `theory`, `history`, `run_folder`, `partition`. Leaves: the names below.
