@@ -25,8 +25,8 @@ def check_memory(name: str, given: object, needed: float) -> None:
     ehfl.validation.InvalidValue: clients must be small enough for the memory that is free (...), got ... (4e+09 GB)
     """
     if needed > _SMALL and needed > (free := free_memory()):
-        allowed = f"small enough for the memory that is free ({_gigabytes(free)})"
-        raise InvalidValue(name, allowed, f"{given} ({_gigabytes(needed)})")
+        allowed = f"small enough for the memory that is free ({gigabytes(free)})"
+        raise InvalidValue(name, allowed, f"{given} ({gigabytes(needed)})")
 
 
 def check_time(name: str, given: object, seconds: float) -> None:
@@ -87,7 +87,12 @@ def _of_process() -> float:
     return float(most)
 
 
-def _gigabytes(size: float) -> str:
+def gigabytes(size: float) -> str:
+    """Return an amount of memory or disk as people read it.
+
+    >>> gigabytes(703e6), gigabytes(12e9)
+    ('0.7 GB', '12 GB')
+    """
     return f"{_figure(size / 1e9)} GB"
 
 

@@ -1,13 +1,14 @@
 """Rows: a vector for each client, what an aggregation remembers of its turns.
 
 There may be as many of them as clients and each is as large as the model, so nothing is copied: a copy of `Rows` shares
-all vectors with the original and replaces those that are put into it. Where they are kept is a `Shelf`'s business: in
+all vectors with the original, and replaces those that are put into it. Where they are kept is a `Shelf`'s business: in
 memory, or in a file (`row_file`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,32 +16,59 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-Arrays = Mapping[str, NDArray[Any]]
+from ehfl.learning.flat import Arrays
+
+
+class Kept(Protocol):
+    """A vector on a shelf, which stays there as long as somebody holds this."""
+
+    def read(self) -> Tensor:
+        """Return the vector, (n_params,), on the CPU; it may not be changed."""
+        ...
 
 
 class Shelf(Protocol):
-    """Where vectors are kept; what it returns for one stands for it until nobody holds it any more."""
+    """Where vectors are kept."""
 
-    def keep(self, vector: Tensor) -> object:
+    def keep(self, vector: Tensor) -> Kept:
         """Keep a copy of a vector."""
         ...
 
-    def read(self, kept: object) -> Tensor:
-        """Return a vector that is kept, (n_params,); it may not be changed."""
+    def written(self, kept: Sequence[Kept]) -> dict[str, NDArray[Any]]:
+        """Return what a checkpoint must hold to find these vectors again."""
+        ...
+
+    def found(self, arrays: Arrays) -> Sequence[Kept]:
+        """Return the vectors of a checkpoint, in the order in which they were written."""
         ...
 
 
-class InMemory:
-    """Vectors as they are."""
+@dataclass(frozen=True, eq=False, slots=True)
+class KeptInMemory:
+    """A vector as it is."""
 
-    def keep(self, vector: Tensor) -> object:
-        """Keep a copy of a vector, in the memory of the machine, which a device's is often smaller than."""
-        return vector.detach().to("cpu", torch.float32, copy=True)
+    vector: Tensor
 
-    def read(self, kept: object) -> Tensor:
+    def read(self) -> Tensor:
         """Return the vector itself."""
-        assert isinstance(kept, Tensor)
-        return kept
+        return self.vector
+
+
+@dataclass(frozen=True, slots=True)
+class InMemory:
+    """Vectors in the machine's memory, since a graphics card's is often smaller."""
+
+    def keep(self, vector: Tensor) -> Kept:
+        """Keep a copy."""
+        return KeptInMemory(vector.detach().to("cpu", torch.float32, copy=True))
+
+    def written(self, kept: Sequence[Kept]) -> dict[str, NDArray[Any]]:
+        """Return the vectors themselves, (n_kept, n_params)."""
+        return {"vectors": np.stack([one.read().numpy() for one in kept]) if kept else np.empty((0, 0), np.float32)}
+
+    def found(self, arrays: Arrays) -> Sequence[Kept]:
+        """Return what was written."""
+        return [KeptInMemory(torch.from_numpy(vector.copy())) for vector in arrays["vectors"]]
 
 
 class Rows:
@@ -56,49 +84,45 @@ class Rows:
     def __init__(self, n_clients: int, n_params: int, shelf: Shelf | None = None) -> None:
         self.n_clients, self.n_params = n_clients, n_params
         self.shelf: Shelf = InMemory() if shelf is None else shelf
-        self.kept: dict[int, object] = {}  # by client; vectors of zeros are not kept
+        self._kept: dict[int, Kept] = {}  # by client; zeros are not kept
 
     def __getitem__(self, client: int) -> Tensor:
         """Return the vector of a client, (n_params,), on the CPU; it may not be changed."""
-        kept = self.kept.get(client)
-        return torch.zeros(self.n_params) if kept is None else self.shelf.read(kept)
+        kept = self._kept.get(client)
+        return torch.zeros(self.n_params) if kept is None else kept.read()
 
     def put(self, vector: Tensor, clients: Iterable[int]) -> None:
-        """Replace the vectors of these clients by this one, which is kept once."""
+        """Replace the vectors of these clients by this one, which is kept once for all of them."""
         assert vector.shape == (self.n_params,)
-        kept = self.shelf.keep(vector)
-        self.kept |= dict.fromkeys(clients, kept)
+        self._kept |= dict.fromkeys(clients, self.shelf.keep(vector))
 
     def copy(self) -> Rows:
         """Return rows that share all vectors with these, to put others into."""
-        return self.on(self.shelf)
-
-    def on(self, shelf: Shelf) -> Rows:
-        """Return the same rows, of which those that are put there from now on are kept elsewhere."""
-        other = Rows(self.n_clients, self.n_params, shelf)
-        other.kept = dict(self.kept)
+        other = Rows(self.n_clients, self.n_params, self.shelf)
+        other._kept = dict(self._kept)
         return other
+
+    @property
+    def clients(self) -> list[int]:
+        """Who has a vector, ascending."""
+        return sorted(self._kept)
 
     @property
     def full_size(self) -> int:
         """What they take when every client has a vector of its own [bytes]."""
         return 4 * self.n_clients * self.n_params
 
-    def stacked(self) -> dict[str, NDArray[Any]]:
-        """Return the rows as arrays: who has a vector, which one, and the vectors, each once."""
-        clients = sorted(self.kept)  # and not in the order in which they came: equal rows have equal arrays
-        distinct = dict.fromkeys(id(self.kept[client]) for client in clients)
-        places = {kept: place for place, kept in enumerate(distinct)}
-        vectors = np.empty((len(places), self.n_params), np.float32)
-        for client in clients:
-            vectors[places[id(self.kept[client])]] = self[client].numpy()
-        which = [places[id(self.kept[client])] for client in clients]
-        return {"clients": np.array(clients, np.int64), "which": np.array(which, np.int64), "vectors": vectors}
+    def as_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the rows for a checkpoint: who has a vector, which one, and the vectors, each once."""
+        several = {id(self._kept[client]): self._kept[client] for client in self.clients}
+        places = {key: place for place, key in enumerate(several)}
+        which = [places[id(self._kept[client])] for client in self.clients]
+        written = self.shelf.written(list(several.values()))
+        return {"clients": np.array(self.clients, np.int64), "which": np.array(which, np.int64), **written}
 
     def filled(self, arrays: Arrays) -> Rows:
-        """Return rows like these that hold what `stacked` returned."""
-        other = Rows(self.n_clients, self.n_params, self.shelf)
-        kept = [self.shelf.keep(torch.from_numpy(vector)) for vector in arrays["vectors"]]
+        """Return rows on the same shelf that hold what `as_arrays` returned."""
+        other, kept = Rows(self.n_clients, self.n_params, self.shelf), self.shelf.found(arrays)
         pairs = zip(arrays["clients"].tolist(), arrays["which"].tolist(), strict=True)
-        other.kept = {client: kept[place] for client, place in pairs}
+        other._kept = {client: kept[place] for client, place in pairs}
         return other

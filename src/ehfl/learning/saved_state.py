@@ -28,7 +28,7 @@ def as_arrays(state: State) -> dict[str, NDArray[Any]]:
     found: dict[str, NDArray[Any]] = {}
     for name, value in state.items():
         if isinstance(value, Rows):
-            found |= {f"{name}/{part}": array for part, array in value.stacked().items()}
+            found |= {f"{name}/{part}": array for part, array in value.as_arrays().items()}
         else:
             found[name] = value.cpu().numpy().copy()
     return found

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ehfl.arrays import Clients, FloatArray
 from ehfl.history import NAME, History, HistoryFile, Record, Shares, rewind, rounds_digest
+from ehfl.learning.aggregation import State
 from ehfl.learning.checkpoint import Checkpoint, latest_checkpoint
 from ehfl.learning.client_side import ClientSide
 from ehfl.learning.device import thread_limit
 from ehfl.learning.evaluation import judged, right_by_client
 from ehfl.learning.local_sgd import checked_steps
+from ehfl.learning.memory import check_room, delete_files, shelved, size_of, without_files
 from ehfl.learning.saved_state import as_arrays, from_arrays
 from ehfl.learning.server import Diverged, Server
 from ehfl.learning.tasks import Examples, Task, classes_of
@@ -52,6 +55,8 @@ class Training:
         self._test = Examples(task.test.inputs.to(self._device), task.test.targets.to(self._device))
         self._classes = classes_of(task)
         self._identity = identity
+        # What is held here is not overwritten in files: a checkpoint that is damaged has one before it.
+        self._checkpointed: deque[State] = deque(maxlen=2)
 
     @property
     def n_parameters(self) -> int:
@@ -67,6 +72,7 @@ class Training:
         on_round: OnRound | None = None,
     ) -> History:
         """Play all rounds, or those that the folder lacks, on so many threads; no other process may be in it."""
+        check_room(self._server.aggregation, size_of(self._server.state), folder)
         with thread_limit(threads):
             if folder is None:
                 records = [_announced(record, on_round) for record in self._rounds([])]
@@ -82,11 +88,13 @@ class Training:
         if callable(identity):
             identity = dict(identity()) | {"eval_every": self._eval_every}
         start = latest_checkpoint(folder, identity)
+        first = self._server.state = shelved(self._server.state, folder)
         if start is None:
             start = self._checkpoint(0, identity, rounds_digest(()))
             start.write(folder)  # so that a folder with rounds in it always says whose they are
         self._server.model.load(start.model)
-        self._server.state = from_arrays(start.state, self._server.state, self._device)
+        self._server.state = from_arrays(start.state, first, self._device)
+        self._checkpointed.append(self._server.state)
         # Lines behind the checkpoint are of rounds that will be trained again, with the same result.
         records = rewind(folder / NAME, start.rounds, start.history)
         with HistoryFile(folder / NAME, records) as file:
@@ -97,6 +105,7 @@ class Training:
                 if done % checkpoint_every == 0 or done == self._clients.rounds:
                     file.sync()  # a checkpoint must never know of rounds that the disk does not
                     self._checkpoint(done, identity, file.digest).write(folder)
+        delete_files(first)
         return records
 
     def _rounds(self, past: Sequence[Record]) -> Iterator[Record]:
@@ -157,8 +166,11 @@ class Training:
         return {"by_class": by_class, "by_client": None if labels is None else right_by_client(by_class, labels)}
 
     def _checkpoint(self, rounds: int, identity: Mapping[str, Any], history: str) -> Checkpoint:
-        state = as_arrays(self._server.state)
-        return Checkpoint(rounds, self._server.model.state(), identity, state, history)
+        # A file of vectors has them in places that depend on how often the run was resumed; equal runs end alike.
+        over = rounds == self._clients.rounds
+        state = without_files(self._server.state) if over else self._server.state
+        self._checkpointed.append(state)
+        return Checkpoint(rounds, self._server.model.state(), identity, as_arrays(state), history)
 
 
 def _announced(record: Record, on_round: OnRound | None) -> Record:

@@ -148,7 +148,7 @@ def _check_state(state: object, where: str) -> None:
         raise _Fault(f"must remember tensors by name: {where}, got {short(repr(state))}")
     for name, value in state.items():
         if isinstance(value, Rows):
-            if not all(torch.isfinite(value[client]).all() for client in value.kept):
+            if not all(torch.isfinite(value[client]).all() for client in value.clients):
                 raise _Fault(f"must remember finite numbers: {where}, {name} is not")
             continue
         if not isinstance(value, Tensor):

@@ -1,0 +1,174 @@
+"""Vectors of clients, in memory and in a file: shared, never changed, found again after a kill."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from ehfl import Participation
+from ehfl.learning import Record, Rows, Task, memory, train
+from ehfl.learning.checkpoint import NAME, PREVIOUS, CheckpointError
+from ehfl.learning.row_file import RowFile
+from ehfl.learning.rows import InMemory, Shelf
+from ehfl.learning.saved_state import as_arrays, from_arrays
+from ehfl.validation import InvalidValue
+
+CPU = torch.device("cpu")
+QUICK: dict[str, Any] = {"local_steps": 2, "batch_size": 8, "eval_every": 3, "checkpoint_every": 2, "device": "cpu"}
+
+
+def vector(value: float) -> Tensor:
+    return torch.tensor([value, -value])
+
+
+@pytest.fixture(params=["memory", "file"])
+def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Shelf:
+    return InMemory() if request.param == "memory" else RowFile(tmp_path / "v.rows", n_params=2)
+
+
+def test_a_copy_shares_what_is_not_replaced(shelf: Shelf) -> None:
+    first = Rows(3, 2, shelf)
+    first.put(vector(1), [0, 1])
+    second = first.copy()
+    second.put(vector(2), [1])
+
+    assert [first[client].tolist() for client in range(3)] == [[1, -1], [1, -1], [0, 0]]
+    assert [second[client].tolist() for client in range(3)] == [[1, -1], [2, -2], [0, 0]]
+    assert first.clients == second.clients == [0, 1]
+
+
+def test_what_is_put_there_is_a_copy(shelf: Shelf) -> None:
+    rows, given_ = Rows(1, 2, shelf), vector(3)
+    rows.put(given_, [0])
+    given_.zero_()
+
+    assert rows[0].tolist() == [3, -3]
+
+
+def test_the_state_of_a_checkpoint_is_found_again(shelf: Shelf) -> None:
+    rows = Rows(5, 2, shelf)
+    rows.put(vector(1), [4, 2])
+    rows.put(vector(7), [0])
+    state = {"memory": rows, "total": torch.arange(2.0)}
+
+    arrays = as_arrays(state)
+    again = from_arrays(arrays, {"memory": Rows(5, 2, shelf), "total": torch.zeros(2)}, CPU)
+
+    assert [again["memory"][client].tolist() for client in range(5)] == [[7, -7], [0, 0], [1, -1], [0, 0], [1, -1]]
+    assert again["total"].tolist() == [0, 1]
+    assert arrays["memory/which"].tolist() == [0, 1, 1]  # two vectors, one of which two clients share
+    assert {name: a.tolist() for name, a in as_arrays(again).items()} == {n: a.tolist() for n, a in arrays.items()}
+
+
+def test_an_empty_state_is_found_again(shelf: Shelf) -> None:
+    rows = Rows(5, 2, shelf)
+
+    again = rows.filled(rows.as_arrays())
+
+    assert again.clients == []
+    assert again[3].tolist() == [0, 0]
+
+
+@given(turns=st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=60))
+def test_a_file_never_overwrites_what_somebody_holds(
+    tmp_path_factory: pytest.TempPathFactory, turns: list[tuple[int, bool]]
+) -> None:
+    """Rows as a run has them: replaced turn by turn, and held at some turns, as by a checkpoint."""
+    file = RowFile(tmp_path_factory.mktemp("rows") / "v.rows", n_params=2)
+    rows, plain = Rows(4, 2, file), dict.fromkeys(range(4), 0)
+    held: list[tuple[Rows, dict[int, int]]] = []
+    for turn, (client, keeps) in enumerate(turns, start=1):
+        rows, plain = rows.copy(), plain | {client: turn}
+        rows.put(vector(turn), [client])
+        held = [*held, (rows, plain)][-2:] if keeps else held
+        for some, expected in [(rows, plain), *held]:
+            assert [int(some[i][0]) for i in range(4)] == list(expected.values())
+    gc.collect()
+
+    assert len(file.vectors) <= 16  # three states of four clients, and the growth of the file
+
+
+def test_a_file_that_changed_is_refused(tmp_path: Path) -> None:
+    file = RowFile(tmp_path / "v.rows", n_params=2)
+    rows = Rows(2, 2, file)
+    rows.put(vector(1), [0])
+    arrays = rows.as_arrays()
+    file.vectors[int(arrays["slots"][0])] = [1, 1]
+
+    with pytest.raises(CheckpointError, match=r"v\.rows is not what the checkpoint was made with: delete .* to run it"):
+        Rows(2, 2, RowFile(tmp_path / "v.rows", n_params=2)).filled(arrays)
+
+
+@pytest.mark.parametrize("round_", range(8))
+@pytest.mark.parametrize("aggregation", ["mifa", "fedawe"])
+def test_with_its_memory_in_a_file_a_killed_run_ends_with_the_same_bits(
+    blobs: Task, gaps: Participation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, round_: int, aggregation: str
+) -> None:
+    in_memory = train(blobs, gaps, **QUICK, aggregation=aggregation)
+    monkeypatch.setattr(memory, "MOST_IN_MEMORY", 0)
+    alone, killed = tmp_path / "alone", tmp_path / "killed"
+    whole = train(blobs, gaps, **QUICK, aggregation=aggregation, run_dir=alone)
+
+    def stop(record: Record) -> None:
+        if record.round == round_:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(blobs, gaps, **QUICK, aggregation=aggregation, run_dir=killed, on_round=stop)
+    assert len(list(killed.glob("*.rows"))) == 1
+    resumed = train(blobs, gaps, **QUICK, aggregation=aggregation, run_dir=killed)
+
+    assert resumed.records == whole.records == in_memory.records
+    assert resumed.weights.tobytes() == whole.weights.tobytes() == in_memory.weights.tobytes()
+    assert (killed / NAME).read_bytes() == (alone / NAME).read_bytes()
+    assert not list(tmp_path.rglob("*.rows"))  # what nobody needs any more is gone
+
+
+def test_the_checkpoint_before_finds_its_vectors(
+    blobs: Task, gaps: Participation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = train(blobs, gaps, **QUICK, aggregation="mifa")
+    monkeypatch.setattr(memory, "MOST_IN_MEMORY", 0)
+
+    def stop(record: Record) -> None:
+        if record.round == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(blobs, gaps, **QUICK, aggregation="mifa", run_dir=tmp_path, on_round=stop)
+    (tmp_path / NAME).write_bytes(b"damaged")
+    assert (tmp_path / PREVIOUS).exists()
+
+    again = train(blobs, gaps, **QUICK, aggregation="mifa", run_dir=tmp_path)
+
+    assert again.weights.tobytes() == whole.weights.tobytes()
+
+
+def test_memory_that_does_not_fit_is_refused_before_anything_is_trained(
+    blobs: Task, gaps: Participation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Record] = []
+    monkeypatch.setattr(Rows, "full_size", 10**18)
+
+    with pytest.raises(InvalidValue, match=r"aggregation must be small enough for the memory that is free .* got Mifa"):
+        train(blobs, gaps, **QUICK, aggregation="mifa", on_round=seen.append)
+    with pytest.raises(InvalidValue, match=r"one whose memory of clients fits on the disk .*, got Mifa \(1e\+09 GB\)"):
+        train(blobs, gaps, **QUICK, aggregation="mifa", on_round=seen.append, run_dir=tmp_path)
+
+    assert not seen
+
+
+def test_a_vector_is_read_as_it_was_written_whatever_the_file_grows_to(tmp_path: Path) -> None:
+    file = RowFile(tmp_path / "v.rows", n_params=3)
+    kept = [file.keep(torch.full((3,), float(i))) for i in range(100)]
+
+    assert [one.read().tolist() for one in kept] == [[float(i)] * 3 for i in range(100)]
+    assert np.memmap(file.path, np.float32, "r").size == file.vectors.size
