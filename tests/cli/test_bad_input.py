@@ -343,9 +343,18 @@ NAMES: list[Row] = [
     ("train --device tpu", "--device must be 'auto', 'cpu', 'cuda' or 'mps', got 'tpu'"),
     (
         "train --aggregation meen",
-        "--aggregation must be one of mean, weighted or package.module:Class, got meen (did you mean mean?)",
+        "--aggregation must be one of mean, ... or package.module:Class, got meen (did you mean mean?)",
     ),
-    ("train --aggregation ''", "--aggregation must be one of mean, weighted or package.module:Class, got ''"),
+    (
+        "compare -o learning.aggregation=inverse-probability -o fleet.clients=3 -o fleet.rate=[0.5,0,1]",
+        "learning.aggregation.probabilities must be auto ... "
+        "got 0.0 (client 1 never takes part: its weight would be infinite)",
+    ),
+    (
+        "train --aggregation inverse-probability -s power-of-choice --step-size 0.1",
+        "--aggregation probabilities must be given, ... power-of-choice chooses by losses, ... got auto",
+    ),
+    ("train --aggregation ''", "--aggregation must be one of mean, ... or package.module:Class, got ''"),
     ("train --partition ''", "--partition must be one of iid, dirichlet, shards or package.module:Class, got ''"),
     ("train --partition dirichlet", "--partition alpha must be given: dirichlet needs it, got nothing"),
     ("train --partition dirichlet:0", "--partition alpha must be a number in (0, 1e9], got 0"),

@@ -20,7 +20,7 @@ from ehfl.experiment.building import (
     step_size_rule_of,
     target_of,
 )
-from ehfl.learning import Mean, Weighted
+from ehfl.learning import InverseProbability, Mean, Weighted
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 PER_CLIENT = "must be a number, a list or a file with one per client, or { low = 0.1, high = 0.9 }"
@@ -187,6 +187,20 @@ def test_a_spec_becomes_the_things_it_names() -> None:
     assert [aggregation_of(one) for one in (first, second)] == [Mean(), Weighted()]
     rule = local_sgd_of(first)
     assert (rule.local_steps, rule.batch_size, rule.clip, rule.weight_decay) == (5, 7, 3.0, 0.1)
+
+
+def test_inverse_probability_is_told_what_fleet_and_scheduler_make_of_each_client() -> None:
+    """Greedy's chances are the rates; round-robin of one asks each of two clients every second round."""
+
+    def told(scheduler: str, aggregation: Any = "inverse-probability") -> Any:
+        facts = {"fleet": {"clients": 2, "rate": [0.2, 1]}, "learning": {"aggregation": aggregation}, "rounds": 40}
+        return aggregation_of(make_spec(facts | {"scheduler": scheduler}).base)
+
+    assert told("greedy") == InverseProbability((0.2, 1.0))
+    assert told("round-robin:1").probabilities[1] == pytest.approx(0.5, abs=0.02)
+    assert told("round-robin:1") == told("round-robin:1")
+    given = {"name": "inverse-probability", "probabilities": [0.3, 0.4]}
+    assert told("greedy", given) == InverseProbability((0.3, 0.4))
 
 
 def test_a_spread_of_batteries_is_rounded_to_whole_amounts() -> None:

@@ -52,8 +52,17 @@ def estimate(values: ArrayLike) -> Estimate:
     mean = float(sample.mean())
     if sample.size < 2:
         return Estimate(mean, None, None, sample.size)
-    half = float(stdtrit(sample.size - 1, (1 + CONFIDENCE) / 2)) * _standard_error(sample)
-    return Estimate(mean, mean - half, mean + half, sample.size)
+    return estimate_with(mean, _standard_error(sample), sample.size)
+
+
+def estimate_with(mean: float, error: float, n: int) -> Estimate:
+    """Return a mean with its 95 % interval, given its standard error over n seeds, at least two.
+
+    >>> estimate_with(2.0, 0.0, 3)
+    Estimate(mean=2.0, low=2.0, high=2.0, n=3)
+    """
+    half = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * error
+    return Estimate(mean, mean - half, mean + half, n)
 
 
 def difference(values: ArrayLike, baseline: ArrayLike) -> Difference:

@@ -14,7 +14,7 @@ from ehfl.machine import check_memory
 from ehfl.partition import PARTITIONS, InLabelOrder, Partition
 from ehfl.randomness import MAX_CLIENTS, TILE
 from ehfl.registry import Table
-from ehfl.scheduling import SCHEDULERS, Decider, Scheduler, wants_losses
+from ehfl.scheduling import SCHEDULERS, Decider, Scheduler, chances, wants_losses
 from ehfl.theory import StepSize, check_causal, step_size_of
 from ehfl.validation import FAILURES, InvalidValue, UserError, at, one_line, renamed, whole_number
 
@@ -114,7 +114,25 @@ def aggregation_of(setting: Setting) -> Aggregation:
     """Return what the server makes of updates."""
     from ehfl.learning import AGGREGATIONS
 
-    return AGGREGATIONS.make(setting.learning.aggregation, "learning.aggregation")
+    key = "learning.aggregation"
+    made = AGGREGATIONS.make(setting.learning.aggregation, key)
+    return _informed(made, setting, key) if getattr(made, "wants_probabilities", False) else made
+
+
+def _informed(aggregation: Any, setting: Setting, key: str) -> Aggregation:
+    """Return an aggregation that is told how likely each client is to take part.
+
+    Estimates are made from the same weather for all runs, none of them a run's own, so that arms and seeds differ in
+    nothing by it.
+    """
+    scheduler = scheduler_of(setting)
+    if wants_losses(scheduler):
+        why = f"{setting.scheduler['name']} chooses by losses, so that nobody knows before training who takes part"
+        raise InvalidValue(f"{key}.probabilities", f"given, one in (0, 1] per client: {why}", "auto")
+    found = chances(fleet_of(setting), scheduler, setting.rounds, target=target_of(setting))
+    with at(key):
+        informed: Aggregation = aggregation.informed(found.turns.tolist())
+        return informed
 
 
 def local_sgd_of(setting: Setting) -> LocalSgd:

@@ -115,18 +115,17 @@ class _Checks:
 
     def own_things(self, setting: Setting) -> None:
         """Refuse things of the user's own that break the rules of their kind."""
-        from ehfl.learning import check_aggregation, check_task
+        from ehfl.learning import check_task
 
         learning, clients, seed = setting.learning, setting.fleet.clients, self.seeds[0]
         task, data = loaded_task(setting)
         dealer, targets = building.partition_of(setting), task.training.targets.cpu().numpy()
         sizes = {"clients": clients, "seed": seed}
-        aggregation, few = building.aggregation_of(setting), min(clients, _CLIENTS)
         checks: dict[str, tuple[Any, Callable[[], None]]] = {
             "learning.task": (learning.task, partial(check_task, task, seed=seed)),
             "learning.partition": (learning.partition, partial(check_partition, dealer, targets=targets, **sizes)),
             "learning.step_size": (learning.step_size, partial(_check_steps, setting)),
-            "learning.aggregation": (learning.aggregation, partial(check_aggregation, aggregation, clients=few)),
+            "learning.aggregation": (learning.aggregation, partial(_check_aggregation, setting)),
         }
         self.harvest(setting)
         for key, (table, check) in checks.items():
@@ -160,6 +159,12 @@ class _Checks:
                 complete = key == "fleet.clients" or f"seed {seed}" in str(error.given)
                 given = error.given if complete else f"{error.given}, seed {seed}"
                 raise InvalidValue(key, error.allowed, given) from error
+
+
+def _check_aggregation(setting: Setting) -> None:
+    from ehfl.learning import check_aggregation
+
+    check_aggregation(building.aggregation_of(setting), clients=min(setting.fleet.clients, _CLIENTS))
 
 
 def _check_steps(setting: Setting) -> None:

@@ -50,7 +50,7 @@ def realised(participations: Participation | Iterable[Participation]) -> Chances
     sizes = {of_kind("participations", one, Participation).n_clients for one in several}
     if len(sizes) != 1:
         raise InvalidValue("participations", "some of one number of clients", f"numbers {sorted(sizes)}")
-    begins_empty = all(one.totals.initial == 0 and not one.mains_powered for one in several)
+    begins_empty = all(one.totals.initial == 0 and one.counts[0] == 0 and not one.mains_powered for one in several)
     return estimated(several, first=1 if begins_empty else 0)
 
 
