@@ -546,6 +546,10 @@ PLACES: list[Row] = [
         "learning.data must be the name of a folder or an archive, got ''",
     ),
     (
+        "compare -o learning.task=cifar10:network=large",
+        "learning.task.network must be one of paper, small, got 'large'",
+    ),
+    (
         "compare -o \"learning.task={name='cifar10', data='torn'}\"",
         "learning.task.data must be whole: a data_batch_1.bin ... got one of 10 bytes, it is truncated",
     ),

@@ -126,6 +126,7 @@ def test_every_key_that_a_run_has_is_looked_at() -> None:
         ("learning.step_size", {"name": "nominal", "window": 3}),
         ("learning.partition", {"name": "dirichlet", "alpha": 0.5, "min_partition_size": 3}),
         ("learning.task", {"name": "cifar10", "records": 3}),
+        ("learning.task", {"name": "cifar10", "network": "small"}),
     ],
 )
 def test_so_do_the_parameters_of_what_is_named(key: str, value: dict[str, Any]) -> None:

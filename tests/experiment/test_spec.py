@@ -76,7 +76,8 @@ def test_the_papers_experiment_is_what_it_was_when_its_results_were_made(name: s
         "unit": "units",
     }  # fmt: skip
     assert facts["learning"] == {
-        "task": {"name": "cifar10", "records": 10_000}, "local_steps": 5, "batch_size": 50, "device": "auto",
+        "task": {"name": "cifar10", "records": 10_000, "network": "paper"}, "local_steps": 5, "batch_size": 50,
+        "device": "auto",
         "step_size": {"name": "nominal", "initial": 0.15, "decay": 0.99, "every": 10, "window": 10},
         "weight_decay": 0.0,
         "partition": {"name": "iid"}, "order": "random", "aggregation": {"name": "mean"},

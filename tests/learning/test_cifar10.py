@@ -197,6 +197,17 @@ def test_the_engine_equals_the_reference_loop_on_the_papers_network(folder: Path
     torch.testing.assert_close(model.weights, torch.cat([v.reshape(-1) for v in x.values()]), rtol=1e-4, atol=1e-6)
 
 
+def test_the_small_network_is_asked_for_by_name(folder: Path) -> None:
+    task = load_task({"name": "cifar10", "records": RECORDS, "network": "small"}, folder)
+    network = task.model(generator(0, Purpose.INIT))
+
+    # 3x3 convolutions from 3 to 16 to 32 to 32 channels, and a linear layer from 4 x 4 x 32 to 10, each with biases.
+    assert sum(p.numel() for p in network.parameters()) == 448 + 4_640 + 9_248 + 5_130
+    assert network(task.test.inputs).shape == (RECORDS, 10)
+    with pytest.raises(ValueError, match="network must be one of paper, small, got 'large'"):
+        Cifar10(folder, RECORDS, network="large")
+
+
 def test_training_runs_through(folder: Path) -> None:
     mains = simulate(Fleet(clients=2, harvest=Bernoulli(0.5)), AlwaysOn(1), rounds=2)
 
