@@ -52,7 +52,7 @@ def test_rounds_that_outgrow_the_memory_while_they_are_played_are_refused_before
     monkeypatch.setattr(Recorder, "_BLOCK", 1000)
     monkeypatch.setattr(machine, "free_memory", lambda: 1e6)
 
-    with pytest.raises(InvalidValue, match=r"^rounds must be small enough .* \(0.001 GB\), got 10000 \(0.008 GB\)$"):
+    with pytest.raises(InvalidValue, match=r"^rounds must be small enough .* \(1 MB\), got 10000 \(8 MB\)$"):
         simulate(fleet(200), AlwaysOn(100), rounds=10_000)
     assert simulate(fleet(200), AlwaysOn(100), rounds=1_000).counts.sum() == 100_000
 

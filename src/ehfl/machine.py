@@ -25,8 +25,8 @@ def check_memory(name: str, given: object, needed: float) -> None:
     ehfl.validation.InvalidValue: clients must be small enough for the memory that is free (...), got ... (4e+09 GB)
     """
     if needed > _SMALL and needed > (free := free_memory()):
-        allowed = f"small enough for the memory that is free ({gigabytes(free)})"
-        raise InvalidValue(name, allowed, f"{given} ({gigabytes(needed)})")
+        allowed = f"small enough for the memory that is free ({bytes_text(free)})"
+        raise InvalidValue(name, allowed, f"{given} ({bytes_text(needed)})")
 
 
 def check_time(name: str, given: object, seconds: float) -> None:
@@ -87,13 +87,13 @@ def _of_process() -> float:
     return float(most)
 
 
-def gigabytes(size: float) -> str:
+def bytes_text(size: float) -> str:
     """Return an amount of memory or disk as people read it.
 
-    >>> gigabytes(703e6), gigabytes(12e9)
-    ('0.7 GB', '12 GB')
+    >>> bytes_text(487e3), bytes_text(703e6), bytes_text(12e9)
+    ('0.49 MB', '703 MB', '12 GB')
     """
-    return f"{_figure(size / 1e9)} GB"
+    return f"{_figure(size / 1e6)} MB" if size < 1e9 else f"{_figure(size / 1e9)} GB"
 
 
 def _figure(number: float) -> str:

@@ -14,7 +14,7 @@ from typer import Option
 from ehfl.cli.live import live
 from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecFile, named_by_option
 from ehfl.cli.outcomes import resumable, show_outcomes
-from ehfl.cli.output import check_folder
+from ehfl.cli.output import check_folder, say
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import whole
 from ehfl.validation import shown
@@ -82,7 +82,7 @@ def compare(
     totals = {arm.label: len(read.seeds) * arm.setting.rounds for arm in read.arms}
     begin_process()  # with a single job runs are run in this process
     with resumable(), named_by_option(names), own_prints_aside(), live(totals) as show:
-        outcomes = run_all(read, folder, jobs=jobs, on=on, on_look=show)
+        outcomes = run_all(read, folder, jobs=jobs, on=on, on_look=show, on_note=say)
     show_outcomes(read, folder, outcomes, _again(spec, overrides, runs), as_json)
 
 

@@ -10,10 +10,10 @@ from typer import Argument, Option
 
 from ehfl.cli import flower_simulate
 from ehfl.cli.flower_live import live_nodes
-from ehfl.cli.flower_options import ArmLabel, Given, Nodes, SeedOfSpec, say
+from ehfl.cli.flower_options import ArmLabel, Given, Nodes, SeedOfSpec
 from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecFile, named_by_option
 from ehfl.cli.outcomes import resumable, say_failed, show_outcomes
-from ehfl.cli.output import check_folder, say_where
+from ehfl.cli.output import check_folder, say, say_where
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import OneOfEach, path
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from typer import Option
 
 from ehfl.cli.options import RUNS, named_by_option
@@ -84,9 +83,3 @@ class Given:
         given = [word for name, value in options.items() if value is not None for word in (name, str(value))]
         changes = [word for text in self.override for word in ("-o", text)]
         return shlex.join(["ehfl", "flower", command, *([str(self.spec)] if self.spec else []), *given, *changes])
-
-
-def say(notice: str) -> None:
-    """Tell the user, if there is anything to tell: once all is known to be right, so that a refusal stays one line."""
-    if notice:
-        typer.echo(notice, err=True)

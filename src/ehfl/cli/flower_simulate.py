@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ehfl.cli.flower_options import Given, Nodes, say
+from ehfl.cli.flower_options import Given, Nodes
 from ehfl.cli.live import live
 from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecFile
 from ehfl.cli.outcomes import resumable, show_outcomes
+from ehfl.cli.output import say
 from ehfl.cli.streams import own_prints_aside
 
 # The \b in it keeps the lines that follow as they are.

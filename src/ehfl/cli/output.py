@@ -41,6 +41,12 @@ def check_folder(option: str, path: Path) -> None:
         raise InvalidValue(option, "a folder that can be written to", path)
 
 
+def say(note: str) -> None:
+    """Tell the user something beside the results, if there is anything to tell."""
+    if note:
+        typer.echo(note, err=True)
+
+
 def say_if_compiling(n_clients: int) -> None:
     """Tell the user why the first large fleet takes its time, if its kernels have not been compiled yet."""
     from ehfl.randomness import TILE

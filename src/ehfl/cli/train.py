@@ -29,7 +29,7 @@ from ehfl.cli.options import (
     spec_of,
 )
 from ehfl.cli.outcomes import resumable
-from ehfl.cli.output import check_folder, progress
+from ehfl.cli.output import check_folder, progress, say
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path, whole
 from ehfl.validation import UserError, whole_number
@@ -126,6 +126,7 @@ def _train(run: Run, threads: int | None, place: Path | None) -> tuple[Metric, S
 
     from ehfl.experiment import check_comparison, check_schedulers, execute, inputs_of, run_training
     from ehfl.experiment.execution import Threads, loaded_task
+    from ehfl.experiment.notes import notes_on
     from ehfl.history import read_history
     from ehfl.learning.device import MOST_THREADS
     from ehfl.run_folder import RunFolder
@@ -134,6 +135,8 @@ def _train(run: Run, threads: int | None, place: Path | None) -> tuple[Metric, S
     if threads is not None:
         limit = Threads(whole_number("--threads", threads, low=1, high=MOST_THREADS), exactly=True)
     data = check_comparison(run.spec)[run.arm.label]
+    for note in notes_on(run.spec):
+        say(note)
     check_schedulers([run])
     detail = partial(_detail, loaded_task(run.setting)[0].metric.name)
     with progress(f"training {run.setting.learning.task['name']}", run.setting.rounds, detail) as advance:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +58,18 @@ def check_harvests(spec: Spec) -> None:
             checks.harvest(arm.setting)
 
 
+def memory_needed(setting: Setting) -> int:
+    """Return what a setting's aggregation remembers of clients at most [bytes]."""
+    from ehfl.learning.first_model import first_model
+    from ehfl.learning.memory import remembered_by
+
+    aggregation, clients = building.aggregation_of(setting), setting.fleet.clients
+    if not remembered_by(aggregation, clients, n_params=1):  # most need none, and no model to count the weights of
+        return 0
+    model = first_model(loaded_task(setting)[0], seed=0)
+    return remembered_by(aggregation, clients, sum(weights.numel() for weights in model.parameters()))
+
+
 def check_schedulers(runs: Sequence[Run], crew: Crew | None = None) -> None:
     """Try the user's own schedulers of these runs; in workers, if there are any, since one might end its process.
 
@@ -97,14 +110,16 @@ class _Checks:
     def learnable(self, setting: Setting) -> str:
         """Return the fingerprint of a setting's data; refuse a task that is not there, a goal beyond its metric."""
         from ehfl.learning.device import pick_device
+        from ehfl.learning.memory import check_room
 
         learning = setting.learning
         building.check_step_size(setting)
         rule = building.local_sgd_of(setting)
         check_time("learning.local_steps", rule.local_steps, rule.seconds(turns=setting.rounds))
         task, data = loaded_task(setting)
-        building.aggregation_of(setting)
+        aggregation, needed = building.aggregation_of(setting), memory_needed(setting)
         with at("learning"):
+            check_room(aggregation, needed, folder=Path())
             pick_device(learning.device)
         dealt = _key(learning.task, learning.data, learning.partition, learning.order, setting.fleet.clients)
         self._once(dealt, partial(self._deal, setting, task))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from ehfl.experiment.cluster import Cluster, joined_cluster
 from ehfl.experiment.comparison_folder import write_comparison
 from ehfl.experiment.execution import PATIENCE_SECONDS, Outcome, Threads, check_clients, execute, loaded_task
 from ehfl.experiment.inputs import Inputs, check_inputs, inputs_of
+from ehfl.experiment.notes import notes_on
 from ehfl.experiment.progress import Follower, State
 from ehfl.experiment.spec import Run, Spec
 from ehfl.experiment.workers import Crew, Processes, begin_worker, call_all
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 Place = Literal["local", "ray"]
 Work = tuple[Run, RunFolder, Inputs]
 OnLook = Callable[[list[State]], None]
+OnNote = Callable[[str], None]
 
 POLL_SECONDS = 0.5
 _BYTES_A_WORKER = 1e8  # Python with torch, before it trains anything
@@ -48,6 +50,7 @@ def run_all(
     jobs: int | None = None,
     on: Place = "local",
     on_look: OnLook | None = None,
+    on_note: OnNote | None = None,
     play: Play | None = None,
 ) -> list[Outcome]:
     """Run what the experiment's folder lacks, and return how each run ended, finished ones included.
@@ -55,20 +58,31 @@ def run_all(
     `jobs` processes at a time (as many as there are cores), each with its share of the cores as threads; 1 is this
     process itself, for debuggers. A run that kills its process fails alone. `on_look` gets the state of every run at
     the start, twice a second and at the end. Interrupted or killed, it goes on where it was when called again.
+    `on_note` gets lines on what is worth knowing before the runs start, such as the memory that they need.
     `play` is who plays the rounds of a run, where it is not the engine: in this process, one run after the other.
     """
     if not isinstance(on, str) or on not in ("local", "ray"):
         raise InvalidValue("on", "local or ray", on)
     place = path_of("experiment", experiment).absolute()
     check_function("on_look", on_look)
+    check_function("on_note", on_note)
     with own_code.held(of_kind("spec", spec, Spec).code):
-        return _run_in(place, spec, 1 if play else jobs, on, on_look, play)
+        data = check_comparison(spec)
+        if on_note is not None:
+            for note in notes_on(spec):
+                on_note(note)
+        return _run_in(place, spec, data, 1 if play else jobs, on, on_look, play)
 
 
 def _run_in(
-    place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLook | None, play: Play | None
+    place: Path,
+    spec: Spec,
+    data: Mapping[str, str],
+    jobs: int | None,
+    on: Place,
+    on_look: OnLook | None,
+    play: Play | None,
 ) -> list[Outcome]:
-    data = check_comparison(spec)
     metric_name = loaded_task(spec.arms[-1].setting)[0].metric.name  # the same for all arms
     # What an arm is made from is the same under all its seeds, and takes a while to look at.
     inputs = {arm.label: inputs_of(Run(spec, arm, spec.seeds[0]), data[arm.label]) for arm in spec.arms}

@@ -78,7 +78,8 @@ def _logged(folder: Path) -> Iterator[None]:
 
 def serve(spec: Spec, runs: Path, exchange: Exchange, on_look: OnLook | None = None) -> list[Outcome]:
     """Play every run of the spec on the nodes of the exchange, one after the other; return how each ended."""
-    return run_all(spec, runs / spec.name, on_look=on_look, play=partial(play_on_devices, exchange=exchange))
+    play = partial(play_on_devices, exchange=exchange)
+    return run_all(spec, runs / spec.name, on_look=on_look, on_note=partial(log.info, "%s"), play=play)
 
 
 def play_on_devices(

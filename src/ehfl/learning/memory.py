@@ -10,7 +10,7 @@ from torch import Tensor
 from ehfl.learning.aggregation import Aggregation, State
 from ehfl.learning.row_file import RowFile
 from ehfl.learning.rows import Rows
-from ehfl.machine import check_memory, gigabytes
+from ehfl.machine import bytes_text, check_memory
 from ehfl.validation import InvalidValue
 
 MOST_IN_MEMORY = 256e6  # bytes; a checkpoint is made of three copies of what is kept there
@@ -41,8 +41,8 @@ def check_room(aggregation: Aggregation, size: float, folder: Path | None) -> No
     there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     free = shutil.disk_usage(there).free
     if size > free:
-        allowed = f"one whose memory of clients fits on the disk ({gigabytes(free)} are free)"
-        raise InvalidValue("aggregation", allowed, f"{given} ({gigabytes(size)})")
+        allowed = f"one whose memory of clients fits on the disk ({bytes_text(free)} are free)"
+        raise InvalidValue("aggregation", allowed, f"{given} ({bytes_text(size)})")
 
 
 def shelved(state: State, folder: Path) -> State:
