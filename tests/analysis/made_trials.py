@@ -114,3 +114,27 @@ def arms_ending_at(
 ) -> Comparison:
     """Return arms whose metric goes straight to these final values, one a seed, in eight rounds."""
     return compare(name, trials_ending_at(finals, counts), metric, target=3, goal=goal)
+
+
+EQUAL, UNEQUAL = "Equal fleet", "Unequal fleet"
+ENDED_AT = {
+    f"{EQUAL}: myopic": [0.90, 0.92, 0.94],
+    f"{EQUAL}: greedy": [0.91, 0.91, 0.94],
+    f"{UNEQUAL}: greedy": [0.80, 0.821, 0.839],
+    f"{UNEQUAL}: myopic": [0.81, 0.811, 0.839],
+    f"{UNEQUAL}: greedy + MIFA": [0.90, 0.92, 0.94],
+}
+
+
+def two_worlds(finals: Mapping[str, Sequence[float]] = ENDED_AT, *, goal: Goal = "auto") -> Comparison:
+    """Return arms of two fleets that met other weather and data, with 3 and 4 clients wanted a round."""
+    trials = [
+        replace(
+            trial,
+            weather=trial.arm.partition(":")[0],
+            data=trial.arm.partition(":")[0],
+            participation=replace(trial.participation, target=4 if trial.arm.startswith(UNEQUAL) else 3),
+        )
+        for trial in trials_ending_at(finals, {f"{UNEQUAL}: myopic": [4] * 8, f"{EQUAL}: greedy": [2, 4] * 4})
+    ]
+    return compare("two worlds", trials, ACCURACY, goal=goal)

@@ -93,7 +93,7 @@ def test_figures_by_hand() -> None:
     found = compare("x", two_arms(), ACCURACY, 2, goal=0.5)
     steady, bursty = found.rows
 
-    assert (found.goal, found.target) == (0.5, 2)
+    assert (found.goal, found.worlds[0].target) == (0.5, 2)
     assert (steady.final.mean, bursty.final.mean) == pytest.approx((0.7, 0.75))
     assert (steady.seeds, bursty.seeds) == (2, 2)
     assert (steady.participants, steady.participants_std, steady.participants_min) == (2, 0, 2)

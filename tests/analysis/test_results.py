@@ -117,7 +117,7 @@ def test_what_is_read_is_what_simulation_and_training_say(ran: tuple[Path, list[
 
 def test_the_spec_decides_target_and_goal(folder: Path) -> None:
     plain = read_results([folder]).comparison
-    assert (plain.name, plain.target, plain.metric.lower_is_better) == ("small", 2, True)  # 4 x 0.6, whole
+    assert (plain.name, plain.worlds[0].target, plain.metric.lower_is_better) == ("small", 2, True)  # 4 x 0.6, whole
     assert plain.goal == max(arm.metric.min(axis=1).max() for arm in plain.arms)
 
     rewrite(folder, evaluation={"every": 2, "goal": 3.0})
@@ -208,22 +208,21 @@ def test_a_run_that_is_not_finished_is_named_and_left_out(
     results = missing_after(folder, harm)
 
     assert results.comparison.missing == (f"Greedy, slow seed 4 ({why})",)
-    assert results.comparison.wanted_first == ""
     assert [arm.seeds for arm in results.comparison.arms] == [(1, 4), (1,)]
     assert len(results.metas) == 3
     against = results.comparison.rows[1].difference
     assert against is not None and against.n == 1
 
 
-def test_where_the_first_arm_has_no_finished_run_it_is_named(folder: Path) -> None:
+def test_where_the_first_arm_has_no_finished_run_the_next_one_is_the_baseline(folder: Path) -> None:
     for name in RUNS:
         if name.startswith("myopic"):
             add_meta(folder / name, status="failed", error="no memory")
 
     found = read_results([folder]).comparison
 
-    assert [row.arm for row in found.rows] == ["Greedy, slow"]
-    assert found.wanted_first == "myopic"
+    assert [world.baseline for world in found.worlds] == ["Greedy, slow"]
+    assert sorted(found.missing) == ["myopic seed 1 (failed)", "myopic seed 4 (failed)"]
 
 
 @pytest.mark.parametrize("name", ["data", "mine:Mine"])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ehfl.analysis import Arm, Comparison, Row, compare, comparison, rounds_to, timing
+from ehfl.analysis import Arm, Comparison, Row, compare, rounds_to, timing, worlds
 from ehfl.history import Metric
 from ehfl.validation import UserError
 from made_trials import ACCURACY, GAP, made_trial
@@ -81,7 +81,7 @@ def test_slowdowns_are_ratios_seed_by_seed() -> None:
     ]  # fmt: skip
     found = compare("x", trials, ACCURACY, 1, goal=0.5)
 
-    assert found.best == "a"
+    assert found.worlds[0].best == "a"
     measured = row(found, "b").measured_slowdown
     assert measured is not None and (measured.mean, measured.n) == (1.5, 2)  # of 4 / 2 and 4 / 4, not 8 / 6
     same = row(found, "a").measured_slowdown
@@ -99,7 +99,7 @@ def test_a_run_that_nobody_took_part_in_has_no_finite_noise_limit() -> None:
     trials = [made_trial("all", 0, {4: 0.5}, [8] * 4), made_trial("none", 0, {4: 0.5}, [0] * 4)]
     found = compare("x", trials, ACCURACY, 1)
 
-    assert found.best == "all"
+    assert found.worlds[0].best == "all"
     assert [row.noise_limit for row in found.rows] == [1, math.inf]
 
 
@@ -131,7 +131,7 @@ def test_the_noise_limit_is_computed_once_an_arm(monkeypatch: pytest.MonkeyPatch
         asked.append(arm.name)
         return timing.noise_limit(arm, seeds)
 
-    monkeypatch.setattr(comparison, "noise_limit", counted)
+    monkeypatch.setattr(worlds, "noise_limit", counted)
 
     compare("x", [made_trial(arm, 0, {4: 0.5}) for arm in "abc"], ACCURACY, 1)
 

@@ -23,7 +23,7 @@ from ehfl.report.figures import draw_all
 from ehfl.report.looks import looks, looks_of
 from ehfl.report.participation import draw_participation, participation_figure
 from ehfl.report.slowdown import slowdown_figure, span, ticks
-from made_trials import ACCURACY, GAP, arms_ending_at, made_trial, trials_ending_at, two_arms
+from made_trials import ACCURACY, GAP, arms_ending_at, made_trial, trials_ending_at, two_arms, two_worlds
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_rounds_are_counted_in_whole_numbers(rounds: int) -> None:
     assert batteries is not None
 
     learning = rounds_figure(comparison)
-    participants = participation_figure({"a": comparison.arms[0].counts}, looks({"a": ""}))
+    participants = participation_figure({"a": comparison.arms[0].counts}, looks({"a": ""}), {})
     for figure in (learning, batteries, participants):
         figure.draw_without_rendering()
     for axes in (*learning.axes, batteries.axes[0], participants.axes[0]):
@@ -129,7 +129,28 @@ def test_an_arm_that_met_other_weather_has_no_point_and_the_caption_says_why(tmp
 
     (caption,) = [d.caption for d in draw_all(comparison, tmp_path) if d.name == "slowdown"]
 
-    assert caption.endswith("Not shown, since no run met the same as one of myopic: deep.")
+    assert caption.endswith("Not shown, since no other arm met the same: deep.")
+
+
+def test_with_two_worlds_each_panel_says_what_is_less_what() -> None:
+    figure = differences_figure(two_worlds())
+
+    assert figure is not None
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        "Equal fleet\ngreedy less myopic",
+        "Unequal fleet\nmyopic less greedy",
+        "Unequal fleet\ngreedy + MIFA less greedy",
+    ]
+    assert figure.get_supylabel() == "difference [points]"
+
+
+def test_every_arm_is_drawn_beside_the_target_of_its_world() -> None:
+    counts = {arm.name: arm.counts for arm in two_worlds().arms}
+    figure = participation_figure(counts, looks_of(two_worlds()), dict(zip(counts, (3, 3, 4, 4, 4), strict=True)))
+
+    lines = [axes.lines[-1].get_ydata()[0] for axes in figure.axes[::2]]  # type: ignore[index]
+    assert lines == [3, 3, 4, 4, 4]
+    assert figure.get_supylabel().endswith("(grey: 3 or 4 wanted)")
 
 
 def test_every_figure_draws_an_arm_in_its_look() -> None:
@@ -218,7 +239,7 @@ def test_slowdowns_stand_where_the_rows_say_each_arm_in_a_line_of_its_own() -> N
 def test_participants_are_told_as_in_the_table_and_dots_on_target_are_seen() -> None:
     comparison = two_arms()
     counts = {arm.name: arm.counts for arm in comparison.arms}
-    axes = participation_figure(counts, looks_of(comparison), target=2).axes[0]
+    axes = participation_figure(counts, looks_of(comparison), dict.fromkeys(counts, 2)).axes[0]
 
     assert axes.get_title(loc="left") == f"greedy   mean {amount(comparison.rows[0].participants)}, " + (
         f"std {amount(comparison.rows[0].participants_std)}"

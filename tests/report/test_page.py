@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from ehfl.analysis.intervals import write_gap
 from ehfl.report import Drawing, style
 from ehfl.report.page import write_page
 from ehfl.report.words import summary
-from made_trials import ACCURACY, arms_ending_at, made_trial
+from made_trials import ACCURACY, arms_ending_at, made_trial, two_worlds
 
 FINALS = {"myopic": [0.90, 0.92, 0.94], "greedy": [0.80, 0.821, 0.839], "always-on": [0.91, 0.91, 0.96]}
 EVIL = "</script><script>alert('1')</script>\"'><img src=x onerror=alert(1)>&amp;"
@@ -136,13 +137,28 @@ def test_summary_spec_facts_and_commands_are_there_in_order(tmp_path: Path, draw
 
 def test_the_first_line_gives_ranges_where_arms_differ(tmp_path: Path) -> None:
     shapes = [("small", 0, 8, 6), ("large", 0, 20, 1000), ("large", 1, 20, 1000)]
-    trials = [made_trial(arm, seed, {8: 0.5}, [1] * rounds, clients=n) for arm, seed, rounds, n in shapes]
+    trials = [
+        replace(made_trial(arm, seed, {8: 0.5}, [1] * rounds, clients=n), weather=f"of {n} clients")
+        for arm, seed, rounds, n in shapes
+    ]
     mixed = Parsed(page_of(tmp_path, compare("both", trials, ACCURACY, 3))).text
     alike = Parsed(page_of(tmp_path, arms_ending_at(FINALS))).text
 
     judged = "judged by accuracy on test data"
-    assert f"2 arms, 1 to 2 seeds, 8 to 20 rounds, 3 of 6 to 1,000 clients wanted in each, {judged}" in mixed
+    wanted = "3 of 6 clients or 3 of 1,000 clients wanted in each"
+    assert f"2 arms, 1 to 2 seeds, 8 to 20 rounds, {wanted}, {judged}" in mixed
     assert f"3 arms, 3 seeds, 8 rounds, 3 of 6 clients wanted in each, {judged}" in alike
+
+
+def test_with_two_worlds_differences_are_to_each_arms_baseline(tmp_path: Path) -> None:
+    page = Parsed(page_of(tmp_path, two_worlds()))
+    gaps = [arm["difference"] and arm["difference"]["mean"][-1] for arm in page.data["arms"]]
+
+    assert gaps == [None, pytest.approx(0, abs=1e-12), None, pytest.approx(0, abs=1e-12), pytest.approx(0.1)]
+    assert page.data["difference"]["label"] == "difference to its baseline [points]"
+    text = " ".join(page.text)
+    assert "an arm's baseline is the first that did" in text
+    assert "3 of 6 clients or 4 of 6 clients wanted in each" in text
 
 
 def test_one_seed_has_no_band(tmp_path: Path) -> None:

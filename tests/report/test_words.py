@@ -12,7 +12,7 @@ import pytest
 from ehfl.analysis import Comparison, compare
 from ehfl.history import Metric
 from ehfl.report.words import summary
-from made_trials import ACCURACY, arms_ending_at, made_trial, trials_ending_at
+from made_trials import ACCURACY, ENDED_AT, arms_ending_at, made_trial, trials_ending_at, two_worlds
 
 LOSS = Metric("loss", lower_is_better=True)
 CLOSE = {"myopic": [0.90, 0.92, 0.94], "greedy": [0.91, 0.91, 0.94]}
@@ -102,30 +102,25 @@ def test_what_arms_do_not_share_is_said_and_so_is_what_follows(met: dict[str, st
     comparison = in_other_conditions(**met)
 
     assert said(comparison, "All arms met") == (
-        f"All arms met the same {alike}, seed by seed, but not the same {unlike}: "
-        "only runs that met the same are compared pair by pair."
+        f"All arms met the same {alike}, seed by seed, but not the same {unlike}: none are compared."
     )
-    assert said(comparison, "Greedy came to") == (
-        f"Greedy came to 92.0 %; it cannot be compared pair by pair with myopic: they did not meet the same {unlike}."
-    )
-    assert said(comparison, "Beside").endswith(f"cannot be timed: they did not meet the same {unlike}.")
+    assert said(comparison, "Greedy reached").startswith("Greedy reached 92.0 % (95 % interval: ")
+    assert not any("theory calls best" in sentence for sentence in summary(comparison))
     assert not any("p =" in sentence or "seeds are few" in sentence for sentence in summary(comparison))
 
 
 def test_arms_that_share_nothing_are_said_to() -> None:
     sentences = summary(in_other_conditions(weather="rain", data="others", first_model="another"))
 
-    assert (
-        "Not all arms met the same weather, data or first model: only runs that met the same are compared pair by pair."
-    ) in sentences
+    assert "Not all arms met the same weather, data or first model: none are compared." in sentences
 
 
 def test_arms_without_a_common_seed_are_not_compared() -> None:
     trials = [replace(trial, seed=trial.seed + 5 * (trial.arm == "greedy")) for trial in trials_ending_at(CLOSE)]
     comparison = compare("small", trials, ACCURACY, 3)
 
-    assert "No two arms have a seed in common, so none are compared pair by pair." in summary(comparison)
-    assert said(comparison, "Greedy came to").endswith("pair by pair with myopic: they have no seed in common.")
+    assert "No two arms have a seed in common: none are compared." in summary(comparison)
+    assert said(comparison, "Greedy reached").startswith("Greedy reached 92.0 % (95 % interval: ")
 
 
 def test_arms_of_different_lengths_are_not_compared() -> None:
@@ -134,6 +129,68 @@ def test_arms_of_different_lengths_are_not_compared() -> None:
     sentence = said(compare("small", trials, ACCURACY, 3), "Greedy came to")
 
     assert sentence.endswith("with myopic: they were trained for different numbers of rounds.")
+
+
+# two worlds
+
+
+def test_each_world_is_told_by_its_first_arm_and_the_others_against_it() -> None:
+    assert summary(two_worlds())[:5] == [
+        "Equal fleet: myopic reached 92.0 % (95 % interval: 87.0 to 97.0) after 8 rounds, the mean of 3 seeds.",
+        "Equal fleet: greedy is not distinguishable from myopic: 0.0 points (-2.5 to 2.5, p = 1.00).",
+        "Unequal fleet: greedy reached 82.0 % (95 % interval: 77.2 to 86.8) after 8 rounds, the mean of 3 seeds.",
+        "Unequal fleet: myopic is not distinguishable from greedy: 0.0 points (-2.5 to 2.5, p = 1.00).",
+        "Unequal fleet: greedy + MIFA beat greedy by 10.00 points (9.75 to 10.25, p < 0.001).",
+    ]
+
+
+def test_what_worlds_share_is_said_and_what_arms_are_compared_with() -> None:
+    assert said(two_worlds(), "All arms met") == (
+        "All arms met the same first model, seed by seed, but not the same weather or data: "
+        "each is compared with the first that met the same."
+    )
+
+
+def test_a_world_that_has_no_seed_of_another_is_said_to_have_none() -> None:
+    finals = {"a": [0.9, 0.92], "b": [0.8, 0.81], "c": [0.7, 0.72]}
+    trials = [replace(trial, seed=trial.seed + 5 * (trial.arm == "c")) for trial in trials_ending_at(finals)]
+
+    assert said(compare("small", trials, ACCURACY, 3), "All arms met") == (
+        "All arms met the same weather, data and first model, seed by seed, but not all have a seed in common: "
+        "each is compared with the first that met the same."
+    )
+
+
+def test_steadiness_goal_and_theory_are_told_world_by_world() -> None:
+    comparison = two_worlds()
+
+    assert re.fullmatch(
+        r"Every run came to the goal of 80\.0 %; Equal fleet: greedy was there first on average, after [^;]*; "
+        r"Unequal fleet: greedy \+ MIFA was there first on average, after [^;]*\.",
+        said(comparison, "Every run"),
+    )
+    assert said(comparison, "Equal fleet: myopic was") == (
+        "Equal fleet: myopic was the steadiest, with 3 participants a round (standard deviation 0); "
+        "greedy was the least steady, with 3 participants a round (standard deviation 1), "
+        "0.500 of the 3 wanted missing on average."
+    )
+    assert said(comparison, "Unequal fleet: myopic came") == (
+        "Unequal fleet: myopic came closest to the target, always with the 4 wanted or more."
+    )
+    assert said(comparison, "Unequal fleet: all") == (
+        "Unequal fleet: all arms were equally steady, with a standard deviation of 0 participants a round."
+    )
+    assert said(comparison, "Unequal fleet: beside").startswith(
+        "Unequal fleet: beside myopic, the arm that theory calls best, greedy took longest: 1.000 times the rounds"
+    )
+
+
+def test_worlds_without_a_name_are_told_by_whole_labels() -> None:
+    comparison = two_worlds({label.replace(": ", ":"): finals for label, finals in ENDED_AT.items()})
+
+    assert said(comparison, "Unequal fleet:greedy + MIFA beat").startswith(
+        "Unequal fleet:greedy + MIFA beat Unequal fleet:greedy by"
+    )
 
 
 # differences, the goal, steadiness and theory
@@ -298,11 +355,10 @@ def test_mains_power_alone_is_described() -> None:
     assert len(sentences) == 3
 
 
-def test_runs_that_are_missing_are_named_and_so_is_the_arm_that_takes_the_place_of_the_first() -> None:
-    whole = replace(arms_ending_at(CLOSE), missing=("mine seed 0 (failed)",), wanted_first="mine")
+def test_runs_that_are_missing_are_named() -> None:
+    whole = replace(arms_ending_at(CLOSE), missing=("mine seed 0 (failed)",))
 
     assert said(whole, "Left out") == "Left out: mine seed 0 (failed)."
-    assert said(whole, "Since") == "Since no run of mine is finished, the others are compared with myopic."
 
 
 def test_intervals_end_where_values_do() -> None:

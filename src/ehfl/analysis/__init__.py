@@ -1,9 +1,9 @@
 """Analysis: numbers from results.
 
 A finished run is a trial, the trials under one label are an arm, and arms side by side a `Comparison`: means over seeds
-with their intervals (`statistics`), differences between runs that met the same (`pairing`), at the end and over the
-rounds (`difference_curves`), rounds and energy to a goal (`timing`), a row of figures for each arm (`rows`), and what a
-server saw of real devices (`devices`).
+with their intervals (`statistics`), differences between runs that met the same (`pairing`) to the first arm that did
+(`worlds`), at the end and over the rounds (`difference_curves`), rounds and energy to a goal (`timing`), a row of
+figures for each arm (`rows`), and what a server saw of real devices (`devices`).
 `table` defines once what a table of them shows, cell by cell (`cells`, `numbers`; `intervals` decides how many digits),
 and `simulations` what one of participations alone shows; the terminal, the page and notebooks (`notebook`) only render
 them. `results` reads run folders.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from ehfl.analysis import notebook, pairing
-from ehfl.analysis.rows import Row, Yardstick, final_difference, row_of
+from ehfl.analysis.rows import Row, final_difference, row_of
 from ehfl.analysis.statistics import Difference
-from ehfl.analysis.timing import common_goal, noise_limit
+from ehfl.analysis.timing import common_goal
 from ehfl.analysis.trials import Arm, Trial
+from ehfl.analysis.worlds import World, worlds_of
 from ehfl.history import Metric
 from ehfl.validation import InvalidValue, UserError
 
@@ -24,17 +24,15 @@ Goal = float | Literal["auto"]
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Comparison:
-    """Arms side by side; the first is what the others are compared with. Notebooks show it as a table."""
+    """Arms side by side, each compared with the first of its world. Notebooks show it as a table."""
 
     name: str
     metric: Metric
     arms: tuple[Arm, ...]
     goal: float  # the metric's value that `rounds_to_goal` counts the rounds to
-    target: int  # clients wanted a round
-    best: str  # the arm that theory calls best, the first of several; slowdowns are relative to it
+    worlds: tuple[World, ...]  # arms that met the same weather, data and first model
     rows: tuple[Row, ...]
     missing: tuple[str, ...] = ()  # runs that should be here and are not, and why
-    wanted_first: str = ""  # the arm that differences should have been to, where it is not here
 
     @property
     def unit(self) -> str:
@@ -46,12 +44,27 @@ class Comparison:
         """Which of weather, data and first model all arms met alike, seed by seed, as their trials say."""
         return pairing.shared(self.arms)
 
+    @property
+    def contests(self) -> tuple[World, ...]:
+        """The worlds that have more than one arm, so that there is something to compare."""
+        return tuple(world for world in self.worlds if len(world.arms) > 1)
+
     def arm(self, name: str) -> Arm:
         """Return the arm of that name."""
         found = next((arm for arm in self.arms if arm.name == name), None)
         if found is None:
             raise InvalidValue("arm", f"one of {', '.join(arm.name for arm in self.arms)}", name)
         return found
+
+    def world(self, arm: str) -> World:
+        """Return the world of the arm of that name."""
+        found = self.arm(arm)
+        return next(world for world in self.worlds if found in world.arms)
+
+    def rows_of(self, world: World) -> tuple[Row, ...]:
+        """Return the figures of a world's arms."""
+        mine = {arm.name for arm in world.arms}
+        return tuple(row for row in self.rows if row.arm in mine)
 
     def difference(self, arm: str, baseline: str) -> Difference | None:
         """Return an arm's final metric less the baseline's, pair by pair; None where they cannot be paired."""
@@ -75,32 +88,24 @@ def compare(
     name: str,
     trials: Sequence[Trial],
     metric: Metric,
-    target: int,
+    target: int | None = None,
     *,
     goal: Goal = "auto",
     missing: Sequence[str] = (),
-    wanted_first: str = "",
 ) -> Comparison:
     """Put finished runs side by side; arms in the order in which they first appear.
 
-    A goal of "auto" is what the worst run ended at, so that every run reaches it. `missing` names runs that should be
-    here and are not, `wanted_first` the arm that the others should be compared with.
+    `target` is the number of clients wanted a round, unless given that of each world's first run. A goal of "auto" is
+    what the worst run ended at, so that every run reaches it. `missing` names runs that should be here and are not.
     """
     arms = tuple(_arm(label, trials) for label in dict.fromkeys(trial.arm for trial in trials))
     if not arms:
         raise UserError(f"{name} has no finished runs")
     _check_units(trials)
-    # Over the seeds that all arms have, if there are any: another seed is other weather, which is no arm's merit.
-    common = set(arms[0].seeds).intersection(*(arm.seeds for arm in arms))
-    limits = {arm.name: noise_limit(arm, common or arm.seeds) for arm in arms}
-    best = min(arms, key=lambda arm: limits[arm.name])
-    by = Yardstick(metric, common_goal(arms, metric) if goal == "auto" else goal, target, arms[0], best)
-    # Bounds fall as 1 / sqrt(rounds), so rounds to the same bound go as the square of what the bounds are now.
-    least = limits[best.name]
-    slower = {name: (limit / least) ** 2 if limit < math.inf else math.inf for name, limit in limits.items()}
-    rows = (row_of(arm, by, noise_limit=slower[arm.name]) for arm in arms)
-    absent = "" if wanted_first in limits else wanted_first
-    return Comparison(name, metric, arms, by.goal, target, best.name, tuple(rows), tuple(missing), absent)
+    level = common_goal(arms, metric) if goal == "auto" else goal
+    worlds = worlds_of(arms, target)
+    rows = {arm.name: row_of(arm, world, metric, level) for world in worlds for arm in world.arms}
+    return Comparison(name, metric, arms, level, worlds, tuple(rows[arm.name] for arm in arms), tuple(missing))
 
 
 def _check_units(trials: Sequence[Trial]) -> None:

@@ -29,9 +29,8 @@ class DifferenceCurve:
 
 
 def difference_curves(comparison: Comparison) -> list[DifferenceCurve]:
-    """Return the curve of each arm against the first one, those left out that have no pairs or no common rounds."""
-    first, *others = comparison.arms
-    found = (difference_curve(arm, first) for arm in others)
+    """Return the curve of each arm against the first of its world, those left out that have no rounds in common."""
+    found = (difference_curve(arm, world.arms[0]) for world in comparison.worlds for arm in world.arms[1:])
     return [curve for curve in found if curve is not None]
 
 

@@ -50,10 +50,8 @@ def read_results(folders: Folder | Sequence[Folder], goal: Goal | None = None) -
         " and ".join(names),
         trials,
         metric,
-        trials[0].participation.target,
         goal=_goal(goal, specs[places[0]][0], metric),
         missing=[str(source) for source in sources if not source.finished],
-        wanted_first=sources[0].label,
     )
     return Results(compared, tuple(specs[place][1] for place in places), tuple(source.meta for source in found))
 

@@ -10,6 +10,7 @@ from ehfl.analysis.difference_curves import difference_curve
 from ehfl.analysis.statistics import Difference, Estimate, difference, estimate
 from ehfl.analysis.timing import energy_at, rounds_to, slowdown
 from ehfl.analysis.trials import Arm
+from ehfl.analysis.worlds import World
 from ehfl.arrays import FloatArray
 from ehfl.history import Metric
 
@@ -21,7 +22,7 @@ class Row:
     arm: str
     seeds: int
     final: Estimate  # the metric after the last round
-    difference: Difference | None  # of `final` against the first arm's, pair by pair; None for the first arm
+    difference: Difference | None  # of `final` to that of its world's first arm, pair by pair; None for that one
     area: Estimate  # the metric's mean over the rounds: area under the curve / rounds
     reached: int  # seeds that came to the goal
     rounds_to_goal: Estimate | None  # None unless every seed came to it
@@ -33,27 +34,17 @@ class Row:
     shortfall: float  # mean of max(target - n_t, 0) [clients a round]
     waste: float  # share of the harvest
     fairness: float  # Jain's index of turns per client
-    measured_slowdown: Estimate | None  # rounds to the goal, relative to the best arm's; None unless all were timed
-    # Rounds to the same bound, relative to the best arm's, if gradient noise were all; infinite where nobody trained.
+    measured_slowdown: Estimate | None  # rounds to the goal, relative to its world's best; None unless all were timed
+    # Rounds to the same bound, relative to that arm's, if gradient noise were all; infinite where nobody trained.
     noise_limit: float
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Yardstick:
-    """What every arm of a comparison is measured by."""
-
-    metric: Metric
-    goal: float
-    target: int  # clients wanted a round
-    first: Arm  # what differences are to
-    best: Arm  # what slowdowns are relative to
-
-
-def row_of(arm: Arm, by: Yardstick, *, noise_limit: float) -> Row:
-    """Return the figures of an arm; the noise limit, which theory gives, is relative to the best arm."""
-    reached = rounds_to(by.goal, arm, by.metric)
+def row_of(arm: Arm, world: World, metric: Metric, goal: float) -> Row:
+    """Return the figures of an arm, some of them relative to others of its world."""
+    first, best = world.arms[0], next(other for other in world.arms if other.name == world.best)
+    reached = rounds_to(goal, arm, metric)
     everyone = bool(np.isfinite(reached).all())
-    summaries = [trial.participation.summary(min(by.target, trial.participation.n_clients)) for trial in arm.trials]
+    summaries = [trial.participation.summary(min(world.target, trial.participation.n_clients)) for trial in arm.trials]
 
     def mean(field: str) -> float:
         return float(np.mean([getattr(summary, field) for summary in summaries]))
@@ -62,7 +53,7 @@ def row_of(arm: Arm, by: Yardstick, *, noise_limit: float) -> Row:
         arm=arm.name,
         seeds=len(arm.seeds),
         final=estimate(arm.metric[:, -1]),
-        difference=None if arm is by.first else final_difference(arm, by.first),
+        difference=None if arm is first else final_difference(arm, first),
         area=estimate(_area(arm)),
         reached=int(np.isfinite(reached).sum()),
         rounds_to_goal=estimate(reached) if everyone else None,
@@ -74,8 +65,8 @@ def row_of(arm: Arm, by: Yardstick, *, noise_limit: float) -> Row:
         shortfall=mean("shortfall"),
         waste=mean("waste"),
         fairness=mean("fairness"),
-        measured_slowdown=slowdown(arm, by.best, by.metric, by.goal),
-        noise_limit=noise_limit,
+        measured_slowdown=slowdown(arm, best, metric, goal) if len(world.arms) > 1 else None,
+        noise_limit=world.noise_limits[arm.name],
     )
 
 

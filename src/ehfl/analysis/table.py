@@ -6,6 +6,7 @@ label, what it means in words, and the cell of an arm; whoever renders them deci
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ehfl.analysis.cells import Cell, Quantity, amount_cell, estimate_cell, index_cell, percent_cell, written_cell
@@ -17,6 +18,7 @@ if TYPE_CHECKING:  # see numbers.py
     from ehfl.analysis.comparison import Comparison
     from ehfl.analysis.rows import Row
     from ehfl.analysis.statistics import Estimate
+    from ehfl.analysis.worlds import World
 
 _TESTED = "p-values of paired t-tests, not corrected for several comparisons"
 
@@ -24,14 +26,13 @@ _TESTED = "p-values of paired t-tests, not corrected for several comparisons"
 def quantities(comparison: Comparison) -> list[Quantity[Row]]:
     """Return the lines of a comparison's table in reading order, those of a group next to each other.
 
-    A single arm has nothing that it could differ from.
+    Where no two arms met the same there is nothing that one could differ from.
     """
-    several = len(comparison.rows) > 1
     return [
-        *_results(comparison, several=several),
+        *_results(comparison),
         *_to_goal(comparison),
-        *_participation(comparison.target),
-        *(_slowdown(comparison.best) if several else ()),
+        *_participation(comparison.worlds),
+        *(_slowdown(comparison) if comparison.contests else ()),
     ]
 
 
@@ -42,18 +43,40 @@ def caption(comparison: Comparison) -> str:
     paired = [row.difference for row in comparison.rows if row.difference]
     parts = [
         f"goal: {comparison.metric.name} {value(comparison.metric, comparison.goal)}",
-        f"differences to {comparison.rows[0].arm}" if paired else "",
-        f"slowdowns relative to {comparison.best}" if len(comparison.rows) > 1 else "",
+        f"differences to {baselines(comparison)}" if paired else "",
+        f"slowdowns relative to {best_arms(comparison)}" if comparison.contests else "",
         "one seed, so no intervals" if seeds == [1] else f"95 % t-intervals over {over} seeds",
         _TESTED if any(found.n > 1 for found in paired) else "",
     ]
     return "; ".join(part for part in parts if part)
 
 
-def _results(comparison: Comparison, *, several: bool) -> list[Quantity[Row]]:
+def baselines(comparison: Comparison) -> str:
+    """Return what differences are to: the first arm of each world that has others."""
+    return _whichever([world.baseline for world in comparison.contests])
+
+
+def best_arms(comparison: Comparison) -> str:
+    """Return what slowdowns are relative to: the arm that theory calls best of each world that has others."""
+    return _whichever([world.best for world in comparison.contests])
+
+
+def _whichever(arms: Sequence[str]) -> str:
+    """Return the arms of which an arm is compared with one.
+
+    >>> _whichever(["a"]), _whichever(["a", "b", "c"])
+    ('a', 'a, b or c, whichever met the same')
+    """
+    *others, last = arms or [""]
+    return f"{', '.join(others)} or {last}, whichever met the same" if others else last
+
+
+def _results(comparison: Comparison) -> list[Quantity[Row]]:
     metric, group = comparison.metric, "Result"
     better = "lower is better" if metric.lower_is_better else "higher is better"
     points = " [points]" if metric.is_share else ""
+    # With a single world the caption is enough; with several, columns must say which of them go together.
+    marked = [world.baseline for world in comparison.contests] if len(comparison.worlds) > 1 else []
 
     def final(found: Estimate) -> Cell:
         return written_cell(write_metric(metric, found))
@@ -61,14 +84,14 @@ def _results(comparison: Comparison, *, several: bool) -> list[Quantity[Row]]:
     def difference(row: Row) -> Cell:
         found = row.difference
         if found is None:
-            return Cell(DASH)
+            return Cell("baseline" if row.arm in marked else DASH)
         return written_cell(write_gap(metric, found), strong=found.distinguishable)
 
     def chance(row: Row) -> Cell:
         return Cell(p_value(row.difference.p_value if row.difference else None))
 
     differences: list[Quantity[Row]] = [
-        Quantity(group, f"difference{points}", f"Final {metric.name} minus that of {comparison.rows[0].arm}, over "
+        Quantity(group, f"difference{points}", f"Final {metric.name} minus that of {baselines(comparison)}, over "
                  "pairs of runs that met the same; in bold if the 95 % interval leaves zero out", difference,
                  nested=True),
         Quantity(group, "p-value", "Student's paired t-test, two-sided, not corrected for several comparisons",
@@ -77,7 +100,7 @@ def _results(comparison: Comparison, *, several: bool) -> list[Quantity[Row]]:
     return [
         Quantity(group, f"final {metric.name}", f"After the last round, mean over seeds and 95 % interval; {better}",
                  lambda row: final(row.final)),
-        *(differences if several else ()),
+        *(differences if comparison.contests else ()),
         Quantity(group, "area under the curve", "Divided by the rounds, from the first evaluation to the last; "
                  f"{better}", lambda row: final(row.area)),
     ]  # fmt: skip
@@ -100,8 +123,9 @@ def _to_goal(comparison: Comparison) -> list[Quantity[Row]]:
     ]  # fmt: skip
 
 
-def _participation(target: int) -> list[Quantity[Row]]:
-    group = f"Participants a round, {target:,} wanted"
+def _participation(worlds: Sequence[World]) -> list[Quantity[Row]]:
+    wanted = " or ".join(f"{target:,}" for target in dict.fromkeys(world.target for world in worlds))
+    group = f"Participants a round, {wanted} wanted"
     return [
         Quantity(group, "participants, mean", "Clients that took part in a round, mean",
                  lambda row: amount_cell(row.participants)),
@@ -111,18 +135,24 @@ def _participation(target: int) -> list[Quantity[Row]]:
                  lambda row: amount_cell(row.participants_min), nested=True),
         Quantity(group, "empty rounds", "Rounds without any participant, mean over seeds",
                  lambda row: amount_cell(row.empty_rounds)),
-        Quantity(group, "clients short a round", f"Clients missing to the {target:,} wanted, mean",
+        Quantity(group, "clients short a round", f"Clients missing to the {wanted} wanted, mean",
                  lambda row: amount_cell(row.shortfall)),
         Quantity(ENERGY, "harvest wasted", WASTED, lambda row: percent_cell(row.waste)),
         Quantity(ENERGY, "fairness (Jain)", FAIR, lambda row: index_cell(row.fairness)),
     ]  # fmt: skip
 
 
-def _slowdown(best: str) -> list[Quantity[Row]]:
+def _slowdown(comparison: Comparison) -> list[Quantity[Row]]:
+    best = best_arms(comparison)
     group = f"Rounds, relative to {best}"
+    compared = {arm.name for world in comparison.contests for arm in world.arms}
+
+    def limit(row: Row) -> Cell:
+        return amount_cell(row.noise_limit if row.arm in compared else None)
+
     return [
         Quantity(group, "slowdown, measured", f"Rounds to the goal over those of {best}, over pairs of runs that met "
                  "the same, and 95 % interval", lambda row: estimate_cell(row.measured_slowdown, null=1.0)),
         Quantity(group, "noise limit", "What theory says if gradient noise alone held learning back and "
-                 "clients' data did not differ", lambda row: amount_cell(row.noise_limit), nested=True),
+                 "clients' data did not differ", limit, nested=True),
     ]  # fmt: skip

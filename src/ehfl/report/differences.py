@@ -1,4 +1,4 @@
-"""The paired difference to the first arm over the rounds, a panel for each other arm."""
+"""The paired difference to the first arm of each world over the rounds, a panel for each other arm."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Marks = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
 def differences_figure(comparison: Comparison) -> Figure | None:
-    """Draw each arm's metric less the first one's with its interval, on one scale; None where there are no pairs."""
+    """Draw each arm's metric less that of its world's first, with its interval; None where there are no pairs."""
     curves = difference_curves(comparison)
     if not curves:
         return None
@@ -35,6 +35,8 @@ def differences_figure(comparison: Comparison) -> Figure | None:
     factor = 100 if comparison.metric.is_share else 1
     for axes, curve in zip(grid.flat, curves, strict=False):
         _draw_curve(axes, curve, look[curve.arm], factor)
+        title = _title(comparison, curve.arm)
+        axes.set_title(title, fontsize=10, loc="left", color=style.ink(look[curve.arm].colour))
     fit(grid[0, 0], np.concatenate([[0.0], *(factor * curve.gaps.mean(axis=0) for curve in curves)]))
     level = linear_within([curve.gaps for curve in curves])
     if level is not None:
@@ -62,17 +64,28 @@ def _draw_curve(axes: Axes, curve: DifferenceCurve, look: Look, factor: int) -> 
     axes.plot(curve.rounds, mean, color=look.colour, linestyle=look.line, linewidth=1.6, marker=alone, markersize=4)
     clear = clear_rounds(curve)
     axes.plot(curve.rounds[clear], mean[clear], ".", color=look.colour, markersize=6, zorder=3)
-    axes.set_title(style.shorten(curve.arm, 30), fontsize=10, loc="left", color=style.ink(look.colour))
     axes.margins(x=0.02)
     axes.set_xlim(left=0)
     style.tidy(axes)
 
 
+def _title(comparison: Comparison, arm: str) -> str:
+    """Return the arm's label; what it is compared with stands beside the axis unless there are several such arms."""
+    if len(comparison.contests) == 1:
+        return style.shorten(arm, 30)
+    world = comparison.world(arm)
+    if not world.name:
+        return f"{style.shorten(arm, 30)}\nless {style.shorten(world.baseline, 25)}"
+    both = (style.shorten(world.short(label), 14) for label in (arm, world.baseline))
+    return f"{style.shorten(world.name, 30)}\n{' less '.join(both)}"
+
+
 def _label(figure: Figure, grid: Panels, comparison: Comparison, used: int) -> None:
     metric = comparison.metric
-    first = style.shorten(comparison.arms[0].name, 30)
+    contests = comparison.contests
+    to_what = f" to {style.shorten(contests[0].baseline, 30)}" if len(contests) == 1 else ""
     unit = "points" if metric.is_share else style.as_text(metric.name)
-    figure.supylabel(f"difference to {first} [{unit}]", fontsize=10)
+    figure.supylabel(f"difference{to_what} [{unit}]", fontsize=10)
     figure.supxlabel("rounds", fontsize=10)
     style.count(grid[0, 0].xaxis)  # which all share
     for place in range(used, grid.size):

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from ehfl.analysis import Comparison
 from ehfl.analysis.difference_curves import difference_curves
 from ehfl.analysis.numbers import value
+from ehfl.analysis.table import baselines, best_arms
 from ehfl.report import batteries, devices, style
 from ehfl.report.curves import energy_figure, rounds_figure
 from ehfl.report.differences import differences_figure
@@ -20,7 +21,6 @@ from ehfl.report.participation import participation_figure
 from ehfl.report.phrases import counted, listed
 from ehfl.report.rasters import say_cells
 from ehfl.report.scales import linear_within
-from ehfl.report.sharing import why_unpaired
 from ehfl.report.slowdown import measured, slowdown_figure
 
 
@@ -59,7 +59,8 @@ def _draw(name: str, comparison: Comparison, folder: Path) -> Drawing | None:
 
 def _participation(comparison: Comparison) -> Figure:
     counts = {arm.name: arm.counts for arm in comparison.arms}
-    return participation_figure(counts, looks_of(comparison), target=comparison.target)
+    targets = {arm.name: world.target for world in comparison.worlds for arm in world.arms}
+    return participation_figure(counts, looks_of(comparison), targets)
 
 
 def _say_rounds(comparison: Comparison) -> str:
@@ -71,9 +72,7 @@ def _say_rounds(comparison: Comparison) -> str:
 
 
 def _say_differences(comparison: Comparison) -> str:
-    metric, first = comparison.metric, comparison.arms[0]
-    unpaired = [arm.name for arm in comparison.arms[1:] if why_unpaired(comparison, arm.name, first.name)]
-    without = f" Not shown, since no run met the same as one of {first.name}: {listed(unpaired)}." if unpaired else ""
+    metric = comparison.metric
     better = "Below" if metric.lower_is_better else "Above"
     lines = "lines are single pairs, one seed each"
     if _most_seeds(comparison) > 1:
@@ -83,9 +82,14 @@ def _say_differences(comparison: Comparison) -> str:
         )
     unit = ", in points of a percent" if metric.is_share else ""
     return (
-        f"{metric.name.capitalize()} on the test set less that of {first.name}{unit}; {lines}. "
-        f"{better} zero is better.{_say_shrinking(comparison)}{without}"
+        f"{metric.name.capitalize()} on the test set less that of {baselines(comparison)}{unit}; {lines}. "
+        f"{better} zero is better.{_say_shrinking(comparison)}{_say_alone(comparison)}"
     )
+
+
+def _say_alone(comparison: Comparison) -> str:
+    alone = [world.baseline for world in comparison.worlds if world not in comparison.contests]
+    return f" Not shown, since no other arm met the same: {listed(alone)}." if alone else ""
 
 
 def _say_shrinking(comparison: Comparison) -> str:
@@ -109,8 +113,13 @@ def _say_participation(comparison: Comparison) -> str:
     seeds = f" Dots are of {_first_seed(comparison)}, all else is over all seeds." if many else ""
     return (
         "Participants of each round (left) and how often each number of them occurred (right), with their mean and "
-        f"standard deviation. Grey: the {counted(comparison.target, 'client')} wanted a round.{seeds}"
+        f"standard deviation. Grey: the {_say_targets(comparison)} wanted a round.{seeds}"
     )
+
+
+def _say_targets(comparison: Comparison) -> str:
+    *others, last = dict.fromkeys(world.target for world in comparison.worlds)
+    return "".join(f"{target:,} or " for target in others) + counted(last, "client")
 
 
 def _say_batteries(comparison: Comparison) -> str:
@@ -144,18 +153,15 @@ def _say_devices(comparison: Comparison) -> str:
 
 def _say_slowdown(comparison: Comparison) -> str:
     drawn = [row.arm for row in measured(comparison)]
-    absent = [row.arm for row in comparison.rows if row.arm not in drawn]
-    unpaired = [arm for arm in absent if why_unpaired(comparison, arm, comparison.best)]
-    untimed = [arm for arm in absent if arm not in unpaired]
+    compared = [arm.name for world in comparison.contests for arm in world.arms]
+    untimed = [arm for arm in compared if arm not in drawn]
     without = f" Not shown, for want of a time to the goal in every run: {listed(untimed)}." if untimed else ""
-    if unpaired:
-        without += f" Not shown, since no run met the same as one of {comparison.best}: {listed(unpaired)}."
     bars = "; bars are 95 % t-intervals, cut off at the axis" if _most_seeds(comparison) > 1 else ""
     return (
-        f"Rounds to the goal of {value(comparison.metric, comparison.goal)}, relative to {comparison.best}, "
+        f"Rounds to the goal of {value(comparison.metric, comparison.goal)}, relative to {best_arms(comparison)}, "
         f"beside the noise limit: what theory says if gradient noise alone held learning back and clients' data did "
         f"not differ{bars}. Where the diamond lies to the right, an arm lost fewer rounds than that."
-        f"{without}"
+        f"{without}{_say_alone(comparison)}"
     )
 
 

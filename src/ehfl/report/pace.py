@@ -8,19 +8,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from ehfl.analysis import Arm, Comparison, Estimate, Row
 from ehfl.analysis.intervals import write_amount
 from ehfl.analysis.numbers import amount, value
-from ehfl.report.phrases import spoken, with_range
-from ehfl.report.sharing import why_unpaired
+from ehfl.analysis.pairing import pairs
+from ehfl.analysis.worlds import World
+from ehfl.report.phrases import listed, spoken, with_range
 
 
 def goal_sentences(comparison: Comparison) -> Iterator[str]:
-    """Say who came to the goal, and who was there first."""
+    """Say who came to the goal, and who was there first of each world."""
     level = value(comparison.metric, comparison.goal)
     times = {row.arm: row.rounds_to_goal for row in comparison.rows if row.rounds_to_goal}
     whole = len(times) == len(comparison.rows)
     if whole and not any(_timed(comparison.arm(arm), found) for arm, found in times.items()):
         yield f"Every run was at the goal of {level} by its first evaluation{_before(comparison.arms)}."
     elif times:
-        yield f"{'Every' if whole else 'Not every'} run came to the goal of {level}; {_quickest(times, whole)}."
+        everyone = "all arms" if whole else "the arms that did with every seed"
+        rows = map(comparison.rows_of, comparison.worlds)
+        worlds = [{row.arm: times[row.arm] for row in mine if row.arm in times} for mine in rows]
+        first = "; ".join(_quickest(mine, listed(mine) if worlds[1:] else everyone) for mine in worlds if mine)
+        yield f"{'Every' if whole else 'Not every'} run came to the goal of {level}; {first}."
     for row in comparison.rows:
         if row.reached < row.seeds:
             yield f"{spoken(row.arm, begins=True)} {_short_of_goal(row, level)}."
@@ -35,7 +40,7 @@ def _before(arms: Sequence[Arm]) -> str:
     return ", before the first round" if all(arm.evaluated[0] == 0 for arm in arms) else ""
 
 
-def _quickest(times: Mapping[str, Estimate], whole: bool) -> str:
+def _quickest(times: Mapping[str, Estimate], everyone: str) -> str:
     quickest = min(times, key=lambda arm: times[arm].mean)
     written = write_amount(times[quickest])
     rounds = with_range(f"{written.mean} round{'' if written.mean == '1' else 's'}", written.ends)
@@ -43,7 +48,7 @@ def _quickest(times: Mapping[str, Estimate], whole: bool) -> str:
         return f"{spoken(quickest)} did so after {rounds}"
     average = " on average" if times[quickest].n > 1 else ""
     if len({found.mean for found in times.values()}) == 1:
-        return f"{'all arms' if whole else 'the arms that did with every seed'} took {rounds}{average}"
+        return f"{everyone} took {rounds}{average}"
     return f"{spoken(quickest)} was there first{average}, after {rounds}"
 
 
@@ -56,20 +61,29 @@ def _short_of_goal(row: Row, level: str) -> str:
 
 
 def theory_sentences(comparison: Comparison) -> Iterator[str]:
-    """Say of the slowest arm how many times the best arm's rounds it took, and how many theory says it should."""
-    others = [row for row in comparison.rows if row.arm != comparison.best]
-    if not others:
+    """Say of each world's slowest arm how many times the best one's rounds it took, and how many by theory."""
+    for world in comparison.contests:
+        yield from _theory(world, comparison.rows_of(world))
+
+
+def _theory(world: World, rows: Sequence[Row]) -> Iterator[str]:
+    if not any(math.isfinite(row.noise_limit) for row in rows):
+        yield _in_world(world, "theory calls no arm best, since each has a run in which nobody trained.")
         return
-    if not any(math.isfinite(row.noise_limit) for row in comparison.rows):
-        yield "Theory calls no arm best, since each has a run in which nobody trained."
-        return
+    best = next(row for row in rows if row.arm == world.best)
+    others = [row for row in rows if row is not best]
     slowest = max(others, key=_slowness)
-    longest = "longest: " if len(others) > 1 else ""
     # Equal but for rounding: the limits are ratios of sums over the same rounds.
-    several = sum(row.noise_limit < 1 + 1e-9 for row in comparison.rows) > 1
+    several = sum(row.noise_limit < 1 + 1e-9 for row in rows) > 1
     praised = "one of the arms that theory calls best" if several else "the arm that theory calls best"
-    yield f"Beside {spoken(comparison.best)}, {praised}, {spoken(slowest.arm)} {_took(slowest, comparison, longest)}."
-    yield f"{_predicted(slowest)}."
+    slow, longest = spoken(world.short(slowest.arm)), "longest: " if len(others) > 1 else ""
+    took = f"took {longest}{_times(slowest)}" if slowest.measured_slowdown else _untimed(slowest, best, world)
+    yield _in_world(world, f"beside {spoken(world.short(best.arm))}, {praised}, {slow} {took}.")
+    yield f"{_predicted(slowest, slow)}."
+
+
+def _in_world(world: World, sentence: str) -> str:
+    return f"{world.name}: {sentence}" if world.name else sentence[0].upper() + sentence[1:]
 
 
 def _slowness(row: Row) -> tuple[float, float]:
@@ -77,27 +91,27 @@ def _slowness(row: Row) -> tuple[float, float]:
     return missed, row.measured_slowdown.mean if row.measured_slowdown else row.noise_limit
 
 
-def _took(row: Row, comparison: Comparison, longest: str) -> str:
-    found = row.measured_slowdown
-    if found is not None:
-        written = write_amount(found, null=1.0)
-        return f"took {longest}" + with_range(f"{written.mean} times the rounds to the goal", written.ends)
-    return f"cannot be timed: {_untimed(row, comparison)}"
+def _times(row: Row) -> str:
+    assert row.measured_slowdown is not None
+    written = write_amount(row.measured_slowdown, null=1.0)
+    return with_range(f"{written.mean} times the rounds to the goal", written.ends)
 
 
-def _untimed(row: Row, comparison: Comparison) -> str:
-    best = next(row for row in comparison.rows if row.arm == comparison.best)
+def _untimed(row: Row, best: Row, world: World) -> str:
+    arms = {arm.name: arm for arm in world.arms}
     if row.reached < row.seeds:
-        return "it missed the goal"
-    if why := why_unpaired(comparison, row.arm, best.arm):
-        return why
-    if best.reached < best.seeds:
-        return "the other missed the goal"
-    return "a run was at the goal by its first evaluation"
+        why = "it missed the goal"
+    elif not pairs(arms[row.arm], arms[best.arm]):
+        why = "they have no seed in common"
+    elif best.reached < best.seeds:
+        why = "the other missed the goal"
+    else:
+        why = "a run was at the goal by its first evaluation"
+    return f"cannot be timed: {why}"
 
 
-def _predicted(row: Row) -> str:
+def _predicted(row: Row, name: str) -> str:
     if not math.isfinite(row.noise_limit):
-        return f"Theory says nothing of {spoken(row.arm)}, since it has a run in which nobody trained"
+        return f"Theory says nothing of {name}, since it has a run in which nobody trained"
     times = f"{amount(row.noise_limit)} times"
     return f"Theory says {times} if gradient noise alone held learning back and clients' data did not differ"

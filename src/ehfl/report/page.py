@@ -20,7 +20,7 @@ from ehfl.files import write_text
 from ehfl.report.looks import Look, looks_of
 from ehfl.report.page_chart import chart_data
 from ehfl.report.page_devices import device_parts
-from ehfl.report.phrases import counted
+from ehfl.report.phrases import counted, listed
 from ehfl.report.words import summary
 
 if TYPE_CHECKING:  # the page shows figures, and needs no matplotlib for it
@@ -63,6 +63,7 @@ def _render(comparison: Comparison, drawings: Sequence[Drawing], **texts: Any) -
         devices=device_parts(comparison),
         data=_safe_json(chart),
         paired=any(arm["difference"] for arm in chart["arms"]),
+        baseline=chart["difference"]["goalText"],
         seeds=_seeds(comparison),
         one_seed=all(len(arm.seeds) == 1 for arm in comparison.arms),
         look=look,
@@ -112,16 +113,22 @@ def _data_uri(drawing: Drawing) -> str:
 
 def _facts_line(comparison: Comparison) -> str:
     arms = comparison.arms
-    clients = _from_to([arm.trials[0].participation.n_clients for arm in arms], "client")
     return ", ".join(
         [
             counted(len(arms), "arm"),
             _from_to([len(arm.seeds) for arm in arms], "seed"),
             _from_to([len(arm.trials[0].records) for arm in arms], "round"),
-            f"{comparison.target:,} of {clients} wanted in each",
+            f"{_wanted(comparison)} wanted in each",
             f"judged by {comparison.metric.name} on test data",
         ]
     )
+
+
+def _wanted(comparison: Comparison) -> str:
+    """Return how many of how many clients are wanted a round, once for all worlds that agree."""
+    clients = [world.arms[0].trials[0].participation.n_clients for world in comparison.worlds]
+    pairs = zip(comparison.worlds, clients, strict=True)
+    return listed(dict.fromkeys(f"{world.target:,} of {counted(n, 'client')}" for world, n in pairs), "or")
 
 
 def _from_to(found: Sequence[int], noun: str) -> str:

@@ -32,7 +32,7 @@ def chart_data(comparison: Comparison) -> dict[str, Any]:
         },
         "loss": _axis("test loss", log=is_logarithmic([arm.loss for arm in arms], LOSS)),
         "difference": _axis(_difference_label(comparison, linear), factor=factor)
-        | {"goal": 0, "goalText": arms[0].name, "linear": linear},
+        | {"goal": 0, "goalText": _baseline(comparison), "linear": linear},
         "unit": comparison.unit,
         "stretch": STRETCH,
         "arms": [_arm(arm, metric, gaps.get(arm.name)) for arm in arms],
@@ -47,7 +47,12 @@ def _difference_label(comparison: Comparison, linear: float | None) -> str:
     metric = comparison.metric
     unit = "points" if metric.is_share else metric.name
     bent = "" if linear is None else f", logarithmic beyond {100 * linear if metric.is_share else linear:g}"
-    return f"difference to {comparison.arms[0].name} [{unit}]{bent}"
+    return f"difference to {_baseline(comparison)} [{unit}]{bent}"
+
+
+def _baseline(comparison: Comparison) -> str:
+    """Return what differences are to, in few words."""
+    return comparison.contests[0].baseline if len(comparison.contests) == 1 else "its baseline"
 
 
 def _arm(arm: Arm, metric: Metric, gaps: DifferenceCurve | None) -> dict[str, Any]:

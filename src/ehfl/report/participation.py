@@ -33,15 +33,17 @@ def draw_participation(
     `schedulers` gives the registered name of each arm's scheduler by label, empty for the user's own: see `looks`.
     """
     look = looks({name: schedulers[name] for name in counts})
-    style.save(participation_figure(counts, look, target=target), path)
+    targets = {} if target is None else dict.fromkeys(counts, target)
+    style.save(participation_figure(counts, look, targets), path)
 
 
 def participation_figure(
-    played: Mapping[str, IntArray], look: Mapping[str, Look], *, target: int | None = None
+    played: Mapping[str, IntArray], look: Mapping[str, Look], targets: Mapping[str, int]
 ) -> Figure:
     """Draw n_t over the rounds (left) and its histogram (right), one row an arm, on one scale.
 
-    `played` gives n_t by arm, (n_seeds, n_rounds) each. Dots are the first seed's; all else is of all seeds.
+    `played` gives n_t by arm, (n_seeds, n_rounds) each, `targets` how many were wanted where that is known. Dots are
+    the first seed's; all else is of all seeds.
     """
     names = list(played)
     figure = style.new_figure(7.2, max(2.5, 0.7 + 1.2 * len(names)))  # the label beside it needs that
@@ -52,8 +54,8 @@ def participation_figure(
         _draw_bars(bars, counts, _edges(top), look[name].colour)
         for axes in (time, bars):
             style.tidy(axes)
-            if target is not None:  # broad and pale, so that dots on target are seen
-                axes.axhline(target, color="#CCCCCC", linewidth=4, zorder=0.5)
+            if name in targets:  # broad and pale, so that dots on target are seen
+                axes.axhline(targets[name], color="#CCCCCC", linewidth=4, zorder=0.5)
     grid[0, 0].set_ylim(-0.03 * top - 0.5, top * 1.05 + 0.5)
     grid[0, 0].yaxis.set_major_locator(MaxNLocator(5, integer=True))
     grid[0, 0].yaxis.set_major_formatter("{x:,.0f}")
@@ -62,7 +64,8 @@ def participation_figure(
     grid[-1, 0].set_xlabel(f"round ({notes})" if notes else "round")
     grid[-1, 1].set_xlabel("share of rounds")
     grid[-1, 1].set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
-    figure.supylabel("participants $n_t$" + (f" (grey: {target:,} wanted)" if target else ""), fontsize=10)
+    wanted = " or ".join(f"{target:,}" for target in dict.fromkeys(targets.values()))
+    figure.supylabel("participants $n_t$" + (f" (grey: {wanted} wanted)" if wanted else ""), fontsize=10)
     return figure
 
 

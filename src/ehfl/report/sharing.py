@@ -1,14 +1,12 @@
-"""Sentences on what arms share, as their runs say: only runs that met the same are compared pair by pair."""
+"""A sentence on what arms share, as their runs say: only runs that met the same are compared pair by pair."""
 
 from __future__ import annotations
 
 from itertools import combinations
 
 from ehfl.analysis import Comparison
-from ehfl.analysis.pairing import CONDITIONS, differing, has_common_seed, pairs
+from ehfl.analysis.pairing import CONDITIONS, has_common_seed
 from ehfl.report.phrases import listed
-
-_THEREFORE = "only runs that met the same are compared pair by pair"
 
 
 def shared_sentence(comparison: Comparison) -> str:
@@ -19,22 +17,14 @@ def shared_sentence(comparison: Comparison) -> str:
     if len(comparison.arms) == 1:
         return ""
     if not any(has_common_seed(arm, other) for arm, other in combinations(comparison.arms, 2)):
-        return "No two arms have a seed in common, so none are compared pair by pair."
+        return "No two arms have a seed in common: none are compared."
     alike = comparison.shared
     unlike = [condition for condition in CONDITIONS if condition not in alike]
+    same = f"All arms met the same {listed(alike)}, seed by seed" if alike else ""
+    if len(comparison.worlds) == 1:
+        return f"{same}."
+    therefore = "each is compared with the first that met the same" if comparison.contests else "none are compared"
     if not unlike:
-        return f"All arms met the same {listed(alike)}, seed by seed."
-    if not alike:
-        return f"Not all arms met the same {listed(unlike, 'or')}: {_THEREFORE}."
-    same = f"All arms met the same {listed(alike)}, seed by seed"
-    return f"{same}, but not the same {listed(unlike, 'or')}: {_THEREFORE}."
-
-
-def why_unpaired(comparison: Comparison, arm: str, other: str) -> str:
-    """Return why two arms have no runs that met the same, empty where they have."""
-    one, another = comparison.arm(arm), comparison.arm(other)
-    if pairs(one, another):
-        return ""
-    if not has_common_seed(one, another):
-        return "they have no seed in common"
-    return f"they did not meet the same {listed(differing(one, another), 'or')}"
+        return f"{same}, but not all have a seed in common: {therefore}."
+    apart = f"the same {listed(unlike, 'or')}"
+    return f"{same}, but not {apart}: {therefore}." if same else f"Not all arms met {apart}: {therefore}."

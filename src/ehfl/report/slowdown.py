@@ -44,11 +44,16 @@ def slowdown_figure(comparison: Comparison) -> Figure | None:
         _draw_row(axes, place, row, look[row.arm].colour, ends)
     axes.set_yticks(range(len(rows)), [style.shorten(row.arm, 36) for row in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)  # in the table's order
-    axes.set_xlabel(f"rounds to the goal, relative to {style.shorten(comparison.best, 36)}", fontsize=10)
+    axes.set_xlabel(f"rounds to the goal, relative to {_relative(comparison)}", fontsize=10)
     style.tidy(axes)
     axes.grid(visible=True, axis="both", color="#DDDDDD", linewidth=0.6)
     _legend(figure)
     return figure
+
+
+def _relative(comparison: Comparison) -> str:
+    best = [style.shorten(world.best, 36) for world in comparison.contests]
+    return best[0] if len(best) == 1 else "the best arm that met the same"
 
 
 def span(rows: Sequence[Row]) -> Range:

@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from ehfl.analysis import Comparison
+from ehfl.analysis.worlds import World
 from ehfl.history import Record
 from ehfl.report.tables import comparison_table
 from ehfl.report.words import summary
@@ -56,15 +57,22 @@ def as_facts(comparison: Comparison) -> dict[str, Any]:
         "name": comparison.name,
         "metric": dataclasses.asdict(comparison.metric),
         "goal": comparison.goal,
-        "target": comparison.target,
         "unit": comparison.unit,
         "shared": list(comparison.shared),
-        "differences_to": comparison.arms[0].name,
-        "slowdowns_relative_to": comparison.best,
+        "worlds": [_world(world) for world in comparison.worlds],
         "missing": list(comparison.missing),
         "seeds": {arm.name: list(arm.seeds) for arm in comparison.arms},
         "arms": [dataclasses.asdict(row) for row in comparison.rows],
         **_devices(comparison),
+    }
+
+
+def _world(world: World) -> dict[str, Any]:
+    return {
+        "arms": [arm.name for arm in world.arms],
+        "target": world.target,
+        "differences_to": world.baseline,
+        "slowdowns_relative_to": world.best,
     }
 
 

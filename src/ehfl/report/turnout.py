@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ehfl.analysis import Comparison, Row
 from ehfl.analysis.numbers import amount
+from ehfl.analysis.worlds import World
 from ehfl.report.phrases import listed, spoken
 
 
@@ -20,40 +21,41 @@ def idle_sentences(comparison: Comparison) -> Iterator[str]:
 
 
 def turnout_sentences(comparison: Comparison) -> Iterator[str]:
-    """Say which arms were the steadiest and the least steady, how far short of the target, and which came closest."""
-    rows = [row for row in comparison.rows if row.participants]
-    wanted = f"the {comparison.target:,} wanted"
-    steadiest, loosest = (_as_steady(rows, which) for which in (min, max))
+    """Say of each world who was the steadiest and who the least steady, how far short of the target, and who least."""
+    for world in comparison.worlds:
+        if rows := [row for row in comparison.rows_of(world) if row.participants]:
+            yield from _turnout(world, rows, alone=len(comparison.rows) == 1)
+
+
+def _turnout(world: World, rows: Sequence[Row], *, alone: bool) -> Iterator[str]:
+    wanted = f"the {world.target:,} wanted"
     if len(rows) == 1:
-        name = "It" if len(comparison.rows) == 1 else spoken(rows[0].arm, begins=True)
+        name = "It" if alone else spoken(rows[0].arm, begins=True)
         yield f"{name} had {_participants(rows[0], wanted)}."
-    elif steadiest != loosest:
+        return
+    steadiest, loosest = (_as_steady(rows, which) for which in (min, max))
+    if steadiest != loosest:
         first, last = _were(steadiest, "the steadiest", wanted), _were(loosest, "the least steady", wanted)
-        yield f"{_names(steadiest, begins=True)} {first}; {_names(loosest)} {last}."
-    elif rows:
-        yield f"All arms were equally steady, {_spread(rows[0])}."
-    if len(rows) > 1:
-        yield from _closest(rows, steadiest, wanted)
-
-
-def _closest(rows: Sequence[Row], steadiest: Sequence[Row], wanted: str) -> Iterator[str]:
-    """Name the arms that were the least short of the target, unless all were as short or the steadiest are meant."""
+        yield f"{_names(world, steadiest, begins=True)} {first}; {_names(world, loosest)} {last}."
+    else:
+        yield f"{f'{world.name}: all' if world.name else 'All'} arms were equally steady, {_spread(rows[0])}."
+    # Who was the least short of the target, unless all were as short or the steadiest are meant.
     closest = [row for row in rows if amount(row.shortfall) == amount(min(row.shortfall for row in rows))]
     if len(closest) < len(rows) and closest != steadiest:
         short = _short(closest[0], wanted) or f"always with {wanted} or more"
-        yield f"{_names(closest, begins=True)} came closest to the target, {short}."
+        yield f"{_names(world, closest, begins=True)} came closest to the target, {short}."
 
 
 def _as_steady(rows: Sequence[Row], which: Callable[[Sequence[float]], float]) -> list[Row]:
     """Return the arms whose standard deviation reads the same as the lowest or the highest."""
-    if not rows:
-        return []
     std = which([row.participants_std for row in rows])
     return [row for row in rows if amount(row.participants_std) == amount(std)]
 
 
-def _names(rows: Sequence[Row], *, begins: bool = False) -> str:
-    return listed(spoken(row.arm, begins=begins and row is rows[0]) for row in rows)
+def _names(world: World, rows: Sequence[Row], *, begins: bool = False) -> str:
+    """Return arms as a sentence has them; the first of one that begins with them names the world, too."""
+    first = spoken(rows[0].arm, begins=True) if begins else spoken(world.short(rows[0].arm))
+    return listed([first, *(spoken(world.short(row.arm)) for row in rows[1:])])
 
 
 def _were(rows: Sequence[Row], what: str, wanted: str) -> str:

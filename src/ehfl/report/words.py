@@ -10,7 +10,7 @@ from ehfl.history import Metric
 from ehfl.report.device_words import lost_sentences
 from ehfl.report.pace import goal_sentences, theory_sentences
 from ehfl.report.phrases import chance, spoken, with_range
-from ehfl.report.sharing import shared_sentence, why_unpaired
+from ehfl.report.sharing import shared_sentence
 from ehfl.report.turnout import idle_sentences, turnout_sentences
 
 FEW_SEEDS = 5  # Student's t makes an interval wide with fewer: half of it is 4.3 standard errors with three
@@ -22,8 +22,7 @@ def summary(comparison: Comparison) -> list[str]:
     return [
         *_absent(comparison),
         *idle_sentences(comparison),
-        _first(comparison),
-        *_differences(comparison),
+        *_results(comparison),
         *_cautions(comparison.rows),
         *filter(None, [shared_sentence(comparison)]),
         *goal_sentences(comparison),
@@ -36,42 +35,36 @@ def summary(comparison: Comparison) -> list[str]:
 def _absent(comparison: Comparison) -> Iterator[str]:
     if comparison.missing:
         yield f"Left out: {', '.join(comparison.missing)}."
-    if comparison.wanted_first and len(comparison.rows) > 1:
-        without = f"no run of {spoken(comparison.wanted_first)} is finished"
-        yield f"Since {without}, the others are compared with {spoken(comparison.rows[0].arm)}."
 
 
-def _first(comparison: Comparison) -> str:
-    row, metric = comparison.rows[0], comparison.metric
+def _results(comparison: Comparison) -> Iterator[str]:
+    """Say of each world what its first arm came to, and what became of the others against it."""
+    for world in comparison.worlds:
+        first, *others = comparison.rows_of(world)
+        yield _first(comparison, first)
+        for row in others:
+            fate = _against(row, first, world.short(first.arm), comparison.metric)
+            yield f"{spoken(row.arm, begins=True)} {fate}."
+
+
+def _first(comparison: Comparison, row: Row) -> str:
+    metric = comparison.metric
     verb = "ended at" if metric.lower_is_better else "reached"
     name = "" if metric.is_share else f"{metric.name} "
     written = write_metric(metric, row.final)
     result = with_range(name + written.mean, written.ends and f"95 % interval: {written.ends}")
     seeds = f", the mean of {row.seeds} seeds" if row.seeds > 1 else f"; {_ONE_SEED}"
-    rounds = f"{comparison.arms[0].evaluated[-1]:,} rounds"
+    rounds = f"{comparison.arm(row.arm).evaluated[-1]:,} rounds"
     return f"{spoken(row.arm, begins=True)} {verb} {result} after {rounds}{seeds}."
 
 
-def _differences(comparison: Comparison) -> Iterator[str]:
-    first, *others = comparison.rows
-    for row in others:
-        if row.difference is not None:
-            fate = _against(row.difference, row, first, comparison.metric)
-        else:
-            fate = _alone(comparison, row, first)
-        yield f"{spoken(row.arm, begins=True)} {fate}."
-
-
-def _alone(comparison: Comparison, row: Row, first: Row) -> str:
-    """Return what became of an arm that cannot be compared pair by pair with the first one."""
-    why = why_unpaired(comparison, row.arm, first.arm) or "they were trained for different numbers of rounds"
-    final = write_metric(comparison.metric, row.final).mean
-    return f"came to {final}; it cannot be compared pair by pair with {spoken(first.arm)}: {why}"
-
-
-def _against(found: Difference, row: Row, first: Row, metric: Metric) -> str:
-    """Return what became of an arm against the first one."""
-    other = spoken(first.arm)
+def _against(row: Row, first: Row, label: str, metric: Metric) -> str:
+    """Return what became of an arm against the first one of its world."""
+    found, other = row.difference, spoken(label)
+    if found is None:
+        final = write_metric(metric, row.final).mean
+        why = "they were trained for different numbers of rounds"
+        return f"came to {final}; it cannot be compared pair by pair with {other}: {why}"
     if found.n == 1:
         return f"ended {_apart(metric, found)} {other}; {_ONE_SEED}"
     over = f" over the {found.n} seeds that both have" if found.n < max(row.seeds, first.seeds) else ""

@@ -27,7 +27,7 @@
     element.append(make("path", { d: "M2,4H38" }));
     return element;
   };
-  // The first arm has no difference to itself, and runs that met something else have none either.
+  // A baseline has no difference to itself.
   const visible = () => data.arms.map((arm, i) => ({ arm, i })).filter(({ arm, i }) => state.shown[i] && arm[state.y]);
   const number = (v) => v.toLocaleString("en", { maximumFractionDigits: 10 });
 
