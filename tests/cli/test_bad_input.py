@@ -354,6 +354,16 @@ NAMES: list[Row] = [
         "train --aggregation inverse-probability -s power-of-choice --step-size 0.1",
         "--aggregation probabilities must be given, ... power-of-choice chooses by losses, ... got auto",
     ),
+    (
+        "train --clients 3 --aggregation 'inverse-probability:probabilities=[0.5,0.5]'",
+        "--aggregation probabilities must be one per client (3), got a list of 2",
+    ),
+    (
+        "train --clients 1 --aggregation inverse-probability:1.5",
+        "--aggregation probabilities must be auto or one number in (0, 1] per client, got an array of shape ()",
+    ),
+    ("train --aggregation fedau:0", "--aggregation cutoff must be a whole number in [1, 2147483648], got 0"),
+    ("train --aggregation fedau:server_step=0", "--aggregation server_step must be a number in [1e-30, 1e30], got 0"),
     ("train --aggregation ''", "--aggregation must be one of mean, ... or package.module:Class, got ''"),
     ("train --partition ''", "--partition must be one of iid, dirichlet, shards or package.module:Class, got ''"),
     ("train --partition dirichlet", "--partition alpha must be given: dirichlet needs it, got nothing"),

@@ -87,7 +87,7 @@ def train(
     ] = None,
     aggregation: Annotated[
         str | None,
-        Option(metavar="NAME", help="What the server makes of models: mean, weighted or module:Class [mean]."),
+        Option(metavar="NAME", help="What the server makes of models: mean, fedau, mifa, ... or module:Class [mean]."),
     ] = None,
     clip: Annotated[float | None, Option(metavar="NORM", parser=number, help="The longest gradient [none].")] = None,
     weight_decay: Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
@@ -14,7 +15,7 @@ from ehfl.machine import check_memory
 from ehfl.partition import PARTITIONS, InLabelOrder, Partition
 from ehfl.randomness import MAX_CLIENTS, TILE
 from ehfl.registry import Table
-from ehfl.scheduling import SCHEDULERS, Decider, Scheduler, chances, wants_losses
+from ehfl.scheduling import SCHEDULERS, Chances, Decider, Scheduler, chances, wants_losses
 from ehfl.theory import StepSize, check_causal, step_size_of
 from ehfl.validation import FAILURES, InvalidValue, UserError, at, one_line, renamed, whole_number
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from ehfl.learning import Aggregation, LocalSgd, Task
 
 _LEVELS = ("capacity", "initial", "cost")
+_ESTIMATED_ROUNDS = 20_000  # that are simulated where chances cannot be computed, in 20 to 200 seeds: about a second
+_chances: dict[str, Chances] = {}  # by what decides them
 _BYTES_A_CLIENT = 20  # its level, and its turns, counted and squared for the table
 
 
@@ -111,28 +114,51 @@ def partition_of(setting: Setting) -> Partition:
 
 
 def aggregation_of(setting: Setting) -> Aggregation:
-    """Return what the server makes of updates."""
+    """Return what the server makes of updates; it knows how likely clients are to take part, if it wants to."""
+    from ehfl.learning.aggregation import informed, wants_probabilities
+
+    made = plain_aggregation_of(setting)
+    if not wants_probabilities(made):
+        return made
+    with at("learning.aggregation"):
+        return informed(made, chances_of(setting).turns.tolist())
+
+
+def plain_aggregation_of(setting: Setting) -> Aggregation:
+    """Return what the server makes of updates, as the spec alone has it."""
     from ehfl.learning import AGGREGATIONS
 
-    key = "learning.aggregation"
-    made = AGGREGATIONS.make(setting.learning.aggregation, key)
-    return _informed(made, setting, key) if getattr(made, "wants_probabilities", False) else made
+    return AGGREGATIONS.make(setting.learning.aggregation, "learning.aggregation")
 
 
-def _informed(aggregation: Any, setting: Setting, key: str) -> Aggregation:
-    """Return an aggregation that is told how likely each client is to take part.
+def wants_chances(setting: Setting) -> bool:
+    """Return whether the aggregation wants to know how likely clients are to take part."""
+    from ehfl.learning.aggregation import wants_probabilities
+
+    return wants_probabilities(plain_aggregation_of(setting))
+
+
+def chances_of(setting: Setting) -> Chances:
+    """Return how likely each client is to take part, for an aggregation that wants to know.
 
     Estimates are made from the same weather for all runs, none of them a run's own, so that arms and seeds differ in
-    nothing by it.
+    nothing by it; they are kept, since all seeds of an arm share them.
     """
     scheduler = scheduler_of(setting)
     if wants_losses(scheduler):
         why = f"{setting.scheduler['name']} chooses by losses, so that nobody knows before training who takes part"
-        raise InvalidValue(f"{key}.probabilities", f"given, one in (0, 1] per client: {why}", "auto")
-    found = chances(fleet_of(setting), scheduler, setting.rounds, target=target_of(setting))
-    with at(key):
-        informed: Aggregation = aggregation.informed(found.turns.tolist())
-        return informed
+        raise InvalidValue("probabilities", f"given, one in (0, 1] per client: {why}", "auto")
+    parts = (setting.rounds, setting.target, setting.scheduler, setting.fleet)
+    key = json.dumps(parts, sort_keys=True, default=str)
+    if key not in _chances:
+        seeds = min(max(_ESTIMATED_ROUNDS // setting.rounds, 20), 200)
+        _chances[key] = chances(fleet_of(setting), scheduler, setting.rounds, seeds=seeds, target=target_of(setting))
+    return _chances[key]
+
+
+def forget_chances() -> None:
+    """Let them be found anew: code of the user's own may have changed."""
+    _chances.clear()
 
 
 def local_sgd_of(setting: Setting) -> LocalSgd:

@@ -28,7 +28,7 @@ from ehfl.validation import BrokenRules, InvalidValue, SpecError, at, renamed
 
 if TYPE_CHECKING:
     from ehfl.experiment.workers import Crew
-    from ehfl.learning import Task
+    from ehfl.learning import Aggregation, Task
 
 _ROUNDS = 20  # of a scheduler's trial
 _CLIENTS = 1000  # at most, of an aggregation's
@@ -37,6 +37,7 @@ _CLIENTS = 1000  # at most, of an aggregation's
 def check_comparison(spec: Spec) -> dict[str, str]:
     """Return the fingerprint of each arm's data, by label; refuse what cannot be learned or put into one table."""
     forget_task()  # its data may have changed since the last comparison
+    building.forget_chances()
     checks, data, metrics = _Checks(spec.seeds), {}, []
     for arm in spec.arms:
         with renamed(arm.key_of):
@@ -63,11 +64,27 @@ def memory_needed(setting: Setting) -> int:
     from ehfl.learning.first_model import first_model
     from ehfl.learning.memory import remembered_by
 
-    aggregation, clients = building.aggregation_of(setting), setting.fleet.clients
-    if not remembered_by(aggregation, clients, n_params=1):  # most need none, and no model to count the weights of
+    aggregation, clients = _fitting_aggregation(setting), setting.fleet.clients
+    if aggregation is None or not remembered_by(
+        aggregation, clients, n_params=1
+    ):  # most need none, and no model to count the weights of
         return 0
     model = first_model(loaded_task(setting)[0], seed=0)
     return remembered_by(aggregation, clients, sum(weights.numel() for weights in model.parameters()))
+
+
+def _fitting_aggregation(setting: Setting) -> Aggregation | None:
+    """Return the aggregation, refused if it does not fit the fleet; None where its runs will have to find out.
+
+    A scheduler of the user's own, which decides how likely clients are to take part, might end this process.
+    """
+    if is_own(setting.scheduler) and building.wants_chances(setting):
+        return None
+    aggregation = building.aggregation_of(setting)
+    if not is_own(setting.learning.aggregation):
+        with at("learning.aggregation"):
+            aggregation.init(setting.fleet.clients, n_params=1)
+    return aggregation
 
 
 def check_schedulers(runs: Sequence[Run], crew: Crew | None = None) -> None:
@@ -117,7 +134,7 @@ class _Checks:
         rule = building.local_sgd_of(setting)
         check_time("learning.local_steps", rule.local_steps, rule.seconds(turns=setting.rounds))
         task, data = loaded_task(setting)
-        aggregation, needed = building.aggregation_of(setting), memory_needed(setting)
+        aggregation, needed = building.plain_aggregation_of(setting), memory_needed(setting)
         with at("learning"):
             check_room(aggregation, needed, folder=Path())
             pick_device(learning.device)
@@ -179,7 +196,7 @@ class _Checks:
 def _check_aggregation(setting: Setting) -> None:
     from ehfl.learning import check_aggregation
 
-    check_aggregation(building.aggregation_of(setting), clients=min(setting.fleet.clients, _CLIENTS))
+    check_aggregation(building.plain_aggregation_of(setting), clients=min(setting.fleet.clients, _CLIENTS))
 
 
 def _check_steps(setting: Setting) -> None:

@@ -131,6 +131,8 @@ def run_training(
         played.save(folder.participation)
     # A small model is trained on one thread whatever its share of cores: more would only get in each other's way.
     training = training_of(run, played)
+    if folder is not None:
+        keep_chances(run.setting, folder)
     path = None if folder is None else folder.path
     history = training.run(threads.for_model(training.n_parameters), path, on_round=on_round)
     # In lockstep who took part is known only now; until then rounds.jsonl holds what a resumed run needs.
@@ -147,6 +149,14 @@ def played_by(run: Run) -> Participation | Lockstep:
     if wants_losses(scheduler):
         return Lockstep(fleet, scheduler, setting.rounds, run.seed, target, record_energy=kept)
     return simulate(fleet, scheduler, setting.rounds, run.seed, target=target, record_energy=kept, threads=1)
+
+
+def keep_chances(setting: Setting, folder: RunFolder) -> None:
+    """Put the probabilities that a run is trained with into meta.json, where its aggregation wants any."""
+    if building.wants_chances(setting):
+        found = building.chances_of(setting)
+        how = {"exact": found.exact, "seeds": found.seeds, "relative_error": found.relative_error}
+        folder.add_meta(probabilities=how | {"values": found.turns.tolist()})
 
 
 def training_of(run: Run, played: Participation | Lockstep) -> Training:

@@ -14,7 +14,7 @@ from flwr.serverapp import Grid, ServerApp
 
 from ehfl.experiment import Outcome, Run, Spec, building, read_spec, run_all
 from ehfl.experiment.comparison_folder import list_runs
-from ehfl.experiment.execution import Threads, loaded_task
+from ehfl.experiment.execution import Threads, keep_chances, loaded_task
 from ehfl.experiment.runner import OnLook
 from ehfl.flower.devices import OnDevices
 from ehfl.flower.exchange import Exchange
@@ -106,6 +106,7 @@ def play_on_devices(
         eval_every=setting.evaluation.every,
         identity=run.identity(),
     )
+    keep_chances(setting, folder)
     # A round of devices takes seconds and cannot be played again as it was, so each is kept at once.
     history = training.run(
         threads.for_model(training.n_parameters), folder.path, checkpoint_every=1, on_round=after_round

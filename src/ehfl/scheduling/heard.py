@@ -33,6 +33,11 @@ class Chances:
     seeds: int  # that were played; 0 where nothing had to be
     exact: bool  # computed, not estimated
 
+    @property
+    def relative_error(self) -> float:
+        """The largest standard error of a chance to take part, relative to it; 0 where they are exact."""
+        return 0.0 if self.exact else float(np.max(self.turns_error / self.turns))
+
 
 def realised(participations: Participation | Iterable[Participation]) -> Chances:
     """Return the same of participations that were played: shares of the rounds instead of probabilities.
