@@ -109,5 +109,13 @@ def words(text: str) -> RecordDict:
     return RecordDict({"ehfl": ConfigRecord({"text": text})})
 
 
+NOTHING = words("")
+
+
+def empty(_: int) -> RecordDict:
+    """Return the same content for every node."""
+    return NOTHING
+
+
 def text_of(reply: Reply) -> object:
     return reply.content["ehfl"]["text"] if reply.content is not None else None

@@ -81,12 +81,12 @@ def test_a_node_must_say_which_client_it_is(tmp_path: Path) -> None:
 
 def test_another_protocol_is_one_line(tmp_path: Path) -> None:
     content = Request(RUN, 2, spec_text()).content()
-    content.config_records["ehfl"]["protocol"] = 2
+    content.config_records["ehfl"]["protocol"] = 1
     message = Message(content, 11, "query")
 
     answer = Answer.read(client_app(tmp_path)(message, Context(7, 11, {"client-id": 1}, RecordDict(), {})).content)
 
-    assert answer.refused == "the server speaks protocol 2, this node 1: they need the same ehfl"
+    assert answer.refused == "the server speaks protocol 1, this node 2: they need the same ehfl"
 
 
 def test_a_node_harvests_what_it_says_itself(tmp_path: Path) -> None:
@@ -137,6 +137,29 @@ def test_a_model_of_another_size_is_refused_before_it_is_paid_for(tmp_path: Path
 
     assert answer.refused == "the message must be one with a model of 20 weights, got a model of 7 weights"
     assert queried({}, tmp_path).totals.spent == 0
+
+
+def test_a_shift_of_another_size_is_refused_before_it_is_paid_for(tmp_path: Path) -> None:
+    start, shift = np.zeros(20, np.float32), np.zeros(7, np.float32)
+
+    answer = asked("train", Request(RUN, 2, spec_text(), eta=0.1, weights=start, shift=shift), {}, tmp_path)
+
+    assert answer.refused == "the message must be one with a shift of 20 weights, got a shift of 7 weights"
+    assert queried({}, tmp_path).totals.spent == 0
+
+
+def test_what_is_assigned_moves_every_step(tmp_path: Path) -> None:
+    spec = tiny(fleet={"rate": 1.0}, learning={"clip": 1e-30})  # gradients count for nothing, only what is added
+    start, shift = np.full(20, 8, np.float32), np.full(20, 3, np.float32)
+
+    def moved(t: int, **given: Any) -> np.ndarray[Any, Any]:
+        request = Request(RUN, t, spec_text(spec), eta=0.25, weights=start, **given)
+        return asked("train", request, {}, tmp_path).model - start
+
+    np.testing.assert_array_equal(moved(1), 0)
+    np.testing.assert_array_equal(moved(2, shift=shift), -2 * 0.25 * shift)
+    # By -0.75 in the first step; in the second pulled back by 0.25 * 2 of that besides.
+    np.testing.assert_array_equal(moved(3, shift=shift, pull=2.0), -0.75 - 0.75 + 0.25 * 2 * 0.75)
 
 
 def test_what_cannot_be_paid_for_and_what_is_over_is_refused(tmp_path: Path) -> None:

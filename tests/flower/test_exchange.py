@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import pytest
-from flwr.app import Error, Message
+from flwr.app import Error, Message, RecordDict
 from flwr.common.constant import SUPERLINK_NODE_ID
 from flwr.serverapp import Grid
 from flwr.supercore.run import RunNotRunningException
@@ -17,7 +17,7 @@ from ehfl.flower import exchange as module
 from ehfl.flower import pulling
 from ehfl.flower.exchange import Exchange, Reply
 from ehfl.flower.pulling import Direct
-from scripted_grid import NOON, Answer, Clock, ScriptedGrid, reply_to, text_of, words
+from scripted_grid import NOON, Answer, Clock, ScriptedGrid, empty, reply_to, text_of, words
 
 pytestmark = pytest.mark.usefixtures("in_server")
 
@@ -47,7 +47,7 @@ def exchange_of(grid: ScriptedGrid) -> Exchange:
 
 
 def asked(exchange: Exchange, *nodes: int, deadline: float = 30) -> list[Reply]:
-    return list(exchange.ask("query", {node: words(f"to {node}") for node in nodes}, deadline, "3"))
+    return list(exchange.ask("query", nodes, lambda node: words(f"to {node}"), deadline, "3"))
 
 
 NEVER = (float("inf"), words("never"))
@@ -66,6 +66,37 @@ def test_each_node_gets_its_own_message_and_replies_come_as_they_arrive() -> Non
     assert {message.metadata.group_id for message in grid.pushed} == {"3"}
     assert {message.metadata.ttl for message in grid.pushed} == {31.0}  # the deadline and a second
     assert grid.pulls[-1][1] == {"m0"}  # who has answered is not asked for again
+
+
+def test_contents_are_made_one_at_a_time_and_nodes_in_a_row_share_theirs() -> None:
+    grid, made = ScriptedGrid(Clock(), dict.fromkeys([11, 12, 13, 14], (1, words("")))), []
+    together, own = words("together"), words("own")
+
+    def content_of(node: int) -> RecordDict:
+        made.append((node, len(grid.pushed)))  # how many messages had been sent by then
+        return own if node == 13 else together
+
+    list(exchange_of(grid).ask("train", [11, 12, 13, 14], content_of, 30, "3"))
+
+    assert made == [(11, 0), (12, 0), (13, 0), (14, 2)]
+    assert [message.content for message in grid.pushed] == [together, together, own, together]
+
+
+def test_who_was_asked_before_sending_failed_is_heard_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    grid, push = ScriptedGrid(Clock(), dict.fromkeys([11, 12, 13], (1, words("here")))), ScriptedGrid.push_messages
+
+    def fails_for_12(self: ScriptedGrid, messages: list[Message]) -> Iterable[str]:
+        if any(message.metadata.dst_node_id == 12 for message in messages):
+            raise ConnectionError("away")
+        return push(self, messages)
+
+    monkeypatch.setattr(ScriptedGrid, "push_messages", fails_for_12)
+
+    replies = asked(exchange_of(grid), 11, 12, 13, deadline=5)
+
+    failure = "could not be asked, ConnectionError: away"
+    assert [(reply.node, reply.error) for reply in replies] == [(12, failure), (13, failure), (11, None)]
+    assert 5 <= grid.clock() < 5.3
 
 
 def test_nothing_is_sent_when_nobody_is_asked() -> None:
@@ -93,7 +124,7 @@ def test_a_reply_that_comes_just_before_the_deadline_is_found_by_the_last_look()
 
 def test_replies_that_came_while_the_consumer_was_busy_are_not_lost() -> None:
     grid = ScriptedGrid(Clock(), {11: (1, words("first")), 12: (20, words("second"))})
-    replies = exchange_of(grid).ask("train", {11: words(""), 12: words("")}, 30, "3")
+    replies = exchange_of(grid).ask("train", [11, 12], empty, 30, "3")
 
     assert text_of(next(replies)) == "first"
     grid.clock.sleep(100)
@@ -139,7 +170,7 @@ def test_replies_that_nobody_asked_for_are_refused_by_name(caplog: pytest.LogCap
 
 def test_a_second_reply_to_the_same_message_is_refused(caplog: pytest.LogCaptureFixture) -> None:
     grid = ScriptedGrid(Clock(), {11: (0, words("one")), 12: (1, words("other"))})
-    replies = exchange_of(grid).ask("query", {11: words(""), 12: words("")}, 30, "3")
+    replies = exchange_of(grid).ask("query", [11, 12], empty, 30, "3")
     first = next(replies)
     grid.strays = [reply_to(grid.pushed[0], words("two"))]
 
@@ -158,7 +189,7 @@ def test_the_superlink_may_say_that_a_node_is_gone() -> None:
 
 def test_a_message_that_is_not_stored_makes_its_node_unavailable_at_once() -> None:
     grid = ScriptedGrid(Clock(), {11: (1, words("here")), 12: NEVER}, unknown={12})
-    replies = exchange_of(grid).ask("query", {11: words(""), 12: words("")}, 30, "3")
+    replies = exchange_of(grid).ask("query", [11, 12], empty, 30, "3")
 
     assert next(replies) == Reply(12, None, "Flower does not know the node")
     assert grid.clock() == 0
@@ -168,7 +199,7 @@ def test_a_message_that_is_not_stored_makes_its_node_unavailable_at_once() -> No
 def test_who_has_enough_stops_and_those_left_are_not_called_silent(at_once: list[Recorded]) -> None:
     grid = ScriptedGrid(Clock(), {11: (1, words("enough")), 12: (1.5, words("too late"))}, {11: NOON, 12: NOON})
     exchange = exchange_of(grid)
-    replies = exchange.ask("train", {11: words(""), 12: words("")}, 30, "3")
+    replies = exchange.ask("train", [11, 12], empty, 30, "3")
     assert text_of(next(replies)) == "enough"
 
     replies.close()
@@ -179,7 +210,7 @@ def test_who_has_enough_stops_and_those_left_are_not_called_silent(at_once: list
 
 def test_a_reply_is_not_kept_once_it_was_yielded() -> None:
     grid = ScriptedGrid(Clock(), {11: (1, words("large")), 12: (1, words("large too"))})
-    replies = exchange_of(grid).ask("train", {11: words(""), 12: words("")}, 30, "3")
+    replies = exchange_of(grid).ask("train", [11, 12], empty, 30, "3")
     content = weakref.ref(next(replies).content)
     grid.script[11] = NEVER  # the grid forgets it, too
 
@@ -312,7 +343,7 @@ def test_a_stopped_run_ends_the_server(call: str, heartbeats: dict[int, float]) 
     grid = ScriptedGrid(Clock(), {11: NEVER}, heartbeats, failures={call: [RunNotRunningException()]})
 
     with pytest.raises(RunNotRunningException):
-        list(Exchange(grid, wall=grid.clock.wall).ask("query", {11: words("")}, 30, "3"))
+        list(Exchange(grid, wall=grid.clock.wall).ask("query", [11], empty, 30, "3"))
 
 
 @dataclass
@@ -333,7 +364,7 @@ def test_a_reply_that_is_uploaded_slowly_delays_neither_the_others_nor_the_deadl
     script: dict[int, tuple[float, Answer]] = {node: (0, words(f"from {node}")) for node in (11, 12, 13)}
     grid = Uploading(Clock(), script, dict.fromkeys(script, NOON), slow=11)
     exchange = Exchange(grid, clock=grid.clock, wall=grid.clock.wall)  # which sleeps while threads work
-    replies = exchange.ask("train", dict.fromkeys(script, words("")), 30, "3")
+    replies = exchange.ask("train", script, empty, 30, "3")
     try:
         assert {text_of(next(replies)), text_of(next(replies))} == {"from 12", "from 13"}
         grid.clock.elapsed = 30
@@ -347,6 +378,6 @@ def test_replies_of_more_nodes_than_threads_are_all_fetched(monkeypatch: pytest.
     script: dict[int, tuple[float, Answer]] = {node: (0, words(f"from {node}")) for node in range(20, 25)}
     grid = ScriptedGrid(Clock(), script, dict.fromkeys(script, NOON))
 
-    replies = list(Exchange(grid, wall=grid.clock.wall).ask("query", dict.fromkeys(script, words("")), 20, "3"))
+    replies = list(Exchange(grid, wall=grid.clock.wall).ask("query", script, empty, 20, "3"))
 
     assert {reply.node: text_of(reply) for reply in replies} == {node: f"from {node}" for node in script}

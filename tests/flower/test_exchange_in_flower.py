@@ -26,7 +26,7 @@ from flwr.superlink.grid import HttpGrid, InMemoryGrid
 from flwr.superlink.servicer.runtime import runtime_handlers
 
 from ehfl.flower.exchange import Exchange, Reply
-from scripted_grid import Answer, Clock, reply_to, text_of, words
+from scripted_grid import Answer, Clock, empty, reply_to, text_of, words
 
 pytestmark = pytest.mark.usefixtures("in_server")
 
@@ -68,8 +68,8 @@ def test_flower_itself_carries_replies_errors_and_ids() -> None:
         message.metadata.dst_node_id, message.content
     )
 
-    contents = {node: words(f"to {node}") for node in [*flower.nodes, 999]}
-    replies = list(flower.exchange.ask("query", contents, 30, "3"))
+    nodes = [*flower.nodes, 999]
+    replies = list(flower.exchange.ask("query", nodes, lambda node: words(f"to {node}"), 30, "3"))
 
     assert replies[0] == Reply(999, None, "Flower does not know the node")
     assert {reply.node: text_of(reply) for reply in replies if reply.error is None} == {first: f"to {first}"}
@@ -82,7 +82,7 @@ def test_flower_itself_carries_replies_errors_and_ids() -> None:
 
 def test_flower_takes_no_reply_and_delivers_no_message_after_its_time_to_live() -> None:
     flower = Simulation(1)
-    replies = flower.exchange.ask("train", {flower.nodes[0]: words("")}, 30, "3")
+    replies = flower.exchange.ask("train", [flower.nodes[0]], empty, 30, "3")
 
     def expired(message: Message) -> Answer | None:
         assert message.metadata.ttl == 31
@@ -102,7 +102,7 @@ def test_flower_says_at_once_that_a_node_has_gone_offline() -> None:
         assert flower.state.deactivate_node(node)
 
     flower.answers = leave
-    (reply,) = flower.exchange.ask("query", {node: words("")}, 30, "3")
+    (reply,) = flower.exchange.ask("query", [node], empty, 30, "3")
 
     assert "failed to report a heartbeat" in (reply.error or "")
     assert flower.clock() < 1
@@ -169,9 +169,7 @@ def test_in_a_deployment_an_upload_that_does_not_end_delays_nobody(
             much_later.start()
         time.sleep(seconds)
 
-    replies = Exchange(grid, clock=flower.clock, sleep=sleep).ask(
-        "train", dict.fromkeys(flower.nodes, words("")), 30, "3"
-    )
+    replies = Exchange(grid, clock=flower.clock, sleep=sleep).ask("train", flower.nodes, empty, 30, "3")
     try:
         assert text_of(next(replies)) == f"from {quick}"
         time.sleep(0.3)  # in which its thread would ask once more
@@ -196,8 +194,8 @@ def test_in_a_deployment_a_message_that_is_sent_again_is_not_delivered_twice(
         return message_ids
 
     monkeypatch.setattr(grid, "push_messages", push_and_fail)
-    contents = {node: words(f"to {node}") for node in [flower.nodes[0], 999]}
-    replies = Exchange(grid).ask("train", contents, 0.5, "3")
+    nodes = [flower.nodes[0], 999]
+    replies = Exchange(grid).ask("train", nodes, lambda node: words(f"to {node}"), 0.5, "3")
 
     assert next(replies) == Reply(999, None, "Flower does not know the node")
     assert len(flower.state.get_message_ins(flower.nodes[0], limit=None)) == 1

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ehfl.history import HistoryFile, Record
-from ehfl.learning.checkpoint import NAME, PREVIOUS, Checkpoint
+from ehfl.learning.checkpoint import NAME, PREVIOUS, Checkpoint, read_checkpoint
 from ehfl.learning.engine import Engine
 from ehfl.scheduling import Participation
 from loopback_grid import Played, loopback, play, tiny
@@ -82,6 +82,27 @@ def test_a_server_that_is_killed_at_any_step_goes_on(tmp_path: Path, monkeypatch
         assert ledgers(place / "nodes") == ledgers(tmp_path / "nodes"), killed_at
     assert {"nodes", "push", "pull", "before append", "after append", "before write", "after save"} <= set(steps)
     assert last > 30
+
+
+@pytest.mark.parametrize("aggregation", ["fedawe", "scaffold"])
+def test_what_an_aggregation_remembers_of_each_client_outlives_its_server(aggregation: str, tmp_path: Path) -> None:
+    fleet = {"clients": 4, "rate": 0.5, "initial": 1}
+    spec = tiny(scheduler="greedy", rounds=5, fleet=fleet, learning={"aggregation": aggregation})
+    undisturbed = play(spec, tmp_path / "whole", loopback(tmp_path / "nodes", 4))
+
+    def leave(record: Record) -> None:
+        if record.round == 2:
+            raise Killed
+
+    with pytest.raises(Killed):
+        play(spec, tmp_path / "runs", loopback(tmp_path / "again", 4), leave)
+    resumed = play(spec, tmp_path / "runs", loopback(tmp_path / "again", 4))
+
+    check_same(resumed, undisturbed)
+    one, other = (read_checkpoint(played.folder.path / NAME).state for played in (resumed, undisturbed))
+    assert any(name.endswith("/vectors") and len(rows) > 1 for name, rows in one.items())
+    for name, array in other.items():
+        np.testing.assert_array_equal(one[name], array, err_msg=name)
 
 
 def failing_once(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:

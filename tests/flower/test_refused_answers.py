@@ -252,3 +252,16 @@ def test_updates_that_go_nowhere_are_no_reason_to_divide_by_zero(tmp_path: Path)
 
     assert played.outcome.error is None
     assert [record.participants for record in played.records] == [0, 2, 2]
+
+
+def test_an_update_is_measured_from_where_its_client_started(tmp_path: Path) -> None:
+    # Client 1 comes back to its own model, x_0, which ten rounds of client 0 have left far behind.
+    arrivals = [[1, 0]] * 10 + [[1, 1]] * 2
+    spec = tiny(
+        scheduler="greedy", rounds=12, fleet={"clients": 2, "harvest": {"name": "replay", "arrivals": arrivals}},
+        learning={"aggregation": "fedawe", "step_size": 1e-4, "batch_size": 1000}, flower={"norm_limit": 2},
+    )  # fmt: skip
+
+    played = play(spec, tmp_path / "runs", loopback(tmp_path / "nodes", 2))
+
+    assert [record.participants for record in played.records] == [0, *[1] * 10, 2]

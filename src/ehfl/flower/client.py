@@ -9,18 +9,24 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 
 from ehfl.flower.account import Account, Stale
-from ehfl.flower.messages import Answer, Request
+from ehfl.flower.messages import Answer, Request, Weights
 from ehfl.flower.meters import METERS
 from ehfl.flower.node_config import STATE, NodeConfig
 from ehfl.flower.node_setup import engine_of, fleet_of, run_facts
 from ehfl.flower.time_limit import ended_by
 from ehfl.history import as_reason
 from ehfl.validation import InvalidValue, UserError, one_line, whole_number
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ehfl.learning.aggregation import Assignment
 
 log = logging.getLogger("ehfl.flower")
 
@@ -67,20 +73,13 @@ def report(request: Request, node: NodeConfig) -> Answer:
 
 def trained(request: Request, node: NodeConfig) -> Answer:
     """Return what training made of the model; it is paid for when it is certain to begin, and before it does."""
-    import torch
-
     from ehfl.learning.device import pick_threads, thread_limit
 
-    if request.weights is None:
-        raise InvalidValue("the message", "one with a model to train", "none")
     engine = engine_of(request.spec, node.data, owns_all=node.owns_all)
-    if request.weights.size != engine.model.weights.numel():
-        there = f"a model of {request.weights.size} weights"
-        raise InvalidValue("the message", f"one with a model of {engine.model.weights.numel()} weights", there)
+    given = _assignment(request, engine.model.weights)
     stated = _account(request, node).pay(request.round, mains_powered=request.mains_powered)
-    x = torch.from_numpy(request.weights.copy())  # Flower's array cannot be written to
-    with thread_limit(pick_threads(None, x.numel())):  # as in one process, a small model is trained on one
-        update = engine.local_update(x, node.client, request.round, request.eta)
+    with thread_limit(pick_threads(None, given.start.numel())):  # as in one process, a small model is trained on one
+        update = engine.local_update(given, node.client, request.round, request.eta)
     return Answer(
         request.run,
         request.round,
@@ -93,6 +92,26 @@ def trained(request: Request, node: NodeConfig) -> Answer:
         weights=update.weights.cpu().numpy(),
         owns_data=node.owns_all,
     )
+
+
+def _assignment(request: Request, like: Tensor) -> Assignment:
+    """Return what the client is assigned, where the node's model is."""
+    from ehfl.learning.aggregation import Assignment
+
+    if request.weights is None:
+        raise InvalidValue("the message", "one with a model to train", "none")
+    shift = None if request.shift is None else _vector("shift", request.shift, like)
+    return Assignment(_vector("model", request.weights, like), request.pull, shift)
+
+
+def _vector(name: str, sent: Weights, like: Tensor) -> Tensor:
+    import torch
+
+    if sent.size != like.numel():
+        raise InvalidValue(
+            "the message", f"one with a {name} of {like.numel()} weights", f"a {name} of {sent.size} weights"
+        )
+    return torch.from_numpy(sent.copy()).to(like)  # Flower's array cannot be written to
 
 
 def _account(request: Request, node: NodeConfig) -> Account:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from flwr.app import Message, RecordDict
@@ -59,26 +59,28 @@ class Exchange:
         return self._looked_up() or []
 
     def ask(
-        self, kind: str, contents: Mapping[int, RecordDict], deadline: float, group: str
+        self, kind: str, nodes: Collection[int], content_of: Callable[[int], RecordDict], deadline: float, group: str
     ) -> Generator[Reply, None, None]:
         """Send each node its content and yield one reply a node, as they come, within the deadline [s].
 
-        Nothing is sent before the first reply is asked for, and whoever has enough may close the generator. Replies are
-        told by the id of the message that they answer. A node with an overdue heartbeat, or none since it last stayed
-        silent, is asked but not waited for: it is given up when all others have answered (after 5 s if there are none).
+        A node's content is made when it is sent and is not kept; nodes in a row that get the very same one are sent it
+        at once. Nothing is sent before the first reply is asked for, and whoever has enough may close the generator.
+        Replies are told by the id of the message that they answer. A node with an overdue heartbeat, or none since it
+        last stayed silent, is asked but not waited for: it is given up when all others have answered (after 5 s if
+        there are none).
         """
-        if not contents:
+        if not nodes:
             return
-        nodes = self._looked_up()
+        known = self._looked_up()
         end = self.clock() + deadline
-        excuses = self._excuses(contents, nodes)
-        pending, failure = self._push(kind, contents, end, group)
+        excuses = self._excuses(nodes, known)
+        pending, failure = self._push(_alike(nodes, content_of), kind, end, group)
         reached = set(pending.values())
-        yield from (Reply(node, None, failure) for node in contents if node not in reached)
+        yield from (Reply(node, None, failure) for node in nodes if node not in reached)
         waited = reached - excuses.keys()
         if not waited:
             end = min(end, self.clock() + GRACE_SECONDS)
-        yield from self._answers(self._source(nodes, pending), pending, waited, end)
+        yield from self._answers(self._source(known, pending), pending, waited, end)
         for node in waited.intersection(pending.values()):
             self._silences.note(node, self._wall())
         yield from (Reply(node, None, excuses.get(node, f"no reply in {deadline:g} s")) for node in pending.values())
@@ -90,25 +92,35 @@ class Exchange:
             log.warning("the nodes could not be listed: %s", one_line(error))
             return None
 
-    def _excuses(self, contents: Mapping[int, RecordDict], nodes: list[Node] | None) -> dict[int, str]:
+    def _excuses(self, asked: Iterable[int], nodes: list[Node] | None) -> dict[int, str]:
         """Return, for each node that is not worth waiting for, why; if nothing is known of any, all are."""
         if nodes is None:
             return {}
         known = {node.node_id: node for node in nodes}
-        excuses = {node: self._silences.not_worth_waiting(known.get(node), self._wall()) for node in contents}
+        excuses = {node: self._silences.not_worth_waiting(known.get(node), self._wall()) for node in asked}
         return {node: excuse for node, excuse in excuses.items() if excuse is not None}
 
     def _push(
-        self, kind: str, contents: Mapping[int, RecordDict], end: float, group: str
+        self, batches: Iterable[tuple[RecordDict, Sequence[int]]], kind: str, end: float, group: str
     ) -> tuple[dict[str, int], str]:
         """Send all messages; return who was asked by the message's id, and what to say of the others."""
         ttl = max(end - self.clock(), 0.0) + SLACK_SECONDS
-        messages = [Message(content, node, kind, ttl=ttl, group_id=group) for node, content in contents.items()]
+        pending: dict[str, int] = {}
+        for content, nodes in batches:
+            messages = [Message(content, node, kind, ttl=ttl, group_id=group) for node in nodes]
+            stored, failure = self._pushed(messages, end)
+            pending |= stored
+            if failure:  # by now the deadline is over
+                return pending, failure
+        return pending, "Flower does not know the node"
+
+    def _pushed(self, messages: Sequence[Message], end: float) -> tuple[dict[str, int], str]:
+        """Send these messages, again and again until the deadline; return who was asked, and why nobody could be."""
         start = self.clock()
         while True:
             try:
                 # An id is the message's digest, so that a message that is sent again is not delivered twice.
-                return _stored(messages, self._grid.push_messages(messages)), "Flower does not know the node"
+                return _stored(messages, self._grid.push_messages(messages)), ""
             except Exception as error:
                 failure = f"could not be asked, {one_line(error)}"
             log.warning("nodes %s", failure)
@@ -158,6 +170,20 @@ class Exchange:
         if message.has_error():
             return Reply(node, None, shown(message.error.reason or f"error {message.error.code}"))
         return Reply(node, message.content)
+
+
+def _alike(nodes: Iterable[int], content_of: Callable[[int], RecordDict]) -> Iterator[tuple[RecordDict, Sequence[int]]]:
+    """Yield each content and the nodes in a row that get this very one: Flower puts it into bytes once for them."""
+    last, waiting = None, []
+    for node in nodes:
+        content = content_of(node)
+        if last is not None and content is not last:
+            yield last, waiting
+            waiting = []
+        last = content
+        waiting.append(node)
+    if last is not None:
+        yield last, waiting
 
 
 def _stored(messages: Sequence[Message], message_ids: Iterable[str]) -> dict[str, int]:

@@ -1,11 +1,13 @@
 """What server and nodes tell each other, and how it lies in Flower's records. Nothing that comes in is trusted.
 
-A request says all that a node must know of the run: its spec, the round and, for training, model and step size. An
-answer says whose it is and what the node's account holds, and what came of training, or why the node refused.
+A request says all that a node must know of the run: its spec, the round and, for training, the step size and what the
+aggregation assigns to the client. An answer says whose it is and what the node's account holds, and what came of
+training, or why the node refused.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -16,8 +18,8 @@ from numpy.typing import NDArray
 from ehfl.energy import EnergyTotals
 from ehfl.validation import UserError, short
 
-PROTOCOL = 1
-_FACTS, _MODEL, _WEIGHTS = "ehfl", "model", "weights"
+PROTOCOL = 2
+_FACTS, _MODEL, _SHIFT, _WEIGHTS = "ehfl", "model", "shift", "weights"
 _NOTHING = EnergyTotals(0, 0, 0, 0, 0, 0)
 _TOTALS = tuple(field.name for field in fields(EnergyTotals))
 
@@ -37,12 +39,16 @@ class Request:
     spec: str  # the run's spec.toml
     eta: float = 0.0
     mains_powered: bool = False
-    weights: Weights | None = None
+    weights: Weights | None = None  # the model that the client starts from
+    pull: float = 0.0  # pull * (y - weights) is added to each gradient at y
+    shift: Weights | None = None  # is added to each gradient
 
-    def content(self) -> RecordDict:
-        """Return the records; they are the same for all nodes, so that the model is put into bytes once."""
+    def content(self, other: RecordDict | None = None) -> RecordDict:
+        """Return the records; where the model is that of another request, its bytes are those that are there."""
         facts: dict[str, Any] = {"protocol": PROTOCOL, "run": self.run, "round": self.round, "spec": self.spec}
-        return _packed(facts | {"eta": self.eta, "mains_powered": self.mains_powered}, self.weights)
+        facts |= {"eta": self.eta, "mains_powered": self.mains_powered, "pull": self.pull}
+        model = _record(self.weights) if other is None else other.array_records[_MODEL]
+        return _packed(facts, {_MODEL: model, _SHIFT: _record(self.shift)})
 
     @staticmethod
     def read(content: RecordDict) -> Request:
@@ -57,7 +63,9 @@ class Request:
             _value(facts, "spec", str),
             _value(facts, "eta", float),
             _value(facts, "mains_powered", bool),
-            _weights(content),
+            _weights(content, _MODEL),
+            _value(facts, "pull", float),
+            _weights(content, _SHIFT),
         )
 
 
@@ -80,7 +88,7 @@ class Answer:
     def content(self) -> RecordDict:
         """Return the records."""
         told = {name: getattr(self, name) for name in _SAID}
-        return _packed(told | asdict(self.totals), self.weights)
+        return _packed(told | asdict(self.totals), {_MODEL: _record(self.weights)})
 
     @property
     def model(self) -> Weights:
@@ -96,7 +104,7 @@ class Answer:
         said = {name: _value(facts, name, kind) for name, kind in _SAID.items()}
         for name in ("round", "client", "energy", "steps", "examples"):
             _count(facts, name)
-        return Answer(**said, totals=totals, weights=_weights(content))
+        return Answer(**said, totals=totals, weights=_weights(content, _MODEL))
 
 
 _SAID: dict[str, type] = {
@@ -105,11 +113,16 @@ _SAID: dict[str, type] = {
 }  # fmt: skip
 
 
-def _packed(facts: dict[str, Any], weights: Weights | None) -> RecordDict:
+def _packed(facts: dict[str, Any], arrays: Mapping[str, ArrayRecord | None]) -> RecordDict:
     content = RecordDict({_FACTS: ConfigRecord(facts)})
-    if weights is not None:
-        content[_MODEL] = ArrayRecord({_WEIGHTS: Array(weights)})
+    for name, record in arrays.items():
+        if record is not None:
+            content[name] = record
     return content
+
+
+def _record(weights: Weights | None) -> ArrayRecord | None:
+    return None if weights is None else ArrayRecord({_WEIGHTS: Array(weights)})
 
 
 def _facts(content: RecordDict) -> ConfigRecord:
@@ -133,19 +146,19 @@ def _count(facts: ConfigRecord, name: str) -> int:
     return value
 
 
-def _weights(content: RecordDict) -> Weights | None:
-    """Return the model that came along; its bytes are read as numbers or not at all, nothing in them is executed."""
-    record = content.array_records.get(_MODEL)
+def _weights(content: RecordDict, name: str) -> Weights | None:
+    """Return a vector that came along; its bytes are read as numbers or not at all, nothing in them is executed."""
+    record = content.array_records.get(name)
     if record is None:
         return None
     if _WEIGHTS not in record:
-        raise BadMessage(f"the model has no {_WEIGHTS}")
+        raise BadMessage(f"the {name} has no {_WEIGHTS}")
     try:
         weights = record[_WEIGHTS].numpy()
     except Exception as error:  # whatever NumPy and Flower raise for bytes that are none of theirs
-        raise BadMessage(f"the model cannot be read: {short(str(error))}") from error
+        raise BadMessage(f"the {name} cannot be read: {short(str(error))}") from error
     if not isinstance(weights, np.ndarray):  # NumPy reads archives of several, too
-        raise BadMessage("the model must be one vector of float32, got an archive")
+        raise BadMessage(f"the {name} must be one vector of float32, got an archive")
     if weights.dtype != np.float32 or weights.ndim != 1:
-        raise BadMessage(f"the model must be one vector of float32, got {weights.dtype} of shape {weights.shape}")
+        raise BadMessage(f"the {name} must be one vector of float32, got {weights.dtype} of shape {weights.shape}")
     return weights

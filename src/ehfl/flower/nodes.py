@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 
 from flwr.app import RecordDict
@@ -26,9 +26,11 @@ class Nodes:
         self._exchange, self._screening, self._rules = exchange, screening, rules
         self._node_of: dict[int, int] = {}  # client -> Flower's id of its node, as of this round
         self._ahead: str | None = None  # what a node said that has played this round already
+        self._began: float | None = None  # when the last round did
 
     def answers(self, t: int, question: RecordDict) -> dict[int, Answer]:
-        """Ask for energy until enough nodes have answered; return what they said, by client."""
+        """Begin a round: ask for energy until enough nodes have answered; return what they said, by client."""
+        self._keep_pace()
         self._wait(self._rules.least_nodes)
         while len(heard := self.heard(t, question)) < self._rules.least_nodes:
             if self._ahead:  # waiting would be in vain: an account never goes back
@@ -47,10 +49,10 @@ class Nodes:
 
     def heard(self, t: int, question: RecordDict) -> dict[int, Answer]:
         """Ask every connected node for its energy in round t, once; return what counts of it, by client."""
-        contents = {node.node_id: question for node in self._exchange.nodes()}
+        nodes = [node.node_id for node in self._exchange.nodes()]
         heard: dict[int, Answer] = {}
         before, self._node_of, self._ahead = self._node_of, {}, None
-        for reply in self._exchange.ask("query", contents, self._rules.deadline, group=str(t)):
+        for reply in self._exchange.ask("query", nodes, lambda _: question, self._rules.deadline, group=str(t)):
             try:
                 answer = self._screening.answer(reply, t)
             except BadMessage as error:
@@ -71,12 +73,22 @@ class Nodes:
                     t, other, node, client, left)  # fmt: skip
         return left == other
 
-    def trained(self, t: int, request: RecordDict, clients: Iterable[int]) -> Generator[tuple[int, Reply], None, None]:
-        """Send the model to these clients; yield each one's reply when it comes, or why there is none."""
+    def trained(
+        self, t: int, clients: Iterable[int], order: Callable[[int], RecordDict]
+    ) -> Generator[tuple[int, Reply], None, None]:
+        """Send these clients their orders; yield each one's reply when it comes, or why there is none."""
         client_of = {self._node_of[client]: client for client in clients}
-        asked = self._exchange.ask("train", dict.fromkeys(client_of, request), self._rules.deadline, group=str(t))
+        asked = self._exchange.ask(
+            "train", client_of, lambda node: order(client_of[node]), self._rules.deadline, group=str(t)
+        )
         with closing(asked) as replies:  # whoever has enough waits no longer
             yield from ((client_of[reply.node], reply) for reply in replies)
+
+    def _keep_pace(self) -> None:
+        """Wait until the round may begin."""
+        if self._began is not None:
+            self._exchange.sleep(max(0.0, self._began + self._rules.pace - self._exchange.clock()))
+        self._began = self._exchange.clock()
 
     def _wait(self, least: int) -> None:
         """Wait until enough nodes are connected; where none was heard yet, a little longer, for all of them."""

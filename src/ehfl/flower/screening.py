@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median_low
 
@@ -78,9 +78,25 @@ def check_model(answer: Answer, n_parameters: int) -> None:
         raise BadMessage(f"{answer.steps} steps on {answer.examples} examples")
 
 
-def length_of(update: Weights, x: Weights) -> float:
-    """Return how far an update leads from x; squares of large weights fit into no float32."""
-    return float(np.linalg.norm(np.subtract(update, x, dtype=np.float64)))
+class Lengths:
+    """How long updates are: those are refused that are more than so many times longer than usual, if a limit is set."""
+
+    def __init__(self, limit: float | None) -> None:
+        self._limit = limit
+        self._usual: float | None = None  # as of the last round
+
+    def too_long(self, models: Mapping[int, Weights], start_of: Callable[[int], Weights]) -> dict[int, str]:
+        """Return whose models lie too far from where they started, and why, by client."""
+        if self._limit is None or not models:
+            return {}
+        lengths = {client: length_of(model, start_of(client)) for client, model in models.items()}
+        found, self._usual = outliers(lengths, self._limit, self._usual)
+        return found
+
+
+def length_of(model: Weights, start: Weights) -> float:
+    """Return how far an update has led from its start; squares of large weights fit into no float32."""
+    return float(np.linalg.norm(np.subtract(model, start, dtype=np.float64)))
 
 
 def outliers(lengths: Mapping[int, float], limit: float, usual: float | None) -> tuple[dict[int, str], float]:

@@ -1,0 +1,58 @@
+"""What the server of a run asks its nodes: for their energy, and to train what the aggregation assigns to each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from flwr.app import RecordDict
+from torch import Tensor
+
+from ehfl.flower.messages import Request, Weights
+from ehfl.learning.aggregation import Assign, Assignment
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """The contents of a run's messages to its nodes."""
+
+    token: str  # by which a node's account knows the run
+    spec: str  # its spec.toml
+    mains_powered: bool
+
+    def report(self, t: int) -> RecordDict:
+        """Return the question for a node's energy in round t."""
+        return Request(self.token, t, self.spec).content()
+
+    def train(self, t: int, eta: float, assign: Assign) -> Callable[[int], RecordDict]:
+        """Return what makes the order of a client in round t, when it is asked for.
+
+        Clients one after the other that are assigned the same get the very same content, whose model was put into bytes
+        once; of those that differ in the rest alone (SCAFFOLD's) the model's bytes are the same.
+        """
+        return _Training(Request(self.token, t, self.spec, eta, self.mains_powered), assign)
+
+
+class _Training:
+    """Remembers what it has made last, to use it again."""
+
+    def __init__(self, request: Request, assign: Assign) -> None:
+        self._request, self._assign = request, assign
+        self._last: tuple[Assignment, RecordDict] | None = None
+
+    def __call__(self, client: int) -> RecordDict:
+        given, other = self._assign(client), None
+        if self._last is not None and self._last[0].start is given.start:
+            before, other = self._last
+            if before.shift is given.shift and before.pull == given.pull:
+                return other
+        shift = None if given.shift is None else as_weights(given.shift)
+        request = replace(self._request, weights=as_weights(given.start), pull=float(given.pull), shift=shift)
+        self._last = given, request.content(other)
+        return self._last[1]
+
+
+def as_weights(vector: Tensor) -> Weights:
+    """Return a vector as messages carry it."""
+    weights: Weights = vector.cpu().numpy()
+    return weights
