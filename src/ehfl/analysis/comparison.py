@@ -74,6 +74,13 @@ class Comparison:
         """Return the figures as a pandas DataFrame: a row for each arm, a column for each number."""
         return notebook.frame(self.rows)
 
+    def class_frame(self) -> DataFrame:
+        """Return the accuracy of each class at the end, mean over seeds: a row for each class, a column for each arm.
+
+        Refused where no arm has classes, or arms have different ones.
+        """
+        return notebook.class_frame(self)
+
     def _repr_html_(self) -> str:
         return notebook.html_table(self)
 

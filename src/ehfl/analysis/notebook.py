@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import fields
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ehfl.analysis.cells import Cell, Quantity
 from ehfl.analysis.table import caption, quantities
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from ehfl.analysis.comparison import Comparison
     from ehfl.analysis.rows import Row
 
-_ESTIMATED = ("final", "difference", "area", "rounds_to_goal", "energy_to_goal", "measured_slowdown")
+_ESTIMATED = (
+    *("final", "difference", "area", "rounds_to_goal", "energy_to_goal", "measured_slowdown"),
+    *("worst_class", "worst_class_difference", "worst_tenth", "client_spread"),
+)
 
 
 def html_table(comparison: Comparison) -> str:
@@ -59,25 +62,40 @@ def _text(cell: Cell) -> str:
     return f"{cell.text} {cell.half_width}".rstrip()
 
 
+def class_frame(comparison: Comparison) -> DataFrame:
+    """Return the accuracy of each class after the last round, mean over seeds: a row a class, a column an arm."""
+    from ehfl.analysis.served import final_by_class, known_classes
+
+    classes = known_classes(comparison.arms)
+    found = {arm.name: final_by_class(arm) for arm in comparison.arms}
+    means = {arm: [math.nan] * len(classes) if x is None else x.mean(axis=0) for arm, x in found.items()}
+    return _pandas().DataFrame(means, index=_pandas().Index(classes, name="class"))
+
+
 def frame(rows: Sequence[Row]) -> DataFrame:
     """Return the rows as a DataFrame, indexed by arm; what has an interval has columns for its ends too."""
+    pd = _pandas()
+    return pd.DataFrame([_numbers(row) for row in rows], index=pd.Index([row.arm for row in rows], name="arm"))
+
+
+def _pandas() -> Any:
     try:
         import pandas as pd
     except ImportError:
         raise UserError("frame() needs pandas: pip install pandas") from None
-    return pd.DataFrame([_numbers(row) for row in rows], index=pd.Index([row.arm for row in rows], name="arm"))
+    return pd
 
 
-def _numbers(row: Row) -> dict[str, float]:
+def _numbers(row: Row) -> dict[str, float | str]:
     """Return the figures of a row by name, in the order of its fields; NaN where there is none."""
-    numbers: dict[str, float | None] = {}
+    numbers: dict[str, float | str | None] = {}
     for name in (field.name for field in fields(row) if field.name != "arm"):
         found = getattr(row, name)
         if name not in _ESTIMATED:
             numbers[name] = found
             continue
         parts = {name: "mean", f"{name}_low": "low", f"{name}_high": "high"}
-        if name == "difference":
-            parts["p_value"] = "p_value"
+        if name.endswith("difference"):
+            parts[f"{name.removesuffix('difference')}p_value"] = "p_value"
         numbers |= {column: None if found is None else getattr(found, part) for column, part in parts.items()}
     return {name: math.nan if x is None else x for name, x in numbers.items()}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ehfl.analysis.difference_curves import difference_curve
+from ehfl.analysis.served import served_figures
 from ehfl.analysis.statistics import Difference, Estimate, difference, estimate
 from ehfl.analysis.timing import energy_at, rounds_to, slowdown
 from ehfl.analysis.trials import Arm
@@ -37,6 +38,12 @@ class Row:
     measured_slowdown: Estimate | None  # rounds to the goal, relative to its world's best; None unless all were timed
     # Rounds to the same bound, relative to that arm's, if gradient noise were all; infinite where nobody trained.
     noise_limit: float
+    # Whom the last models serve, where the task has classes: accuracies, see `served`.
+    worst_class: Estimate | None = None  # of the class that a run gets the least right of
+    worst_class_name: str | None = None  # the class that is lowest, mean over seeds
+    worst_class_difference: Difference | None = None  # of `worst_class` against the first arm's, pair by pair
+    worst_tenth: Estimate | None = None  # of the tenth of the clients that a run serves worst
+    client_spread: Estimate | None = None  # standard deviation over clients
 
 
 def row_of(arm: Arm, world: World, metric: Metric, goal: float) -> Row:
@@ -67,6 +74,7 @@ def row_of(arm: Arm, world: World, metric: Metric, goal: float) -> Row:
         fairness=mean("fairness"),
         measured_slowdown=slowdown(arm, best, metric, goal) if len(world.arms) > 1 else None,
         noise_limit=world.noise_limits[arm.name],
+        **served_figures(arm, first),
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ehfl.analysis.cells import Cell, Quantity, amount_cell, estimate_cell, index_cell, percent_cell, written_cell
 from ehfl.analysis.intervals import write_gap, write_metric
 from ehfl.analysis.numbers import DASH, p_value, value
+from ehfl.analysis.served_lines import served_lines
 from ehfl.analysis.simulations import ENERGY, FAIR, WASTED
 
 if TYPE_CHECKING:  # see numbers.py
@@ -30,6 +31,7 @@ def quantities(comparison: Comparison) -> list[Quantity[Row]]:
     """
     return [
         *_results(comparison),
+        *served_lines(comparison.rows, to=baselines(comparison)),
         *_to_goal(comparison),
         *_participation(comparison.worlds),
         *(_slowdown(comparison) if comparison.contests else ()),

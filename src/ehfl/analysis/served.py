@@ -1,0 +1,111 @@
+"""Whom the models of an arm serve: every class and every client, and the worst of them.
+
+A run's worst class is the one of which its last model gets the least right, whichever it is: an arm's figure is the
+mean of that over seeds. The class that is lowest on average over seeds is named beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ehfl.analysis.pairing import pairs
+from ehfl.analysis.statistics import Difference, difference, estimate
+from ehfl.analysis.trials import Arm
+from ehfl.arrays import FloatArray
+from ehfl.validation import UserError
+
+
+def served_figures(arm: Arm, first: Arm) -> dict[str, Any]:
+    """Return the figures of a row that say whom its arm serves, by name; none where the task has no classes."""
+    by_class, by_client = final_by_class(arm), final_by_client(arm)
+    found: dict[str, Any] = {}
+    if by_class is not None:
+        found["worst_class"] = estimate(np.nanmin(by_class, axis=1))
+        found["worst_class_name"] = arm.trials[0].classes[int(np.nanargmin(by_class.mean(axis=0)))]
+        found["worst_class_difference"] = None if arm is first else _paired(arm, first, _worst_class)
+    if by_client is not None:
+        found["worst_tenth"] = estimate(worst_tenth(by_client))
+        found["client_spread"] = estimate(np.nanstd(by_client, axis=1))
+    return found
+
+
+def worst_tenth(by_client: FloatArray) -> FloatArray:
+    """Return the mean accuracy of the tenth of the clients that each run serves worst, at least of one, (n_seeds,).
+
+    >>> worst_tenth(np.array([[0.9, 0.2, 0.8, 0.7, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.4]])).round(3).tolist()
+    [0.3]
+    """
+    lowest = np.sort(by_client, axis=1)[:, : math.ceil(by_client.shape[1] / 10)]  # NaN comes last
+    means: FloatArray = np.nanmean(lowest, axis=1)
+    return means
+
+
+def final_by_class(arm: Arm) -> FloatArray | None:
+    """Return the accuracy of each class at the end, (n_seeds, n_classes), NaN for one without test examples.
+
+    None where the task has no classes, or not every run says how they fared.
+    """
+    if len({trial.classes for trial in arm.trials}) > 1 or not arm.trials[0].classes:
+        return None
+    return _shares([trial.evaluations[-1].by_class for trial in arm.trials])
+
+
+def final_by_client(arm: Arm) -> FloatArray | None:
+    """Return the accuracy under each client's own mixture of labels at the end, (n_seeds, n_clients).
+
+    NaN for a client of whose classes there are no test examples; None where a run does not know what clients hold.
+    """
+    found = _shares([trial.evaluations[-1].by_client for trial in arm.trials])
+    return None if found is None or np.isnan(found).all(axis=1).any() else found
+
+
+def worst_class_curve(arm: Arm) -> FloatArray | None:
+    """Return the accuracy of the worst class at each evaluation, (n_seeds, n_evaluations); None where unknown."""
+    found = [_shares([one.by_class for one in trial.evaluations]) for trial in arm.trials]
+    known = [shares for shares in found if shares is not None]
+    return np.array([np.nanmin(shares, axis=1) for shares in known]) if len(known) == len(found) else None
+
+
+def classes_of(arms: Sequence[Arm]) -> tuple[str, ...]:
+    """Return the classes that all arms have that have any, none where they are not the same."""
+    found = {arm.trials[0].classes for arm in arms if final_by_class(arm) is not None}
+    return found.pop() if len(found) == 1 else ()
+
+
+def known_classes(arms: Sequence[Arm]) -> tuple[str, ...]:
+    """Return the same, or refuse arms without: where figures by class are asked for."""
+    if classes := classes_of(arms):
+        return classes
+    several = any(final_by_class(arm) is not None for arm in arms)
+    raise UserError(f"figures by class cannot be given: {'arms have different' if several else 'no run has'} classes")
+
+
+def hidden_by_average(arm: Arm, first: Arm) -> Difference | None:
+    """Return by how much more the worst class differs from the first arm's than the metric does, pair by pair."""
+    return _paired(arm, first, lambda one: _worst_class(one) - one.metric[:, -1])
+
+
+def _worst_class(arm: Arm) -> FloatArray:
+    by_class = final_by_class(arm)
+    assert by_class is not None
+    worst: FloatArray = np.nanmin(by_class, axis=1)
+    return worst
+
+
+def _paired(arm: Arm, first: Arm, values: Callable[[Arm], FloatArray]) -> Difference | None:
+    """Return the paired difference of a value a seed between arms that were trained as long and have classes."""
+    common = pairs(arm, first)
+    unlike = arm.evaluated[-1] != first.evaluated[-1] or final_by_class(first) is None or final_by_class(arm) is None
+    if not common or unlike:
+        return None
+    mine, theirs = (list(places) for places in zip(*common, strict=True))
+    return difference(values(arm)[mine], values(first)[theirs])
+
+
+def _shares(found: Sequence[tuple[float | None, ...] | None]) -> FloatArray | None:
+    known = [shares for shares in found if shares is not None]
+    return np.array(known, dtype=np.float64) if known and len(known) == len(found) else None

@@ -1,0 +1,151 @@
+"""The worst class and the worst clients of an arm, in its row, in tables and as data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from ehfl.analysis import Difference, Trial, compare, difference
+from ehfl.analysis.served import final_by_class, hidden_by_average, worst_class_curve, worst_tenth
+from ehfl.analysis.served_lines import class_lines
+from ehfl.analysis.table import quantities
+from ehfl.validation import UserError
+from made_served import served, served_trial
+from made_trials import ACCURACY, arms_ending_at
+
+# With the first arm the worst class is another one with every seed, and class 1 is the lowest on average.
+ARMS = {"plain": [(0.9, 0.2, 0.41), (0.9, 0.5, 0.3)], "fair": [(0.8, 0.7, 0.6), (0.8, 0.9, 0.7)]}
+CLIENTS = {
+    "plain": [[0.1, 0.3, *[0.9] * 9], [0.2, 0.4, *[0.9] * 9]],
+    "fair": [[0.5, 0.6, *[0.9] * 9], [0.5, 0.8, *[0.9] * 9]],
+}
+
+
+def test_the_worst_class_is_each_runs_own_and_the_name_is_that_of_the_lowest_mean() -> None:
+    plain, fair = served(ARMS).rows
+
+    assert plain.worst_class is not None and fair.worst_class is not None
+    assert plain.worst_class.mean == pytest.approx((0.2 + 0.3) / 2)
+    assert plain.worst_class_name == "1"  # 0.35 on average, class 2 has 0.355
+    assert fair.worst_class.mean == pytest.approx((0.6 + 0.7) / 2)
+    assert fair.worst_class_name == "2"
+    assert plain.worst_class_difference is None
+    assert fair.worst_class_difference == difference([0.6, 0.7], [0.2, 0.3])
+
+
+def test_the_worst_tenth_of_eleven_clients_are_two() -> None:
+    plain, fair = served(ARMS, CLIENTS).rows
+
+    assert plain.worst_tenth is not None and plain.worst_tenth.mean == pytest.approx((0.2 + 0.3) / 2)
+    assert fair.worst_tenth is not None and fair.worst_tenth.mean == pytest.approx((0.55 + 0.65) / 2)
+    assert plain.client_spread is not None
+    expected = np.mean([np.std(mine) for mine in CLIENTS["plain"]])
+    assert plain.client_spread.mean == pytest.approx(expected)
+    assert worst_tenth(np.array([[0.4, np.nan, 0.2]])).tolist() == [0.2]
+
+
+def test_a_class_without_test_examples_is_nobodys_worst() -> None:
+    (row,) = served({"plain": [(0.5, None, 0.7), (0.6, None, 0.4)]}).rows
+
+    assert row.worst_class is not None and row.worst_class.mean == pytest.approx(0.45)
+    assert row.worst_class_name == "0"
+
+
+def test_what_is_not_known_is_not_given() -> None:
+    plain, _ = served(ARMS).rows
+    assert (plain.worst_tenth, plain.client_spread) == (None, None)
+
+    without = arms_ending_at({"a": [0.8, 0.9], "b": [0.7, 0.8]})
+    assert all(row.worst_class is None and row.worst_class_name is None for row in without.rows)
+    assert not [line for line in quantities(without) if line.group == "Who is served"]
+
+    older = replace_classes(served({"plain": [(0.9, 0.2), (0.9, 0.5)]}).arms[0].trials[0])
+    mixed = compare("mixed", [older, served_trial("plain", 1, (0.9, 0.5))], ACCURACY, 1, goal=0.1)
+    assert mixed.rows[0].worst_class is None and final_by_class(mixed.arms[0]) is None
+
+
+def replace_classes(trial: Trial) -> Trial:
+    """The same run as an older version of ehfl would have left it."""
+    records = [replace(record, by_class=None, first_by_class=None) for record in trial.records]
+    return replace(trial, classes=(), labels=None, records=records)
+
+
+def test_the_curve_of_the_worst_class_begins_with_the_first_model() -> None:
+    arm = served(ARMS).arms[0]
+
+    curve = worst_class_curve(arm)
+
+    assert curve is not None
+    np.testing.assert_allclose(curve, [[0.1, 0.1, 0.2], [0.1, 0.15, 0.3]])
+    assert worst_class_curve(arms_ending_at({"a": [0.8]}).arms[0]) is None
+
+
+def test_what_an_average_hides_is_how_much_more_the_worst_class_differs() -> None:
+    plain, fair = served(ARMS).arms
+
+    found = hidden_by_average(fair, plain)
+
+    assert isinstance(found, Difference)  # the worst class gains 0.4 twice, the mean 0.59 / 3 and 0.7 / 3
+    assert found.mean == pytest.approx((0.4 - 0.59 / 3 + 0.4 - 0.7 / 3) / 2)
+
+
+def test_the_table_has_a_group_on_who_is_served() -> None:
+    compared = served(ARMS, CLIENTS)
+
+    lines = {
+        line.label: [line.cell(row).text for row in compared.rows]
+        for line in quantities(compared)
+        if line.group == "Who is served"
+    }
+
+    assert lines == {
+        "worst class": ["25 %", "65 %"],
+        "lowest on average": ["1", "2"],
+        "difference [points]": ["–", "+40.0"],  # noqa: RUF001
+        "p-value": ["–", "–"],  # noqa: RUF001  the same with every seed, which is no test of chance
+        "worst tenth of clients": ["25 %", "60 %"],
+        "spread over clients [points]": ["25", "13"],
+    }
+
+
+def test_every_class_has_a_line_where_that_is_asked_for() -> None:
+    compared = served({"plain": [(0.9, None), (0.7, None)]}, classes=["cat", "dog"])
+
+    cells = {line.label: line.cell(compared.rows[0]).text for line in class_lines(compared)}
+
+    assert cells == {"class cat": "80 %", "class dog": "–"}  # noqa: RUF001
+
+
+def test_figures_by_class_of_a_task_without_classes_are_one_line() -> None:
+    without = arms_ending_at({"a": [0.8, 0.9]})
+    for asked in (lambda: class_lines(without), without.class_frame):
+        with pytest.raises(UserError) as refused:
+            asked()
+        assert str(refused.value) == "figures by class cannot be given: no run has classes"
+
+    unlike = [served_trial("a", 0, (0.5, 0.6)), served_trial("b", 0, (0.5, 0.6, 0.7))]
+    with pytest.raises(UserError, match="arms have different classes"):
+        compare("unlike", unlike, ACCURACY, 1, goal=0.1).class_frame()
+
+
+def test_frames_have_the_worst_class_and_every_class() -> None:
+    pytest.importorskip("pandas")
+    compared = served(ARMS, CLIENTS)
+
+    frame = compared.frame()
+    assert frame.loc["fair", "worst_class_difference"] == pytest.approx(0.4)
+    assert frame.loc["plain", "worst_class_name"] == "1" and np.isnan(frame.loc["plain", "worst_class_p_value"])
+    assert frame.loc["plain", "worst_tenth"] == pytest.approx(0.25)
+
+    classes = compared.class_frame()
+    assert classes.index.tolist() == ["0", "1", "2"] and classes.columns.tolist() == ["plain", "fair"]
+    assert classes.loc["1", "plain"] == pytest.approx(0.35)
+
+
+def test_rows_as_facts_have_the_figures() -> None:
+    facts = asdict(served(ARMS).rows[1])
+
+    assert facts["worst_class"]["mean"] == pytest.approx(0.65)
+    assert facts["worst_class_difference"]["n"] == 2
