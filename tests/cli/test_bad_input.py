@@ -21,7 +21,7 @@ from ehfl.learning.tasks.cifar10_files import TEST, TRAINING
 Row = tuple[str, str]
 
 THE_LINE: list[Row] = [
-    ("nosuch", "command must be one of compare, report, simulate, bound, train, flower, got nosuch"),
+    ("nosuch", "command must be one of compare, report, simulate, audit, bound, train, flower, got nosuch"),
     ("simulat", "command must be one of compare, ... train, flower, got simulat (did you mean simulate?)"),
     ("--nosuch", "option must be one of --version, --help, got --nosuch"),
     ("simulate --nosuch", "option must be one of --clients, ... --help, got --nosuch"),
@@ -32,6 +32,11 @@ THE_LINE: list[Row] = [
     ("simulate --rate", "--rate must be given a value, got none"),
     ("compare -o", "-o must be given a value, got none"),
     ("compare one.toml two.toml", "ehfl compare must be given one SPEC at most, got two.toml as well"),
+    ("audit one.toml two.toml", "ehfl audit must be given one SPEC at most, got two.toml as well"),
+    ("audit --seeds 1", "--seeds must be a whole number in [2, 10000], got 1"),
+    ("audit --figure weights.txt", "--figure must be a file name that ends in .png, .svg, .pdf, got weights.txt"),
+    ("audit -o learning.task=quadratic --classes", "--classes must be left out: quadratic has no classes"),
+    ("audit -o learning.partition=shards:9999", "learning.partition ... got 9999"),
     ("report", "RUN must be given, got nothing"),
     ("train extra", "ehfl train must be given options alone, got extra as well"),
     ("simulate --rounds 5 --rounds 6", "--rounds must be given once, got 2 of it"),

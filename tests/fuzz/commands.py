@@ -35,6 +35,7 @@ SMALL = {
     "bound": {"--rounds": "4"},
     "train": {"--rounds": "2", "--clients": "3", "--task": "quadratic", "--local-steps": "1"},
     "compare": {"--jobs": "1"},
+    "audit": {"--seeds": "2"},
     "report": {},
     "flower app": {},
 }
@@ -162,7 +163,7 @@ def _arguments(chance: Random, command: str) -> list[str]:
         return [chance.choice(("there", "tiny.toml", "nowhere", "", "rates.csv", typed(chance)))]
     if command == "flower app":
         return [chance.choice(("app", "there", typed(chance))), "tiny.toml", "-o", "learning.step_size=0.1"]
-    if command == "compare":
+    if command in ("compare", "audit"):
         return ["tiny.toml", "-o", chance.choice((f"{typed(chance)}={typed(chance)}", f"rounds={typed(chance)}x"))]
     return [chance.choice(("tiny.toml", typed(chance)))] if command == "bound" and chance.random() < 0.2 else []
 

@@ -96,11 +96,11 @@ def print_results(compared: Comparison, page: Path, as_json: bool) -> None:
         from ehfl.report import comparison_table, summary
 
         print_table(compared.name, comparison_table(compared))
-        _print_sentences(summary(compared))
+        print_sentences(summary(compared))
     say_where("report", page, err=as_json)
 
 
-def _print_sentences(sentences: Sequence[str]) -> None:
+def print_sentences(sentences: Sequence[str]) -> None:
     """Print an empty line and then a line each, broken between words where a terminal is narrower."""
     from rich.console import Console
 

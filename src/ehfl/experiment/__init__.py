@@ -2,7 +2,8 @@
 
 `read_spec` reads a comparison from TOML: a `Setting` for each arm. `run_all` runs every arm under every seed in
 parallel, each run in a folder of its own that survives kills. `compare` does it all from Python and returns what
-`analysis` reads from the folders. Nothing here prints or draws; torch is imported when a run is run.
+`analysis` reads from the folders; `audit` says before what a mean would make of each arm's clients. Nothing here prints
+or draws; torch is imported when a run is run.
 
 May enter: pydantic, joblib; `energy`, `scheduling`, `theory`, `learning`, `run_folder`, `analysis`. Leaves: the names
 below.
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from ehfl.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from ehfl.experiment.auditing import audit
     from ehfl.experiment.checking import check_comparison, check_harvests, check_schedulers
     from ehfl.experiment.comparing import compare
     from ehfl.experiment.execution import Outcome, execute, played_by, run_training
@@ -34,6 +36,7 @@ __all__ = [
     "Spec",
     "SpecError",
     "State",
+    "audit",
     "begin_process",
     "check_comparison",
     "check_harvests",
@@ -52,6 +55,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     "ehfl.experiment",
     {
+        "auditing": ["audit"],
         "checking": ["check_comparison", "check_harvests", "check_schedulers"],
         "comparing": ["compare"],
         "execution": ["Outcome", "execute", "played_by", "run_training"],

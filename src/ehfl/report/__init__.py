@@ -4,7 +4,8 @@
 numbers allow, `page` makes one HTML file of it all (`templates/`), `texts` gives the numbers as text. What a table
 shows is defined in `analysis.table`; `tables` renders it for the terminal, `page` for browsers. An arm looks the same
 everywhere (`looks`), and figures and the page choose axes alike (`scales`). Of runs on real devices there are a figure
-(`devices`), a part of the page (`page_devices`) and sentences (`device_words`). `bound_tables`, `bound_figures` and
+(`devices`), a part of the page (`page_devices`) and sentences (`device_words`). What clients weigh in the mean has a
+figure (`audit_figure`), sentences (`audit_words`) and a table (`audit_tables`). `bound_tables`, `bound_figures` and
 `participation` serve the other commands.
 
 May enter: matplotlib, rich, Jinja, `ehfl.analysis` and below. Leaves: the names below, each imported when it is first
@@ -18,6 +19,9 @@ from typing import TYPE_CHECKING
 from ehfl.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from ehfl.report.audit_figure import draw_audit
+    from ehfl.report.audit_tables import audit_table
+    from ehfl.report.audit_words import audit_sentences
     from ehfl.report.bound_figures import draw_slowdown, draw_verified
     from ehfl.report.bound_tables import promise_table, verified_table
     from ehfl.report.figures import Drawing, draw_all
@@ -31,9 +35,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Drawing",
     "as_facts",
+    "audit_sentences",
+    "audit_table",
     "check_place",
     "comparison_table",
     "draw_all",
+    "draw_audit",
     "draw_participation",
     "draw_slowdown",
     "draw_verified",
@@ -47,6 +54,9 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
+        "audit_figure": {"draw_audit"},
+        "audit_tables": {"audit_table"},
+        "audit_words": {"audit_sentences"},
         "bound_figures": {"draw_slowdown", "draw_verified"},
         "bound_tables": {"promise_table", "verified_table"},
         "figures": {"Drawing", "draw_all"},

@@ -20,6 +20,7 @@ from ehfl.analysis.table import caption, quantities
 if TYPE_CHECKING:  # SciPy, behind comparisons, takes longer to load than `ehfl simulate` to print its table
     from ehfl.analysis import Comparison
 
+Line = tuple[str, tuple[str, ...]]  # a label, and what it says of each name, in one line or two
 _WIDTH = 9  # letters of a name in a line, where it can be broken
 _APART = 2  # blanks between columns
 _CAPTION = 60  # letters that a caption may take in a line, however narrow the table
@@ -30,7 +31,7 @@ class SideBySide:
     """A table of arms side by side: as many as there is room for, the others in blocks below; no figure is broken."""
 
     names: tuple[str, ...]
-    lines: tuple[tuple[str, tuple[str, ...]], ...]  # a label, and what it says of each name, in one line or two
+    lines: tuple[Line, ...]
     caption: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
@@ -91,16 +92,19 @@ def summary_table(simulations: Mapping[str, Simulations]) -> SideBySide:
     target = f"target: {many[0].summaries[0].target:,} clients a round"
     seeds = many[0].seeds
     intervals = f"; means and 95 % t-intervals over {seeds} seeds" if seeds > 1 else ""
-    return SideBySide(tuple(simulations), _lines(simulated(seeds), many), f"{target}{intervals}")
+    return SideBySide(tuple(simulations), lines_of(simulated(seeds), many), f"{target}{intervals}")
 
 
 def comparison_table(comparison: Comparison) -> SideBySide:
     """Return the figures of arms side by side, mean over interval."""
     names = tuple(row.arm for row in comparison.rows)
-    return SideBySide(names, _lines(quantities(comparison), comparison.rows), caption(comparison))
+    return SideBySide(names, lines_of(quantities(comparison), comparison.rows), caption(comparison))
 
 
-def _lines(lines: Iterable[Quantity[Subject]], subjects: Sequence[Subject]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def lines_of(
+    lines: Iterable[Quantity[Subject]], subjects: Sequence[Subject]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return what each line says of each subject, as `SideBySide` has it."""
     return tuple((line.indented, tuple(_stacked(line.cell(subject)) for subject in subjects)) for line in lines)
 
 

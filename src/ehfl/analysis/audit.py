@@ -1,0 +1,191 @@
+"""What a plain mean of the participants really optimises, as far as chances, labels and gradients say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ehfl.analysis.statistics import Estimate, estimate_with
+from ehfl.analysis.trials import Arm
+from ehfl.arrays import FloatArray, IntArray
+from ehfl.scheduling import Chances, realised
+
+_ROUNDING = 1e-12  # of a chi^2 that is 0
+_FIFTHS = ("least heard", "second", "third", "fourth", "most heard")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Group:
+    """Clients that are shown together: a fifth of them, in the order of their weights, or a single one."""
+
+    name: str
+    clients: IntArray
+    turns: float  # P(i in S), mean over its clients
+    updates: float  # share of all updates that come from it
+    weight: float  # in the mean, of all its clients together; NaN where nobody is ever heard
+    fair: float  # the weight that as many clients would have if all were heard alike
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Audit:
+    """What an arm's mean of the participants' models optimises: sum_i q_i f_i instead of f = (1/N) sum_i f_i.
+
+    The mean moves the model by sum_i 1{i in S} Delta_i / |S|, so that in expectation client i weighs q_i. With pi_i the
+    label mixture of client i, the labels behind it are mixed as sum_i q_i pi_i and not as (1/N) sum_i pi_i. Where
+    grad sum_i q_i f_i = 0, since the differences q_i - 1/N add up to nothing,
+
+        grad f = sum_i (1/N - q_i) grad f_i = sum_i (1/N - q_i) (grad f_i - grad f),
+
+    and by Cauchy and Schwarz |grad f|^2 <= sum_i (q_i - 1/N)^2 sum_i |grad f_i - grad f|^2 = chi^2 zeta^2: as high a
+    floor as heterogeneity can make of the weights, which no number of rounds and no step size takes away.
+    """
+
+    arm: str
+    chances: Chances
+    classes: tuple[str, ...] = ()  # names of the labels; empty for a task that has none
+    deals: tuple[IntArray, ...] = ()  # training labels held, (n_clients, n_classes), one for each seed that was dealt
+    spread: float | None = None  # zeta^2 = mean_i |grad f_i - grad f|^2; None where nobody measured it
+    aggregation: str = "mean"  # by name; the figures are a mean's, whatever the arm aggregates by
+
+    @classmethod
+    def played(cls, arm: Arm) -> Audit:
+        """Return the audit of what an arm's runs have played."""
+        labels = [trial.labels for trial in arm.trials if trial.labels is not None]
+        deals = tuple(labels) if len(labels) == len(arm.trials) else ()
+        heard = realised([trial.participation for trial in arm.trials])
+        return cls(arm.name, heard, arm.trials[0].classes if deals else (), deals)
+
+    @property
+    def n_clients(self) -> int:
+        """N."""
+        return self.chances.weights.size
+
+    @property
+    def chi_square(self) -> Estimate:
+        """N sum_i (q_i - 1/N)^2, with a 95 % interval where it is an estimate."""
+        return self.estimated(self.chances.chi_square, self.chances.chi_square_error)
+
+    @property
+    def floor(self) -> Estimate | None:
+        """The floor chi^2 zeta^2 on |grad f|^2, with the interval of chi^2; None where zeta^2 was not measured."""
+        if self.spread is None:
+            return None
+        return self.estimated(self.chances.chi_square * self.spread, self.chances.chi_square_error * self.spread)
+
+    @property
+    def uneven(self) -> bool:
+        """Whether chi^2 is above 0 as far as can be known: exactly, or with an interval that leaves 0 out."""
+        found = self.chi_square
+        return found.mean > _ROUNDING if self.chances.exact else found.low is not None and found.low > 0
+
+    def weight_of(self, client: int) -> Estimate:
+        """Return q_i of a client, with a 95 % interval where it is an estimate."""
+        return self.estimated(float(self.chances.weights[client]), float(self.chances.weights_error[client]))
+
+    def estimated(self, mean: float, error: float) -> Estimate:
+        """Return a figure with its interval; one without where it is exact, or where a single seed was played."""
+        seeds = self.chances.seeds
+        exact = self.chances.exact or not math.isfinite(error)
+        return Estimate(mean, None, None, max(seeds, 1)) if exact else estimate_with(mean, error, seeds)
+
+    @property
+    def order(self) -> IntArray:
+        """The clients from the least heard to the most heard, by weight."""
+        order: IntArray = np.argsort(self.chances.weights, kind="stable")
+        return order
+
+    def singles(self) -> list[Group]:
+        """Return the clients one by one, in their order."""
+        return [self._group(f"client {client}", np.array([client])) for client in range(self.n_clients)]
+
+    def fifths(self) -> list[Group]:
+        """Return fifths of the clients from the least heard to the most heard; no more of them than there are clients.
+
+        The first of a fleet that does not split evenly have a client more.
+        """
+        parts = [part for part in np.array_split(self.order, len(_FIFTHS)) if part.size]
+        return [self._group(f"{name} fifth", part) for name, part in zip(_FIFTHS, parts, strict=False)]
+
+    def _group(self, name: str, clients: IntArray) -> Group:
+        turns, all_turns = self.chances.turns[clients], float(self.chances.turns.sum())
+        return Group(
+            name,
+            clients,
+            turns=float(turns.mean()),
+            updates=float(turns.sum()) / all_turns if all_turns else 0.0,
+            weight=float(self.chances.weights[clients].sum()),
+            fair=clients.size / self.n_clients,
+        )
+
+    @property
+    def mixture(self) -> FloatArray:
+        """Share of each label where all clients count alike, (n_classes,), mean over the deals."""
+        return self._mean(1 / self.n_clients * np.ones(self.n_clients))
+
+    @property
+    def optimised(self) -> FloatArray:
+        """Share of each label as the mean weighs it, (n_classes,), mean over the deals."""
+        return self._mean(self.chances.weights)
+
+    @property
+    def moved(self) -> float:
+        """Share of the label mixture that the weights move from some labels to others, mean over the deals.
+
+        The total variation distance sum_c |optimised_c - true_c| / 2 of each deal: where labels lie elsewhere with
+        each seed, means over the deals would hide it.
+        """
+        gaps = [np.abs((self.chances.weights - 1 / self.n_clients) @ shares).sum() / 2 for shares in self._shares()]
+        return float(np.mean(gaps))
+
+    def held(self, group: Group) -> FloatArray:
+        """Return the share of each label's examples that these clients hold, (n_classes,); 0 of a label without any."""
+        counts: FloatArray = np.mean(self.deals, axis=0)
+        total = counts.sum(axis=0)
+        held: FloatArray = counts[group.clients].sum(axis=0) / np.where(total > 0, total, 1)
+        return held
+
+    def _mean(self, weights: FloatArray) -> FloatArray:
+        mixed: FloatArray = np.mean([weights @ shares for shares in self._shares()], axis=0)
+        return mixed
+
+    def _shares(self) -> Iterator[FloatArray]:
+        """Yield pi of each deal: the label mixture of every client, (n_clients, n_classes)."""
+        for counts in self.deals:
+            yield counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+
+    def as_facts(self) -> dict[str, Any]:
+        """Return every figure by name, ready for JSON; clients in their order."""
+        chances = self.chances
+        facts = {
+            "arm": self.arm,
+            "aggregation": self.aggregation,
+            "exact": chances.exact,
+            "seeds": chances.seeds,
+            "rounds": chances.rounds,
+            "turns": chances.turns.tolist(),
+            "turns_error": chances.turns_error.tolist(),
+            "weights": chances.weights.tolist(),
+            "weights_error": chances.weights_error.tolist(),
+            "chi_square": chances.chi_square,
+            "chi_square_error": chances.chi_square_error,
+            "zeta_square": self.spread,
+            "floor": None if self.spread is None else chances.chi_square * self.spread,
+        }
+        if not self.deals:
+            return facts
+        mixtures = {"true": self.mixture, "optimised": self.optimised}
+        by_class = {name: dict(zip(self.classes, found.tolist(), strict=True)) for name, found in mixtures.items()}
+        return facts | {"classes": list(self.classes), "mixture": by_class, "moved": self.moved}
+
+
+def alike(audits: Sequence[Audit]) -> list[list[Audit]]:
+    """Return audits that say the same together, in their order: arms that differ in their aggregation alone, say."""
+    found: dict[tuple[object, ...], list[Audit]] = {}
+    for audit in audits:
+        deals = tuple(counts.tobytes() for counts in audit.deals)
+        found.setdefault((audit.chances.weights.tobytes(), audit.spread, deals), []).append(audit)
+    return list(found.values())

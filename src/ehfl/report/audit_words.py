@@ -1,0 +1,131 @@
+"""What weights in the mean do to a comparison, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ehfl.analysis import Comparison
+from ehfl.analysis.audit import Audit, alike
+from ehfl.analysis.audit_table import upper_end
+from ehfl.analysis.intervals import write_amount
+from ehfl.analysis.numbers import amount, percent
+from ehfl.report.phrases import listed, spoken
+
+_MUCH = 1.5  # times its fair share of a class from which on it is worth a sentence that a group holds so much of it
+
+
+@dataclass(frozen=True, slots=True)
+class _Tense:
+    """Verbs for what will be, or for what was."""
+
+    weighs: str
+    holds: str
+    heard: str
+
+
+_BEFORE = _Tense("weighs", "holds", "is heard")
+_AFTER = _Tense("weighed", "held", "was heard")
+
+
+def audit_sentences(audits: Sequence[Audit]) -> list[str]:
+    """Return what `ehfl audit` says, arms with the same figures together."""
+    said = [sentence for group in alike(audits) for sentence in _before(group)]
+    return [*said, *_not_means(audits)]
+
+
+def weight_sentences(comparison: Comparison) -> Iterator[str]:
+    """Say of which arms the runs have shown that some clients were heard more than others, and which labels suffer."""
+    for group in alike([Audit.played(arm) for arm in comparison.arms]):
+        if group[0].uneven:
+            yield f"{_under(group)} {_extremes(group[0], _AFTER)}."
+            yield from _held(group[0], _AFTER)
+
+
+def _before(group: Sequence[Audit]) -> Iterator[str]:
+    audit = group[0]
+    if np.isnan(audit.chances.weights).any():
+        yield f"{_under(group)} nobody ever takes part."
+    elif not audit.uneven:
+        yield f"{_under(group)} {_even(audit)}."
+    else:
+        yield f"{_under(group)} {_extremes(audit, _BEFORE)}."
+        yield from _held(audit, _BEFORE)
+        yield from _mixed(audit)
+        yield from _floor(audit)
+
+
+def _even(audit: Audit) -> str:
+    if audit.chances.exact:
+        return "all clients weigh alike in a plain mean (chi^2 = 0, exactly)"
+    told = f"chi^2 < {upper_end(audit.chi_square)} by {audit.chances.seeds} seeds"
+    return f"no client can be told to weigh more than another in a plain mean ({told})"
+
+
+def _under(group: Sequence[Audit]) -> str:
+    return f"Under {listed(spoken(audit.arm) for audit in group)}"
+
+
+def _extremes(audit: Audit, verbs: _Tense) -> str:
+    least, most = int(audit.order[0]), int(audit.order[-1])
+    weights = audit.chances.weights
+    low, high, fair = (percent(float(x)) for x in (weights[least], weights[most], 1 / audit.n_clients))
+    fates = f"client {least} {verbs.weighs} {low} in a plain mean and client {most} {high}"
+    return f"{fates}, where {fair} each would be fair ({_chi_square(audit)})"
+
+
+def _chi_square(audit: Audit) -> str:
+    found = write_amount(audit.chi_square)
+    ends = f"{found.ends} " if found.ends else ""
+    known = "exactly" if audit.chances.exact else f"{ends}by {audit.chances.seeds} seeds"
+    return f"chi^2 = {found.mean}, {known}"
+
+
+def _held(audit: Audit, verbs: _Tense) -> Iterator[str]:
+    """Say which label the least heard fifth has most of, if that is much."""
+    fifth = audit.fifths()[0]
+    if not audit.deals:
+        return
+    held = audit.held(fifth)
+    place = int(held.argmax())
+    if held[place] >= _MUCH * fifth.fair:
+        share, updates = percent(float(held[place])), percent(fifth.updates)
+        label = audit.classes[place]
+        yield (
+            f"The least heard fifth of the clients {verbs.holds} {share} of class {label} and {verbs.heard} in "
+            f"{updates} of the updates."
+        )
+
+
+def _mixed(audit: Audit) -> Iterator[str]:
+    """Say which labels lose and gain the most."""
+    if not audit.deals or not audit.moved:
+        return
+    true, found = audit.mixture, audit.optimised
+    ratios = found / np.where(true > 0, true, np.inf)
+    ratios = np.where(true > 0, ratios, 1.0)
+    losing, gaining = int(ratios.argmin()), int(ratios.argmax())
+    of_losing, of_gaining = (
+        f"{percent(float(found[c]))} of class {audit.classes[c]} ({percent(float(true[c]))} in truth)"
+        for c in (losing, gaining)
+    )
+    yield f"What the mean optimises has {of_losing} and {of_gaining}."
+
+
+def _floor(audit: Audit) -> Iterator[str]:
+    if audit.floor is not None:
+        floor, zeta = write_amount(audit.floor).text, amount(audit.spread)
+        yield (
+            f"Where it comes to rest, |grad f|^2 can be as high as chi^2 zeta^2 = {floor}, "
+            f"with zeta^2 = {zeta} at the first model."
+        )
+
+
+def _not_means(audits: Sequence[Audit]) -> Iterator[str]:
+    """Say which arms do not aggregate by the mean, so that nobody takes the figures for theirs."""
+    for name in dict.fromkeys(audit.aggregation for audit in audits if audit.aggregation != "mean"):
+        arms = listed(spoken(audit.arm, begins=at == 0) for at, audit in enumerate(
+            audit for audit in audits if audit.aggregation == name))  # fmt: skip
+        yield f"{arms}: {name} is no plain mean, whose weights these are."

@@ -1,0 +1,76 @@
+"""`ehfl audit`, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ehfl.cli import main
+
+Capture = pytest.CaptureFixture[str]
+UNEQUAL = [
+    "-o", "fleet.rate={low=0.1,high=0.9}", "-o", "learning.partition=shards:2", "-o", "learning.order=by-label",
+    "-o", "seeds=2", "-o", "schedulers=['greedy', 'myopic']",
+]  # fmt: skip
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main(["audit", *arguments])
+    assert isinstance(stop.value.code, int)
+    return stop.value.code
+
+
+def test_the_table_and_the_words_fit_into_80_columns(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+    assert run(*UNEQUAL) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    table, sentences = lines[: lines.index("")], lines[lines.index("") + 1 :]
+    assert table[0] == "demo: 10 clients, 100 rounds" and table[1].split() == ["greedy", "myopic"]
+    assert max(map(len, table)) <= 80
+    assert next(line.split() for line in table if line.startswith("chi^2"))[1] == "0.305"
+    assert sentences[0].startswith("Under greedy client 0 weighs 1.8 % in a plain mean and client 9 19.2 %")
+    assert any("The least heard fifth of the clients holds" in one for one in sentences)
+    assert any("chi^2 zeta^2 = " in one for one in sentences)
+
+
+def test_json_and_the_figure_hold_the_same(tmp_path: Path, capsys: Capture) -> None:
+    figure = tmp_path / "weights.png"
+
+    assert run(*UNEQUAL, "--seeds", "3", "--without-floor", "--json", "--figure", str(figure)) == 0
+
+    shown = capsys.readouterr()
+    greedy, myopic = json.loads(shown.out)["arms"]
+    assert greedy["exact"] and round(greedy["chi_square"], 3) == 0.305 and greedy["floor"] is None
+    assert (myopic["exact"], myopic["seeds"], len(myopic["weights_error"])) == (False, 3, 10)
+    assert sum(greedy["mixture"]["optimised"].values()) == pytest.approx(1)
+    assert figure.read_bytes().startswith(b"\x89PNG") and "figure: " in shown.err
+
+
+def test_a_task_without_classes_has_weights_alone_and_says_so(capsys: Capture) -> None:
+    assert run("-o", "learning.task=quadratic", "-o", "schedulers=['greedy', 'power-of-choice']",
+               "-o", "learning.step_size=0.1") == 0  # fmt: skip
+
+    shown = capsys.readouterr()
+    assert "class" not in shown.out and "chi^2" in shown.out
+    assert shown.err.splitlines() == [
+        "power-of-choice chooses by losses, which only training gives: none are known here",
+        "quadratic has no classes: there are no labels to mix",
+    ]
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from ehfl.cli import main\n"
+        "try: main(['audit', '--help'])\n"
+        "except SystemExit: print([m for m in ('torch', 'scipy', 'pydantic', 'matplotlib') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert out.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,88 @@
+"""Audits in words and in a figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ehfl.analysis.audit import Audit
+from ehfl.energy import Bernoulli, Fleet
+from ehfl.report.audit_figure import audit_figure, draw_audit
+from ehfl.report.audit_words import audit_sentences
+from ehfl.report.looks import looks
+from ehfl.scheduling import Chances, chances
+
+TEN = Fleet(clients=10, harvest=Bernoulli(np.linspace(0.1, 0.9, 10)))
+ALIKE = Fleet(clients=10, harvest=Bernoulli(0.5))
+CLASSES = tuple("01234")
+
+
+def labels() -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    """Two clients for each class, but for one example of class 4, that client 0 holds."""
+    counts = np.repeat(np.eye(5, dtype=np.int64) * 9, 2, axis=0)
+    counts[0, 4] = 1
+    return counts
+
+
+def audited(fleet: Fleet, scheduler: str = "greedy", aggregation: str = "mean", **given: float) -> Audit:
+    found: Chances = chances(fleet, scheduler, rounds=50, seeds=10)
+    return Audit(scheduler, found, CLASSES, (labels(),), aggregation=aggregation, **given)
+
+
+def test_the_least_heard_are_named_with_what_they_hold() -> None:
+    sentences = audit_sentences([audited(TEN, spread=2.0)])
+
+    assert sentences == [
+        "Under greedy client 0 weighs 1.8 % in a plain mean and client 9 19.2 %, where 10.0 % each would be fair "
+        "(chi^2 = 0.305, exactly).",
+        "The least heard fifth of the clients holds 100.0 % of class 0 and is heard in 5.8 % of the updates.",
+        "What the mean optimises has 5.1 % of class 0 (19.0 % in truth) and 36.2 % of class 4 (21.0 % in truth).",
+        "Where it comes to rest, |grad f|^2 can be as high as chi^2 zeta^2 = 0.610, "
+        "with zeta^2 = 2 at the first model.",
+    ]
+
+
+def test_equal_clients_weigh_alike_exactly_or_as_far_as_seeds_tell() -> None:
+    exact, guessed = audit_sentences([audited(ALIKE), audited(ALIKE, "round-robin")])
+
+    assert exact == "Under greedy all clients weigh alike in a plain mean (chi^2 = 0, exactly)."
+    assert guessed.startswith(
+        "Under round robin no client can be told to weigh more than another in a plain mean (chi^2 <"
+    )
+    assert guessed.endswith("by 10 seeds).")
+
+
+def test_arms_that_differ_in_their_aggregation_alone_share_sentences_and_are_no_means() -> None:
+    first = audited(TEN)
+    other = Audit("memory", first.chances, first.classes, first.deals, aggregation="mifa")
+    sentences = audit_sentences([first, other])
+
+    assert sentences[0].startswith("Under greedy and memory client 0 weighs 1.8 %")
+    assert sentences[-1] == "Memory: mifa is no plain mean, whose weights these are."
+    assert sum("client 0" in sentence for sentence in sentences) == 1
+
+
+def test_where_nobody_is_heard_that_is_all_there_is_to_say(tmp_path: Path) -> None:
+    audit = audited(Fleet(clients=10, harvest=Bernoulli(0.0)), spread=1.0)
+
+    assert audit_sentences([audit]) == ["Under greedy nobody ever takes part."]
+    draw_audit([audit], tmp_path / "none.png", schedulers={"greedy": "greedy"})
+
+
+def test_the_figure_has_weights_above_and_labels_below() -> None:
+    audits = [audited(TEN), audited(ALIKE, "round-robin")]
+    weights, mixture = audit_figure(audits, looks({"greedy": "greedy", "round-robin": "round-robin"})).axes
+
+    drawn = weights.lines[0].get_ydata()
+    assert np.asarray(drawn).tolist() == audits[0].chances.weights.tolist()
+    heights = [patch.get_height() for patch in mixture.patches]  # type: ignore[attr-defined]
+    assert heights[:5] == pytest.approx(audits[0].optimised.tolist())
+
+
+def test_without_labels_there_are_weights_alone() -> None:
+    audit = Audit("greedy", chances(TEN, "greedy", rounds=50))
+
+    assert len(audit_figure([audit], looks({"greedy": "greedy"})).axes) == 1
+    assert len(audit_sentences([audit])) == 1
