@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import tomllib
 from pathlib import Path
@@ -85,6 +86,15 @@ def test_train_prints_a_table(capsys: Capture) -> None:
 
     out = capsys.readouterr().out
     assert "gap" in out and "12 rounds, 1 of them empty" in out
+    assert re.search(r"\n\d+ turns of clients, (0\.\d+) MB sent to them and \1 MB back\n$", out)
+
+
+def test_train_says_what_turns_have_sent(capsys: Capture) -> None:
+    for given in (["--run", "r"], ["--run", "r"], []):  # the second time it is read from the folder
+        assert run("--aggregation", "scaffold", "--json", *given) == 0
+        found = json.loads(capsys.readouterr().out)
+        turns = sum(line["participants"] for line in found["rounds"])
+        assert found["uploaded"] == found["downloaded"] == turns * 2 * 20 * 4 / 1e6
 
 
 def numbers(rounds: list[dict[str, Any]]) -> list[tuple[Any, ...]]:

@@ -58,7 +58,12 @@ def test_every_aggregation_has_the_run_of_one_process(aggregation: str, tmp_path
     table = {"name": aggregation} | needs.get(aggregation, {})
     spec = tiny(learning={"aggregation": table, "partition": {"name": "dirichlet", "alpha": 0.5}, "task": "digits"})
 
-    check_same(play(spec, tmp_path / "devices", loopback(tmp_path / "nodes", 4)), play_here(spec, tmp_path / "here"))
+    devices = play(spec, tmp_path / "devices", loopback(tmp_path / "nodes", 4))
+    here = play_here(spec, tmp_path / "here")
+
+    check_same(devices, here)
+    for key in ("model_weights", "models_down", "models_up"):
+        assert devices.folder.meta()[key] == here.folder.meta()[key]
 
 
 def test_digits_with_ten_clients_for_twenty_rounds(tmp_path: Path) -> None:

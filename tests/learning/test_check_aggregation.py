@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from ehfl import AGGREGATIONS, check_aggregation
 from ehfl.learning import Mean, State
+from ehfl.learning.aggregation import Assignment
 from ehfl.validation import BrokenRules
 
 
@@ -127,6 +130,39 @@ def test_what_init_returns_must_fit_into_a_checkpoint(start: Any, fault: str) ->
         check_aggregation(Own(ignores, start))
 
     assert told.value.faults == (fault,)
+
+
+@pytest.mark.parametrize(
+    ("assigned", "fault"),
+    [
+        (lambda x: x, "must assign an Assignment, got tensor("),
+        (lambda x: Assignment(x.double()),
+         "must assign a start of torch.float32 and of shape (12,), got torch.float64 of shape (12,)"),
+        (lambda x: Assignment(x, pull=math.nan), "must assign a pull that is a finite number, got nan"),
+        (lambda x: Assignment(x, shift=x[:3]),
+         "must assign a shift of torch.float32 and of shape (12,), got torch.float32 of shape (3,)"),
+        (lambda x: Assignment(x, shift=x / 0), "must assign a shift of finite numbers"),
+        (lambda x: Assignment(x.mul_(2)), "must leave what it is given as it is: x was changed by assign"),
+        (lambda x: 1 / 0, "fails: assign, ZeroDivisionError: "),
+    ],
+)  # fmt: skip
+def test_what_is_assigned_must_be_what_a_client_can_be_sent(assigned: Any, fault: str) -> None:
+    class Assigns(Own):
+        def assign(self, x: Tensor, client: int, state: State) -> Any:
+            return assigned(x)
+
+    with pytest.raises(BrokenRules) as told:
+        check_aggregation(Assigns(lambda me, x, updates, state: (mean(x, updates), state)))
+
+    assert len(told.value.faults) == 1 and told.value.faults[0].startswith(fault)
+
+
+def test_models_that_a_turn_sends_are_counted_in_whole_numbers() -> None:
+    class Halves(Own):
+        models_up = 0.5
+
+    with pytest.raises(BrokenRules, match=r"models_up must be a whole number >= 0, got 0.5"):
+        check_aggregation(Halves(lambda me, x, updates, state: (mean(x, updates), state)))
 
 
 def test_a_share_must_be_a_weight() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from ehfl.analysis.served_facts import served_facts
 from ehfl.analysis.sources import Source
 from ehfl.analysis.trials import Trial
-from ehfl.history import Metric, Record, read_history
+from ehfl.history import Metric, Record, Traffic, read_history
 from ehfl.run_folder import Facts, identity_of
 from ehfl.scheduling import SCHEDULERS, Participation
 from ehfl.validation import UserError, one_line
@@ -22,6 +22,7 @@ def load_trial(source: Source) -> Trial:
     try:
         records, played = _recorded(source)
         classes, labels = served_facts(source.meta, records, played.n_clients)
+        traffic = Traffic.read(source.meta)
     except (UserError, OSError) as error:
         raise UserError(f"{one_line(error)}: {source.folder.remedy}") from error
     name = facts["scheduler"]["name"]
@@ -36,6 +37,7 @@ def load_trial(source: Source) -> Trial:
         **_met(facts, inputs),
         classes=classes,
         labels=labels,
+        traffic=traffic,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from ehfl.analysis.timing import energy_at, rounds_to, slowdown
 from ehfl.analysis.trials import Arm
 from ehfl.analysis.worlds import World
 from ehfl.arrays import FloatArray
-from ehfl.history import Metric
+from ehfl.history import Metric, Traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Row:
     shortfall: float  # mean of max(target - n_t, 0) [clients a round]
     waste: float  # share of the harvest
     fairness: float  # Jain's index of turns per client
+    downloaded: float | None  # what turns sent to clients [MB]; None where that is not known
+    uploaded: float | None  # and to the server [MB]
     measured_slowdown: Estimate | None  # rounds to the goal, relative to its world's best; None unless all were timed
     # Rounds to the same bound, relative to that arm's, if gradient noise were all; infinite where nobody trained.
     noise_limit: float
@@ -72,6 +75,8 @@ def row_of(arm: Arm, world: World, metric: Metric, goal: float) -> Row:
         shortfall=mean("shortfall"),
         waste=mean("waste"),
         fairness=mean("fairness"),
+        downloaded=_mean_sent(arm, Traffic.downloaded),
+        uploaded=_mean_sent(arm, Traffic.uploaded),
         measured_slowdown=slowdown(arm, best, metric, goal) if len(world.arms) > 1 else None,
         noise_limit=world.noise_limits[arm.name],
         **served_figures(arm, first),
@@ -85,6 +90,12 @@ def final_difference(arm: Arm, other: Arm) -> Difference | None:
         return None
     gaps = curve.gaps[:, -1]
     return difference(gaps, np.zeros_like(gaps))
+
+
+def _mean_sent(arm: Arm, sent: Callable[[Traffic, int], float]) -> float | None:
+    """Return what the turns of a run sent one way [MB], mean over seeds; None unless it is known of all."""
+    traffic = arm.traffic
+    return None if traffic is None else float(np.mean([sent(traffic, int(turns)) for turns in arm.counts.sum(axis=1)]))
 
 
 def _area(arm: Arm) -> FloatArray:

@@ -34,6 +34,7 @@ def quantities(comparison: Comparison) -> list[Quantity[Row]]:
         *served_lines(comparison.rows, to=baselines(comparison)),
         *_to_goal(comparison),
         *_participation(comparison.worlds),
+        *_traffic(comparison),
         *(_slowdown(comparison) if comparison.contests else ()),
     ]
 
@@ -141,6 +142,19 @@ def _participation(worlds: Sequence[World]) -> list[Quantity[Row]]:
                  lambda row: amount_cell(row.shortfall)),
         Quantity(ENERGY, "harvest wasted", WASTED, lambda row: percent_cell(row.waste)),
         Quantity(ENERGY, "fairness (Jain)", FAIR, lambda row: index_cell(row.fairness)),
+    ]  # fmt: skip
+
+
+def _traffic(comparison: Comparison) -> list[Quantity[Row]]:
+    """Return what turns send, unless all arms send one model each way, of one size: then participants say it all."""
+    known = {arm.traffic for arm in comparison.arms} - {None}
+    if len(known) < 2 and all((sent.down, sent.up) == (1, 1) for sent in known if sent is not None):
+        return []
+    return [
+        Quantity(ENERGY, "uploaded [MB]", "Models that turns sent to the server, 4 bytes a weight, mean over seeds",
+                 lambda row: amount_cell(row.uploaded)),
+        Quantity(ENERGY, "downloaded [MB]", "Models that turns sent to clients, likewise",
+                 lambda row: amount_cell(row.downloaded)),
     ]  # fmt: skip
 
 

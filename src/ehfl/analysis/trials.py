@@ -10,7 +10,7 @@ import numpy as np
 
 from ehfl.analysis.devices import DeviceLog, device_log
 from ehfl.arrays import FloatArray, IntArray
-from ehfl.history import Evaluation, Record, evaluations_of
+from ehfl.history import Evaluation, Record, Traffic, evaluations_of
 from ehfl.scheduling import Participation
 
 
@@ -32,6 +32,7 @@ class Trial:
     # Of a task with classes: their names, and the training examples of each that clients hold, where that is known.
     classes: tuple[str, ...] = ()
     labels: IntArray | None = None  # (n_clients, n_classes)
+    traffic: Traffic | None = None  # what a turn sends; None where the run's folder does not say
 
     @property
     def met(self) -> dict[str, str]:
@@ -75,6 +76,12 @@ class Arm:
     def scheduler(self) -> str:
         """The registered name of the scheduler, empty for the user's own."""
         return self.trials[0].scheduler
+
+    @property
+    def traffic(self) -> Traffic | None:
+        """What a turn sends; None unless it is known of all runs."""
+        known = [trial.traffic for trial in self.trials]
+        return None if None in known else known[0]
 
     @property
     def mains_powered(self) -> bool:

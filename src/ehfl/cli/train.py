@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ehfl.experiment import Run
-    from ehfl.history import Metric, Record
+    from ehfl.history import Metric, Record, Traffic
 
 
 # The \b in it keeps the lines that follow as they are.
@@ -112,22 +112,24 @@ def train(
             raise UserError(f"ehfl train is for a single run, and these are {len(spec.runs())}: use ehfl compare")
         begin_process()
         with nullcontext() if run is None else resumable(), own_code.held(spec.code):
-            metric, records = _train(spec.runs()[0], threads, run)
+            metric, records, sent = _train(spec.runs()[0], threads, run)
     if as_json:
-        typer.echo(json.dumps({"metric": metric.name, "rounds": [record.facts() for record in records]}))
+        facts = {"metric": metric.name, "rounds": [record.facts() for record in records]}
+        typer.echo(json.dumps(facts | _traffic(sent, records)))
     else:
         _print_history(metric, records)
+        _print_traffic(sent, records)
 
 
 @own_prints_aside()
-def _train(run: Run, threads: int | None, place: Path | None) -> tuple[Metric, Sequence[Record]]:
-    """Return what the run is judged by, and its rounds; those of a finished folder are read from it."""
+def _train(run: Run, threads: int | None, place: Path | None) -> tuple[Metric, Sequence[Record], Traffic | None]:
+    """Return what the run is judged by, its rounds, and what a turn sent; of a finished folder, they are read."""
     import torch
 
     from ehfl.experiment import check_comparison, check_schedulers, execute, inputs_of, run_training
     from ehfl.experiment.execution import Threads, loaded_task
     from ehfl.experiment.notes import notes_on
-    from ehfl.history import read_history
+    from ehfl.history import Traffic, read_history
     from ehfl.learning.device import MOST_THREADS
     from ehfl.run_folder import RunFolder
 
@@ -142,12 +144,12 @@ def _train(run: Run, threads: int | None, place: Path | None) -> tuple[Metric, S
     with progress(f"training {run.setting.learning.task['name']}", run.setting.rounds, detail) as advance:
         if place is None:
             history = run_training(run, limit, on_round=advance)
-            return history.metric, history.records
+            return history.metric, history.records, history.traffic
         folder = RunFolder(place)
         outcome = execute(run, folder, limit, inputs_of(run, data), advance)
     if outcome.error:
         raise UserError(outcome.error)
-    return loaded_task(run.setting)[0].metric, read_history(folder.rounds)
+    return loaded_task(run.setting)[0].metric, read_history(folder.rounds), Traffic.read(folder.meta())
 
 
 def _detail(metric_name: str, record: Record) -> str:
@@ -172,3 +174,18 @@ def _print_history(metric: Metric, records: Sequence[Record]) -> None:
     seconds = sum(record.seconds + record.eval_seconds for record in records)
     empty = sum(record.participants == 0 for record in records)
     typer.echo(f"{len(records):,} rounds, {empty} of them empty, {seconds:.1f} s of training and evaluation")
+
+
+def _traffic(sent: Traffic | None, records: Sequence[Record]) -> dict[str, float]:
+    """Return what all turns together sent [MB]; nothing where a folder of an older version does not say."""
+    turns = sum(record.participants for record in records)
+    return {} if sent is None else {"downloaded": sent.downloaded(turns), "uploaded": sent.uploaded(turns)}
+
+
+def _print_traffic(sent: Traffic | None, records: Sequence[Record]) -> None:
+    from ehfl.analysis.numbers import amount
+
+    if sent is not None:
+        way = {name: f"{amount(size)} MB" for name, size in _traffic(sent, records).items()}
+        turns = sum(record.participants for record in records)
+        typer.echo(f"{turns:,} turns of clients, {way['downloaded']} sent to them and {way['uploaded']} back")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import torch
 from flwr.app import RecordDict
 from torch import Tensor
 
@@ -54,5 +55,5 @@ class _Training:
 
 def as_weights(vector: Tensor) -> Weights:
     """Return a vector as messages carry it."""
-    weights: Weights = vector.cpu().numpy()
+    weights: Weights = vector.detach().to("cpu", torch.float32).numpy()
     return weights

@@ -3,6 +3,7 @@
 devices      `Devices`: a round as a server with real devices saw it
 records      `Metric`, `Record`, `Evaluation` and `History`
 rounds_file  rounds.jsonl, one line a round: the only file that knows how it is written and read
+traffic      `Traffic`: what a turn sends between server and client
 
 May enter: NumPy, `ehfl.files`, `scheduling`, `validation`. Leaves: the names below.
 """
@@ -10,6 +11,7 @@ May enter: NumPy, `ehfl.files`, `scheduling`, `validation`. Leaves: the names be
 from ehfl.history.devices import Devices, as_reason
 from ehfl.history.records import Evaluation, History, Metric, Record, Shares, evaluations_of
 from ehfl.history.rounds_file import NAME, HistoryFile, Tail, lines_digest, read_history, rewind, rounds_digest
+from ehfl.history.traffic import Traffic
 
 __all__ = [
     "NAME",
@@ -21,6 +23,7 @@ __all__ = [
     "Record",
     "Shares",
     "Tail",
+    "Traffic",
     "as_reason",
     "evaluations_of",
     "lines_digest",

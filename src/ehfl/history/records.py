@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.history.devices import Devices
+from ehfl.history.traffic import Traffic
 from ehfl.scheduling import Participation
 from ehfl.validation import InvalidValue, is_label, is_number, short
 
@@ -152,6 +153,7 @@ class History:
     participation: Participation  # who took part
     classes: tuple[str, ...] = ()  # their names, where the task has classes
     labels: NDArray[np.integer[Any]] | None = None  # clients' examples of each class, (n_clients, n_classes), if known
+    traffic: Traffic | None = None  # what a turn sends
 
     @property
     def evaluations(self) -> tuple[Evaluation, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ehfl.arrays import Clients, FloatArray
 from ehfl.history import NAME, History, HistoryFile, Record, Shares, rewind, rounds_digest
-from ehfl.learning.aggregation import State
+from ehfl.learning.aggregation import State, traffic_of
 from ehfl.learning.checkpoint import Checkpoint, latest_checkpoint
 from ehfl.learning.client_side import ClientSide
 from ehfl.learning.device import thread_limit
@@ -54,6 +54,7 @@ class Training:
         self._device = server.model.weights.device
         self._test = Examples(task.test.inputs.to(self._device), task.test.targets.to(self._device))
         self._classes = classes_of(task)
+        self._traffic = traffic_of(server.aggregation, self.n_parameters)
         self._identity = identity
         # What is held here is not overwritten in files: a checkpoint that is damaged has one before it.
         self._checkpointed: deque[State] = deque(maxlen=2)
@@ -80,7 +81,9 @@ class Training:
                 records = self._resumed(folder, checkpoint_every, on_round)
         weights = self._server.model.weights.cpu().numpy().copy()
         played = self._clients.participation()
-        return History(tuple(records), self._task.metric, weights, played, self._classes, self._clients.labels)
+        return History(
+            tuple(records), self._task.metric, weights, played, self._classes, self._clients.labels, self._traffic
+        )
 
     def _resumed(self, folder: Path, checkpoint_every: int, on_round: OnRound | None) -> list[Record]:
         """Play the rounds that the folder lacks, and return all of them."""

@@ -11,6 +11,7 @@ from ehfl.report.device_words import lost_sentences
 from ehfl.report.pace import goal_sentences, theory_sentences
 from ehfl.report.phrases import chance, spoken, with_range
 from ehfl.report.sharing import shared_sentence
+from ehfl.report.traffic_words import traffic_sentences
 from ehfl.report.turnout import idle_sentences, turnout_sentences
 
 FEW_SEEDS = 5  # Student's t makes an interval wide with fewer: half of it is 4.3 standard errors with three
@@ -18,7 +19,7 @@ _ONE_SEED = "one seed: no interval can be given"
 
 
 def summary(comparison: Comparison) -> list[str]:
-    """Return a few plain sentences: results, differences, what arms share, the goal, steadiness, theory beside it."""
+    """Return a few plain sentences: results, differences, what arms share, the goal, steadiness, traffic, theory."""
     return [
         *_absent(comparison),
         *idle_sentences(comparison),
@@ -28,6 +29,7 @@ def summary(comparison: Comparison) -> list[str]:
         *goal_sentences(comparison),
         *turnout_sentences(comparison),
         *lost_sentences(comparison),
+        *traffic_sentences(comparison),
         *theory_sentences(comparison),
     ]
 

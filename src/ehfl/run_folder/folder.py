@@ -91,7 +91,8 @@ class RunFolder:
         digests = self._digests(history.lines_digest(found.records))
         labels = None if found.labels is None else found.labels.tolist()
         served = {"classes": list(found.classes), "labels": labels} if found.classes else {}
-        self.add_meta(status="finished", metric=asdict(found.metric), digests=digests, **served)
+        sent = {} if found.traffic is None else found.traffic.facts()
+        self.add_meta(status="finished", metric=asdict(found.metric), digests=digests, **served, **sent)
 
     def check_untouched(self, meta: Facts) -> None:
         """Refuse a finished run, of which these are the facts, if a file is not as it was at its end."""

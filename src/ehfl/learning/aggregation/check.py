@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ehfl.learning.aggregation import AGGREGATIONS, Aggregation, State, Update, informed, share_of
+from ehfl.learning.aggregation import AGGREGATIONS, Aggregation, State, Update, informed, share_of, traffic_of
+from ehfl.learning.aggregation.check_assignments import assignment_fault
 from ehfl.learning.flat import Arrays
 from ehfl.learning.rows import Rows
 from ehfl.learning.saved_state import as_arrays, from_arrays
@@ -24,7 +25,8 @@ def check_aggregation(aggregation: Aggregation | str, *, clients: int = 6, round
 
     Checked: that `init` and `apply` return what they should, of constant names, shapes and kinds, and finite; that
     `apply` goes through all updates once, in empty rounds too, and leaves model, updates and state as they are; that it
-    does the same when asked again, with its state read from a checkpoint. Silence means that it passed.
+    does the same when asked again, with its state read from a checkpoint; that `assign`, where there is one, gives
+    clients what they can be sent. Silence means that it passed.
 
     >>> class Sum:
     ...     def init(self, n_clients, n_params):
@@ -67,8 +69,12 @@ class _Trial:
                 count = (self.clients, 0, 1, self.clients // 2)[t % 4]
                 at = f"round {t} with {count} updates"
                 state = self._round(t, count, state)
+            at = "assign"
+            self._check_assignments(state)
             at = "share"
             self._check_shares()
+            at = "models_down and models_up"
+            traffic_of(self.aggregation, _PARAMETERS)
         except _Fault as fault:
             yield str(fault)
         except FAILURES as error:  # whatever the user's own code raises
@@ -119,6 +125,11 @@ class _Trial:
             what = changed[0] if changed else "the state"
             raise _Fault(f"must leave what it is given as it is: round {t}, {what} was changed")
         return found
+
+    def _check_assignments(self, state: State) -> None:
+        for client in range(self.clients):
+            if fault := assignment_fault(self.aggregation, self._vector(), client, state):
+                raise _Fault(fault)
 
     def _check_shares(self) -> None:
         for examples in (1, 50, 10**6):

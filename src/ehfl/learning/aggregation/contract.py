@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from torch import Tensor
+
+from ehfl.history import Traffic
 
 # What an aggregation remembers: tensors, and `Rows` with a vector for each client, by name. It is checkpointed with the
 # model, bit for bit.
@@ -65,13 +67,6 @@ class Aggregation(Protocol):
         ...
 
 
-class Traffic(NamedTuple):
-    """How many models of the task's size one turn of a client sends."""
-
-    down: int = 1
-    up: int = 1
-
-
 def assignment_of(aggregation: Aggregation, x: Tensor, client: int, state: State) -> Assignment:
     """Return what a participant gets: x_t, unless the aggregation says otherwise."""
     assign = getattr(aggregation, "assign", None)
@@ -87,9 +82,9 @@ def share_of(aggregation: Aggregation, examples: int) -> float:
     return 1 if share is None else float(share(examples))
 
 
-def traffic_of(aggregation: Aggregation) -> Traffic:
-    """Return how many models a turn sends each way."""
-    return Traffic(getattr(aggregation, "models_down", 1), getattr(aggregation, "models_up", 1))
+def traffic_of(aggregation: Aggregation, n_params: int) -> Traffic:
+    """Return what a turn sends each way."""
+    return Traffic(n_params, getattr(aggregation, "models_down", 1), getattr(aggregation, "models_up", 1))
 
 
 def wants_probabilities(aggregation: Aggregation) -> bool:
