@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -24,6 +25,7 @@ from ehfl.validation import UserError
 from loopback_grid import loopback, tiny
 
 SPEC = Path(__file__).parents[2] / "experiments" / "devices.toml"  # digits, 10 clients, 20 rounds
+ARMS = 'arms = [{ scheduler = "myopic" }, { scheduler = "greedy", "learning.aggregation" = "scaffold" }]'
 CHANGES = ["seeds=[3]"]
 
 
@@ -45,10 +47,12 @@ def heard_of(running: subprocess.Popen[str], seconds: float = 300) -> set[str]:
 
 @pytest.mark.slow
 def test_the_simulation_has_the_participants_energies_and_models_of_one_process(tmp_path: Path) -> None:
-    ended_here = run_all(read_spec(SPEC, CHANGES), tmp_path / "devices", jobs=1)
+    spec = tmp_path / "devices.toml"
+    spec.write_text(re.sub(r"schedulers = .*", ARMS, SPEC.read_text()))  # the second arm sends each client its own
+    ended_here = run_all(read_spec(spec, CHANGES), tmp_path / "devices", jobs=1)
     assert [outcome.error for outcome in ended_here] == [None, None]
     changes = [word for change in CHANGES for word in ("-o", change)]
-    simulated = [str(SPEC), *changes, "--runs", str(tmp_path), "--json"]
+    simulated = [str(spec), *changes, "--runs", str(tmp_path), "--json"]
     command = [sys.executable, "-m", "ehfl", "flower", "simulate", *simulated]
     # In a process of its own, since Ray leaves open files behind.
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
