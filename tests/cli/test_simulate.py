@@ -166,7 +166,7 @@ def test_wide_tables_are_whole_where_no_terminal_bounds_them(capsys: Capture) ->
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == names
-    assert len(lines) == 14
+    assert len(lines) == 17
 
 
 def test_a_round_can_cost_more_than_a_unit(capsys: Capture) -> None:

@@ -214,7 +214,7 @@ def test_several_participations_count_by_their_rounds(worked: Participation) -> 
 def test_turns_are_counted_in_blocks_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     played = simulate(Fleet(clients=7, harvest=Bernoulli(0.5)), Greedy(), rounds=50, seed=3)
     whole = realised(played)
-    monkeypatch.setattr("ehfl.scheduling.heard._BLOCK", 3)
+    monkeypatch.setattr("ehfl.scheduling.shares._BLOCK", 3)
 
     assert realised(played).weights == pytest.approx(whole.weights, rel=1e-12)
 

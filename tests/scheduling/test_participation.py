@@ -86,6 +86,9 @@ def test_the_summary_is_what_comes_out_by_hand(worked: Participation) -> None:
         "waste": pytest.approx(3 / 9),
         "used": pytest.approx(4 / 9),
         "fairness": pytest.approx(16 / (3 * 8)),  # turns 2, 0, 2
+        "chi_square": pytest.approx(3 * (1 / 36 + 1 / 9 + 1 / 36)),  # weights 1/2, 0, 1/2
+        "least_weight": 0.0,
+        "most_weight": pytest.approx(1.5),
     }
 
 
@@ -117,6 +120,7 @@ def test_a_fleet_without_energy_has_figures_too() -> None:
     figures = simulate(Fleet(clients=2, harvest=Bernoulli(0.0)), Greedy(), rounds=3).summary()
 
     assert (figures.mean, figures.waste, figures.used, figures.fairness, figures.empty_rounds) == (0, 0, 0, 1, 3)
+    assert (figures.chi_square, figures.least_weight, figures.most_weight) == (0, 0, 0)
 
 
 def test_the_share_of_energy_used_is_of_energy_where_costs_differ() -> None:
@@ -131,7 +135,7 @@ def test_the_share_of_energy_used_is_of_energy_where_costs_differ() -> None:
 def test_the_summary_prints_a_line_for_each_figure(worked: Participation) -> None:
     lines = str(worked.summary(target=2)).splitlines()
 
-    assert len(lines) == 15
+    assert len(lines) == 18
     assert "empty rounds  1" in lines
     assert "fairness      0.6667" in lines
 

@@ -16,6 +16,11 @@ ON_TARGET = 0.95  # share of its rounds with as many as wanted from which on a s
 ENERGY = "Energy and turns"
 WASTED = "Share of the harvest that found the battery full"
 FAIR = "Jain's index of turns per client: 1 when all have equally many"
+UNEVEN = (
+    "N sum (q_i - 1/N)^2, with q_i what client i weighs in a plain mean of the participants: 0 when all weigh alike"
+)
+WEIGHT = "Weight in a plain mean of the participants, in parts of the 1/N that would be fair"
+LEAST, MOST = "least heard [1/N]", "most heard [1/N]"
 _SAME = {"scheduler", "clients", "rounds", "target"}  # for all seeds
 
 
@@ -78,6 +83,9 @@ def simulated(seeds: int = 1) -> list[Quantity[Simulations]]:
         Quantity(ENERGY, "energy spent", "Share of all energy that rounds took", _share("used")),
         Quantity(ENERGY, "harvest wasted", WASTED, _share("waste")),
         Quantity(ENERGY, "fairness (Jain)", FAIR, _cell("fairness", index_cell, estimate_cell)),
+        Quantity(ENERGY, "chi^2 of weights", UNEVEN, _cell("chi_square", index_cell, estimate_cell)),
+        Quantity(ENERGY, LEAST, f"{WEIGHT}, of the client with the least", _amount("least_weight"), nested=True),
+        Quantity(ENERGY, MOST, f"{WEIGHT}, of the client with the most", _amount("most_weight"), nested=True),
     ]  # fmt: skip
 
 

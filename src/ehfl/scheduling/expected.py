@@ -9,9 +9,10 @@ from ehfl.energy import Bernoulli, Fleet
 from ehfl.machine import check_memory
 from ehfl.randomness import MAX_ROUNDS, TILE, Purpose, check_seed, generator
 from ehfl.scheduling.contract import Scheduler, is_mains_powered
-from ehfl.scheduling.heard import Chances, chi_square_of, estimated
+from ehfl.scheduling.heard import Chances, estimated
 from ehfl.scheduling.rounds import check_target
 from ehfl.scheduling.schedulers import SCHEDULERS, AlwaysOn, Greedy
+from ehfl.scheduling.shares import chi_square_of
 from ehfl.scheduling.simulation import simulate
 from ehfl.validation import of_kind, whole_number
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,8 @@ import numpy as np
 
 from ehfl.arrays import FloatArray
 from ehfl.scheduling.participation import Participation
+from ehfl.scheduling.shares import chi_square_of, heard_shares
 from ehfl.validation import InvalidValue, of_kind
-
-_BLOCK = 2**22  # turns that are counted at once, so that a large fleet's need no arrays as long as all of them
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -59,19 +58,10 @@ def realised(participations: Participation | Iterable[Participation]) -> Chances
     return estimated(several, first=1 if begins_empty else 0)
 
 
-def chi_square_of(weights: FloatArray) -> float:
-    """Return N sum_i (q_i - 1/N)^2.
-
-    >>> chi_square_of(np.array([0.25, 0.5, 0.25]))
-    0.125
-    """
-    return float(weights.size * np.square(weights - 1 / weights.size).sum())
-
-
 def estimated(participations: Iterable[Participation], first: int) -> Chances:
     """Return the chances as participations show them; nobody can have taken part before round `first`."""
     counted: list[tuple[Any, ...]] = [
-        (one.turns(), _heard(one), one.rounds - first, np.count_nonzero(one.counts)) for one in participations
+        (one.turns(), heard_shares(one), one.rounds - first, np.count_nonzero(one.counts)) for one in participations
     ]
     turns, heard, rounds, held = (np.array(part, dtype=np.float64) for part in zip(*counted, strict=True))
     # Nobody took part in round 0, so it is in none of the sums.
@@ -81,28 +71,6 @@ def estimated(participations: Iterable[Participation], first: int) -> Chances:
     return Chances(
         p, q, _error(p_residuals), _error(q_residuals), chi_square, error, int(rounds.sum()), len(rounds), exact=False
     )
-
-
-def _heard(played: Participation) -> FloatArray:
-    """Return the sum over all rounds of 1{i in S} / |S|, shape (n_clients,)."""
-    total = np.zeros(played.n_clients)
-    counts = played.counts
-    for begin, end in _blocks(played):
-        n_t = counts[begin:end]
-        shares = np.repeat(1 / np.maximum(n_t, 1), n_t)
-        turns = played.indices[played.offsets[begin] : played.offsets[end]]
-        total += np.bincount(turns, shares, minlength=played.n_clients)
-    return total
-
-
-def _blocks(played: Participation) -> Iterator[tuple[int, int]]:
-    """Yield stretches of rounds, each with few turns, or with a single round."""
-    begin = 0
-    while begin < played.rounds:
-        end = int(np.searchsorted(played.offsets, played.offsets[begin] + _BLOCK, side="right")) - 1
-        end = max(end, begin + 1)
-        yield begin, end
-        begin = end
 
 
 def _ratio(totals: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:

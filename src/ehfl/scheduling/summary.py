@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.arrays import IntArray
+from ehfl.scheduling.shares import chi_square_of, heard_shares
 from ehfl.validation import whole_number
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ class Summary:
     waste: float  # share of the harvest that found the battery full
     used: float  # share of all energy (initial and harvested) spent on rounds
     fairness: float  # Jain's index of turns per client: 1 when all are equal, 1/M when one takes all
+    chi_square: float  # M sum_i (q_i - 1/M)^2 of the weights q_i in a plain mean of the participants; 0 when equal
+    least_weight: float  # the smallest of them, in parts of 1/M; these are 0 where nobody ever took part
+    most_weight: float  # the largest
 
     def as_dict(self) -> dict[str, str | int | float]:
         """Return the figures by name, ready for JSON."""
@@ -50,6 +54,7 @@ def summarise(played: Participation, target: int | None = None) -> Summary:
     if target is None:
         target = played.target
     whole_number("target", target, low=1, high=played.n_clients)
+    weights = heard_shares(played) / max(int(np.count_nonzero(counts)), 1)
     supply = totals.initial + totals.harvested
     return Summary(
         scheduler=played.scheduler,
@@ -67,6 +72,9 @@ def summarise(played: Participation, target: int | None = None) -> Summary:
         waste=totals.wasted / totals.harvested if totals.harvested else 0.0,
         used=totals.spent / supply if supply else 0.0,
         fairness=jain(played.turns()),
+        chi_square=chi_square_of(weights) if counts.any() else 0.0,
+        least_weight=float(weights.min()) * played.n_clients,
+        most_weight=float(weights.max()) * played.n_clients,
     )
 
 
