@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from ehfl.analysis import Trial, compare
 from ehfl.analysis.audit import Audit
+from ehfl.analysis.table import quantities
 from ehfl.energy import Bernoulli, Fleet
-from ehfl.report.audit_figure import audit_figure, draw_audit
-from ehfl.report.audit_words import audit_sentences
+from ehfl.report.audit_figure import audit_figure, draw_audit, weights_figure
+from ehfl.report.audit_words import audit_sentences, weight_sentences
 from ehfl.report.looks import looks
-from ehfl.scheduling import Chances, chances
+from ehfl.report.texts import as_facts
+from ehfl.scheduling import Chances, chances, simulate
+from made_trials import ACCURACY, made_trial
 
 TEN = Fleet(clients=10, harvest=Bernoulli(np.linspace(0.1, 0.9, 10)))
 ALIKE = Fleet(clients=10, harvest=Bernoulli(0.5))
@@ -86,3 +91,52 @@ def test_without_labels_there_are_weights_alone() -> None:
 
     assert len(audit_figure([audit], looks({"greedy": "greedy"})).axes) == 1
     assert len(audit_sentences([audit])) == 1
+
+
+# what was played
+
+
+def played(scheduler: str, seeds: int, fleet: Fleet = TEN) -> list[Trial]:
+    """Return trials of ten clients, each with labels of its own class, that took part as a scheduler let them."""
+    runs = [made_trial(scheduler, seed, [0.5, 0.6], [1] * 2) for seed in range(seeds)]
+    return [
+        replace(
+            trial,
+            participation=simulate(fleet, scheduler, rounds=60, seed=trial.seed),
+            records=[replace(trial.records[0], round=t) for t in range(60)],
+            classes=CLASSES,
+            labels=labels(),
+        )
+        for trial in runs
+    ]
+
+
+def test_a_comparison_says_who_was_heard_where_its_seeds_show_it() -> None:
+    several = compare("unequal", played("greedy", 4), ACCURACY, target=5)
+    weighed, held = weight_sentences(several)
+
+    assert weighed.startswith("Under greedy client 0 weighed ") and weighed.endswith(" by 4 seeds).")
+    assert held.startswith("The least heard fifth of the clients held 100.0 % of class 0 and was heard in ")
+    assert weights_figure(several) is not None
+    (row,) = several.rows
+    assert row.chi_square is not None and row.chi_square.low is not None and row.chi_square.low > 0.1
+    assert row.least_weight < 0.5 and row.most_weight > 1.5
+    assert row.labels_moved is not None and row.labels_moved > 0.1
+    assert as_facts(several)["weights"][0]["mixture"]["true"]["0"] == pytest.approx(0.19)
+
+
+@pytest.mark.parametrize(("seeds", "fleet"), [(1, TEN), (4, ALIKE)], ids=["one seed", "equal clients"])
+def test_what_seeds_do_not_show_is_not_said(seeds: int, fleet: Fleet) -> None:
+    found = compare("equal", played("greedy", seeds, fleet), ACCURACY, target=5)
+
+    assert list(weight_sentences(found)) == [] and weights_figure(found) is None
+    assert found.rows[0].chi_square is not None
+
+
+def test_the_table_has_the_weights_and_what_they_do_to_labels() -> None:
+    found = compare("unequal", [*played("greedy", 2), *played("myopic", 2)], ACCURACY, target=5)
+    labels_of = [line.label for line in quantities(found)]
+
+    assert labels_of[labels_of.index("chi^2 of weights") :][:4] == [
+        "chi^2 of weights", "least heard [1/N]", "most heard [1/N]", "labels moved"
+    ]  # fmt: skip

@@ -272,8 +272,11 @@ def test_arms_that_theory_does_not_tell_apart_are_not_called_the_best() -> None:
 def test_a_single_arm_is_described_alone() -> None:
     sentences = summary(arms_ending_at({"myopic": [0.9, 0.92]}))
 
-    assert len(sentences) == 3
     assert sentences[2] == "It had 3 participants a round (standard deviation 0)."
+    assert sentences[3].startswith(
+        "Under myopic client 3 weighed 0.0 % in a plain mean"
+    )  # never one of the first three
+    assert len(sentences) == 4
 
 
 def test_the_same_gap_with_every_seed_is_no_test_of_chance() -> None:
@@ -351,8 +354,8 @@ def test_mains_power_alone_is_described() -> None:
     trials = [made_trial("always-on", seed, [0.5, 0.9], [3, 3], mains=True) for seed in (0, 1)]
     sentences = summary(compare("mains", trials, ACCURACY, 3))
 
-    assert sentences[-1] == "It had 3 participants a round (standard deviation 0)."
-    assert len(sentences) == 3
+    assert sentences[2] == "It had 3 participants a round (standard deviation 0)."
+    assert len(sentences) == 4
 
 
 def test_runs_that_are_missing_are_named() -> None:

@@ -15,6 +15,7 @@ from ehfl.arrays import FloatArray, IntArray
 from ehfl.scheduling import Chances, realised
 
 _ROUNDING = 1e-12  # of a chi^2 that is 0
+_A_TENTH_OFF = 0.01  # chi^2, since it is the mean of (N q_i - 1)^2
 _FIFTHS = ("least heard", "second", "third", "fourth", "most heard")
 
 
@@ -81,6 +82,11 @@ class Audit:
         """Whether chi^2 is above 0 as far as can be known: exactly, or with an interval that leaves 0 out."""
         found = self.chi_square
         return found.mean > _ROUNDING if self.chances.exact else found.low is not None and found.low > 0
+
+    @property
+    def matters(self) -> bool:
+        """Whether weights are a tenth off or more, root mean square, which sqrt(chi^2) is, and chance is not why."""
+        return self.uneven and self.chances.chi_square >= _A_TENTH_OFF
 
     def weight_of(self, client: int) -> Estimate:
         """Return q_i of a client, with a 95 % interval where it is an estimate."""
@@ -177,9 +183,26 @@ class Audit:
         }
         if not self.deals:
             return facts
-        mixtures = {"true": self.mixture, "optimised": self.optimised}
-        by_class = {name: dict(zip(self.classes, found.tolist(), strict=True)) for name, found in mixtures.items()}
-        return facts | {"classes": list(self.classes), "mixture": by_class, "moved": self.moved}
+        return facts | {"classes": list(self.classes), "mixture": self.mixtures(), "moved": self.moved}
+
+    def mixtures(self) -> dict[str, dict[str, float]]:
+        """Return the true and the optimised share of each class, by its name."""
+        found = {"true": self.mixture, "optimised": self.optimised}
+        return {name: dict(zip(self.classes, shares.tolist(), strict=True)) for name, shares in found.items()}
+
+
+def weight_figures(arm: Arm) -> dict[str, Any]:
+    """Return the figures of a row that say what an arm's clients weighed, by name; none where nobody took part."""
+    found = Audit.played(arm)
+    weights = found.chances.weights * found.n_clients
+    if np.isnan(weights).any():
+        return {}
+    return {
+        "chi_square": found.chi_square,
+        "least_weight": float(weights.min()),
+        "most_weight": float(weights.max()),
+        "labels_moved": found.moved if found.deals else None,
+    }
 
 
 def alike(audits: Sequence[Audit]) -> list[list[Audit]]:

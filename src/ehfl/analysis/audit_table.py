@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ehfl.analysis.audit import Audit, Group
-from ehfl.analysis.cells import Cell, Quantity, amount_cell, estimate_cell, percent_cell, written_cell
+from ehfl.analysis.cells import Cell, Quantity, amount_cell, percent_cell, positive_cell, written_cell
 from ehfl.analysis.intervals import write_metric
-from ehfl.analysis.numbers import DASH, fixed, percent, shown_decimals
-from ehfl.analysis.statistics import Estimate
+from ehfl.analysis.numbers import DASH, percent
 from ehfl.history import Metric
 
 FEW_CLIENTS = 10  # each of which has a line of its own; more are shown in fifths
@@ -25,14 +23,14 @@ def audited(audits: Sequence[Audit], *, every_class: bool = False) -> list[Quant
     lines: list[Quantity[Audit]] = [
         Quantity(weights, "known", "Computed, or estimated from so many simulated seeds", _known),
         Quantity(weights, "chi^2", "N sum (q_i - 1/N)^2: 0 where all clients weigh alike",
-                 lambda audit: _positive(audit, audit.chi_square)),
+                 lambda audit: positive_cell(audit.chi_square)),
         Quantity(weights, "least heard client", "The smallest weight q_i", _extreme(0)),
         Quantity(weights, "most heard client", "The largest weight q_i", _extreme(-1)),
         *_group_lines(audits),
     ]  # fmt: skip
     if any(audit.spread is not None for audit in audits):
         lines += [
-            Quantity(weights, "floor on |grad f|^2", "chi^2 zeta^2", lambda audit: _positive(audit, audit.floor)),
+            Quantity(weights, "floor on |grad f|^2", "chi^2 zeta^2", lambda audit: positive_cell(audit.floor)),
             Quantity(weights, "zeta^2", "Mean over clients of |grad f_i - grad f|^2 at the first model",
                      lambda audit: amount_cell(audit.spread), nested=True),
         ]  # fmt: skip
@@ -41,17 +39,6 @@ def audited(audits: Sequence[Audit], *, every_class: bool = False) -> list[Quant
                               lambda audit: percent_cell(audit.moved) if audit.deals else Cell(DASH)))  # fmt: skip
     shown = shown_classes(audits, every_class=every_class)
     return [*lines, *map(_class_line, shown)]
-
-
-def upper_end(found: Estimate) -> str:
-    """Return what a figure with an interval is below, to a digit.
-
-    >>> upper_end(Estimate(0.0001, -0.0002, 0.00043, 20))
-    '0.0005'
-    """
-    assert found.high is not None
-    decimals = shown_decimals(found.high, digits=1)
-    return fixed(math.ceil(found.high * 10**decimals) / 10**decimals, decimals)
 
 
 def caption(audits: Sequence[Audit], *, every_class: bool = False) -> str:
@@ -86,13 +73,6 @@ def _known(audit: Audit) -> Cell:
     if audit.chances.exact:
         return Cell("exactly")
     return Cell(f"by {audit.chances.seeds} seeds" if audit.chances.seeds > 1 else "by one seed")
-
-
-def _positive(audit: Audit, found: Estimate | None) -> Cell:
-    """Return a figure that is 0 or more; one that cannot be told from 0 as what it is below."""
-    if found is None or math.isnan(found.mean):
-        return Cell(DASH)
-    return Cell(f"< {upper_end(found)}") if not audit.uneven and found.high else estimate_cell(found)
 
 
 def _extreme(place: int) -> Callable[[Audit], Cell]:

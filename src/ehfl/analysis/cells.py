@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ehfl.analysis.intervals import Written, write_amount
+from ehfl.analysis.intervals import Written, upper_end, write_amount
 from ehfl.analysis.numbers import DASH, amount, percent
 
 if TYPE_CHECKING:  # see numbers.py
@@ -54,6 +55,19 @@ def estimate_cell(found: Estimate | None, *, null: float | None = None) -> Cell:
     Cell(text='2.00', half_width='± 0.50', ends='1.50 to 2.50', strong=False)
     """
     return Cell(DASH) if found is None else written_cell(write_amount(found, null=null))
+
+
+def positive_cell(found: Estimate | None) -> Cell:
+    """Return a figure that cannot be negative with its interval; one that may be 0 as what it is below.
+
+    >>> from ehfl.analysis import Estimate
+    >>> positive_cell(Estimate(0.0001, -0.0002, 0.00043, 20)).text, positive_cell(Estimate(0.25, None, None, 1)).text
+    ('< 0.0005', '0.250')
+    """
+    if found is None or math.isnan(found.mean):
+        return Cell(DASH)
+    may_be_zero = found.low is not None and found.high is not None and found.low <= 0 < found.high
+    return Cell(f"< {upper_end(found)}") if may_be_zero else estimate_cell(found)
 
 
 def amount_cell(x: float | None) -> Cell:

@@ -74,6 +74,18 @@ def write_amount(found: Estimate, *, null: float | None = None) -> Written:
     return _write(found, amount(found.mean), null=null, least=0.0)
 
 
+def upper_end(found: Estimate) -> str:
+    """Return what a figure is below as far as its interval says, rounded up to a digit.
+
+    >>> from ehfl.analysis import Estimate
+    >>> upper_end(Estimate(0.0001, -0.0002, 0.00043, 20))
+    '0.0005'
+    """
+    assert found.high is not None
+    decimals = shown_decimals(found.high, digits=1)
+    return fixed(math.ceil(found.high * 10**decimals) / 10**decimals, decimals)
+
+
 def _write(
     found: Estimate | Difference,
     plain: str,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ehfl.analysis.rows import Row
 
 _ESTIMATED = (
-    *("final", "difference", "area", "rounds_to_goal", "energy_to_goal", "measured_slowdown"),
+    *("final", "difference", "area", "rounds_to_goal", "energy_to_goal", "measured_slowdown", "chi_square"),
     *("worst_class", "worst_class_difference", "worst_tenth", "client_spread"),
 )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ehfl.analysis.audit import weight_figures
 from ehfl.analysis.difference_curves import difference_curve
 from ehfl.analysis.served import served_figures
 from ehfl.analysis.statistics import Difference, Estimate, difference, estimate
@@ -41,6 +42,11 @@ class Row:
     measured_slowdown: Estimate | None  # rounds to the goal, relative to its world's best; None unless all were timed
     # Rounds to the same bound, relative to that arm's, if gradient noise were all; infinite where nobody trained.
     noise_limit: float
+    # What clients weighed in a plain mean of the participants, over all seeds together, see `audit`.
+    chi_square: Estimate | None = None  # None where nobody ever took part
+    least_weight: float = 0.0  # of the least heard client, in parts of 1/N
+    most_weight: float = 0.0
+    labels_moved: float | None = None  # share of the label mixture; None where labels are not known
     # Whom the last models serve, where the task has classes: accuracies, see `served`.
     worst_class: Estimate | None = None  # of the class that a run gets the least right of
     worst_class_name: str | None = None  # the class that is lowest, mean over seeds
@@ -79,6 +85,7 @@ def row_of(arm: Arm, world: World, metric: Metric, goal: float) -> Row:
         uploaded=_mean_sent(arm, Traffic.uploaded),
         measured_slowdown=slowdown(arm, best, metric, goal) if len(world.arms) > 1 else None,
         noise_limit=world.noise_limits[arm.name],
+        **weight_figures(arm),
         **served_figures(arm, first),
     )
 

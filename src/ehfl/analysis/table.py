@@ -9,11 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ehfl.analysis.cells import Cell, Quantity, amount_cell, estimate_cell, index_cell, percent_cell, written_cell
+from ehfl.analysis.cells import (
+    Cell,
+    Quantity,
+    amount_cell,
+    estimate_cell,
+    index_cell,
+    percent_cell,
+    positive_cell,
+    written_cell,
+)
 from ehfl.analysis.intervals import write_gap, write_metric
 from ehfl.analysis.numbers import DASH, p_value, value
 from ehfl.analysis.served_lines import served_lines
-from ehfl.analysis.simulations import ENERGY, FAIR, WASTED
+from ehfl.analysis.simulations import ENERGY, FAIR, LEAST, MOST, UNEVEN, WASTED, WEIGHT
 
 if TYPE_CHECKING:  # see numbers.py
     from ehfl.analysis.comparison import Comparison
@@ -35,6 +44,7 @@ def quantities(comparison: Comparison) -> list[Quantity[Row]]:
         *_to_goal(comparison),
         *_participation(comparison.worlds),
         *_traffic(comparison),
+        *_weights(comparison.rows),
         *(_slowdown(comparison) if comparison.contests else ()),
     ]
 
@@ -155,6 +165,23 @@ def _traffic(comparison: Comparison) -> list[Quantity[Row]]:
                  lambda row: amount_cell(row.uploaded)),
         Quantity(ENERGY, "downloaded [MB]", "Models that turns sent to clients, likewise",
                  lambda row: amount_cell(row.downloaded)),
+    ]  # fmt: skip
+
+
+def _weights(rows: Sequence[Row]) -> list[Quantity[Row]]:
+    group = "What clients weigh in a plain mean"
+    moved: Quantity[Row] = Quantity(
+        group, "labels moved", "Share of the label mixture that these weights move from some labels to others, mean "
+        "over seeds", lambda row: Cell(DASH) if row.labels_moved is None else percent_cell(row.labels_moved),
+        nested=True,
+    )  # fmt: skip
+    return [
+        Quantity(group, "chi^2 of weights", UNEVEN, lambda row: positive_cell(row.chi_square)),
+        Quantity(group, LEAST, f"{WEIGHT}, of the client with the least", lambda row: amount_cell(row.least_weight),
+                 nested=True),
+        Quantity(group, MOST, f"{WEIGHT}, of the client with the most", lambda row: amount_cell(row.most_weight),
+                 nested=True),
+        *([moved] if any(row.labels_moved is not None for row in rows) else []),
     ]  # fmt: skip
 
 

@@ -30,9 +30,9 @@ def draw_audit(audits: Sequence[Audit], path: Path, *, schedulers: Mapping[str, 
 
 
 def weights_figure(comparison: Comparison) -> Figure | None:
-    """Draw the same of what was played; None where no arm was heard unevenly as far as its seeds can tell."""
+    """Draw the same of what was played; None where no arm's clients were heard unevenly as far as seeds can tell."""
     audits = [Audit.played(arm) for arm in comparison.arms]
-    return audit_figure(audits, looks_of(comparison)) if any(audit.uneven for audit in audits) else None
+    return audit_figure(audits, looks_of(comparison)) if any(audit.matters for audit in audits) else None
 
 
 def audit_figure(audits: Sequence[Audit], look: Mapping[str, Look]) -> Figure:

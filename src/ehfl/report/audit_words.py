@@ -9,8 +9,7 @@ import numpy as np
 
 from ehfl.analysis import Comparison
 from ehfl.analysis.audit import Audit, alike
-from ehfl.analysis.audit_table import upper_end
-from ehfl.analysis.intervals import write_amount
+from ehfl.analysis.intervals import upper_end, write_amount
 from ehfl.analysis.numbers import amount, percent
 from ehfl.report.phrases import listed, spoken
 
@@ -39,7 +38,7 @@ def audit_sentences(audits: Sequence[Audit]) -> list[str]:
 def weight_sentences(comparison: Comparison) -> Iterator[str]:
     """Say of which arms the runs have shown that some clients were heard more than others, and which labels suffer."""
     for group in alike([Audit.played(arm) for arm in comparison.arms]):
-        if group[0].uneven:
+        if group[0].matters:
             yield f"{_under(group)} {_extremes(group[0], _AFTER)}."
             yield from _held(group[0], _AFTER)
 

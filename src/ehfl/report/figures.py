@@ -14,6 +14,7 @@ from ehfl.analysis.difference_curves import difference_curves
 from ehfl.analysis.numbers import value
 from ehfl.analysis.table import baselines, best_arms
 from ehfl.report import batteries, devices, style
+from ehfl.report.audit_figure import weights_figure
 from ehfl.report.curves import energy_figure, rounds_figure
 from ehfl.report.differences import differences_figure
 from ehfl.report.looks import looks_of
@@ -38,8 +39,9 @@ class Drawing:
 def draw_all(comparison: Comparison, folder: Path) -> tuple[Drawing, ...]:
     """Write every figure as PNG and SVG into the folder, made if missing, and return them in reading order.
 
-    Left out are differences where no runs can be paired, devices where there were none, batteries where no levels were
-    recorded, and slowdown where fewer than two arms came to the goal.
+    Left out are differences where no runs can be paired, weights where nobody was heard more than others as far as
+    seeds can tell, devices where there were none, batteries where no levels were recorded, and slowdown where fewer
+    than two arms came to the goal.
     """
     folder.mkdir(parents=True, exist_ok=True)
     made = (_draw(name, comparison, folder) for name in _FIGURES)
@@ -122,6 +124,16 @@ def _say_targets(comparison: Comparison) -> str:
     return "".join(f"{target:,} or " for target in others) + counted(last, "client")
 
 
+def _say_weights(comparison: Comparison) -> str:
+    labels = all(trial.labels is not None for arm in comparison.arms for trial in arm.trials)
+    mixed = ", and below the share of each class in what such a mean optimises, beside its true share" if labels else ""
+    ends = "; bars are 95 % t-intervals over seeds" if _most_seeds(comparison) > 1 else ""
+    return (
+        f"What each client weighs in a plain mean of the participants, whatever an arm aggregates by{ends}{mixed}. "
+        "Arms in which the same clients took part are drawn once."
+    )
+
+
 def _say_batteries(comparison: Comparison) -> str:
     drawn = batteries.on_batteries(comparison)
     mains = [arm.name for arm in comparison.arms if arm.mains_powered]
@@ -196,6 +208,7 @@ _FIGURES: dict[str, tuple[str, Callable[[Comparison], Figure | None], Callable[[
     "differences": ("Differences, pair by pair", differences_figure, _say_differences),
     "energy": ("Learning for the energy spent", energy_figure, _say_energy),
     "participation": ("Participants", _participation, _say_participation),
+    "weights": ("Who was heard", weights_figure, _say_weights),
     "devices": ("Devices, round by round", devices.devices_figure, _say_devices),
     "batteries": ("Batteries", batteries.batteries_figure, _say_batteries),
     "slowdown": ("Slowdown beside its noise limit", slowdown_figure, _say_slowdown),

@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from ehfl.analysis import Comparison
+from ehfl.analysis.audit import Audit
 from ehfl.analysis.worlds import World
 from ehfl.history import Record
 from ehfl.report.tables import comparison_table
@@ -63,6 +64,7 @@ def as_facts(comparison: Comparison) -> dict[str, Any]:
         "missing": list(comparison.missing),
         "seeds": {arm.name: list(arm.seeds) for arm in comparison.arms},
         "arms": [dataclasses.asdict(row) for row in comparison.rows],
+        "weights": [_weights(Audit.played(arm)) for arm in comparison.arms],
         **_devices(comparison),
     }
 
@@ -74,6 +76,12 @@ def _world(world: World) -> dict[str, Any]:
         "differences_to": world.baseline,
         "slowdowns_relative_to": world.best,
     }
+
+
+def _weights(audit: Audit) -> dict[str, Any]:
+    """Return what each client weighed in a plain mean, and what that did to labels, where they are known."""
+    mixed = {"mixture": audit.mixtures()} if audit.deals else {}
+    return {"arm": audit.arm, "weights": audit.chances.weights.tolist(), **mixed}
 
 
 def _devices(comparison: Comparison) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from ehfl.analysis import Comparison, Difference, Row
 from ehfl.analysis.intervals import write_gap, write_metric
 from ehfl.history import Metric
+from ehfl.report.audit_words import weight_sentences
 from ehfl.report.device_words import lost_sentences
 from ehfl.report.pace import goal_sentences, theory_sentences
 from ehfl.report.phrases import chance, spoken, with_range
@@ -19,7 +20,7 @@ _ONE_SEED = "one seed: no interval can be given"
 
 
 def summary(comparison: Comparison) -> list[str]:
-    """Return a few plain sentences: results, differences, what arms share, the goal, steadiness, traffic, theory."""
+    """Return a few plain sentences: results, differences, what arms share, the goal, who took part, traffic, theory."""
     return [
         *_absent(comparison),
         *idle_sentences(comparison),
@@ -28,6 +29,7 @@ def summary(comparison: Comparison) -> list[str]:
         *filter(None, [shared_sentence(comparison)]),
         *goal_sentences(comparison),
         *turnout_sentences(comparison),
+        *weight_sentences(comparison),
         *lost_sentences(comparison),
         *traffic_sentences(comparison),
         *theory_sentences(comparison),
