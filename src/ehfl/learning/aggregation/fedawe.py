@@ -10,19 +10,24 @@ from torch import Tensor
 
 from ehfl.learning.aggregation.contract import Assignment, State, Update
 from ehfl.learning.aggregation.mean import exact_on
-from ehfl.learning.aggregation.server_step import check_server_step
+from ehfl.learning.aggregation.server_step import check_server_step, moved
 from ehfl.learning.rows import Rows
 
 
 @dataclass(frozen=True, slots=True)
 class FedAwe:
-    """x_{t+1} = mean over the participants of x_i + server_step (t - tau_i) Delta_i.
+    """Each participant goes on from its own model x_i, by server_step (t - tau_i) Delta_i, and all keep their mean.
 
-    x_i, where client i starts, is the model that came of its last turn, in round tau_i; before its first, x_0 and -1.
+    tau_i is the round of i's last turn, -1 before its first; x_i what it kept then, x_0 before. x_{t+1} is the mean of
+    all N clients' models, x_t + (server_step/N) sum_S (t - tau_i) Delta_i, since a mean among participants moves none.
+
     M. Xiang, S. Ioannidis, E. Yeh, C. Joe-Wong and L. Su, "Efficient federated learning against heterogeneous and
-    non-stationary client unavailability", NeurIPS 2024, arXiv 2409.17446: long absence is made up for by long steps
-    ("adaptive innovation echoing"), and models spread as participants average theirs ("implicit gossiping").
-    An empty round leaves the model as it is: nobody's model is heard.
+    non-stationary client unavailability", NeurIPS 2024, arXiv 2409.17446, algorithm 1: long absence is made up for by
+    long steps ("adaptive innovation echoing"), and models spread among participants ("implicit gossiping"). The
+    mean of all models is what its theorem is about and what its authors evaluate (mingxiang12/FedAWE). Their code also
+    cuts the participants' mean step to a norm of 0.5, which is no part of the algorithm, nor done here.
+
+    An empty round leaves the model as it is: no client's model changes, and all are away for one round more.
     """
 
     server_step: float = 1.0
@@ -40,18 +45,19 @@ class FedAwe:
         return Assignment(state["models"][client].to(x) if int(state["rounds"]) else x)
 
     def apply(self, x: Tensor, updates: Iterable[Update], state: State) -> tuple[Tensor, State]:
-        """Return the mean of the participants' models after their longer steps, which each of them keeps."""
+        """Return the mean of all clients' models, of which the participants' are their mean after longer steps."""
         models, last, t = state["models"].copy(), state["last"].clone(), int(state["rounds"])
         if t == 0:
             models.put(x, range(models.n_clients))  # what all clients begin with; one vector for all
-        total, clients = torch.zeros_like(x, dtype=exact_on(x.device)), []
+        starts = torch.zeros_like(x, dtype=exact_on(x.device))
+        steps, clients = torch.zeros_like(starts), []
         for update in updates:
             away = t - int(last[update.client])
-            total += update.start
-            total.add_(update.delta.to(total.dtype), alpha=self.server_step * away)
+            starts += update.start
+            steps.add_(update.weights, alpha=away).sub_(update.start, alpha=away)
             clients.append(update.client)
-        after = total.div_(len(clients)).to(x.dtype) if clients else x
         if clients:
-            models.put(after, clients)
+            models.put(moved(starts, steps, self.server_step).div_(len(clients)), clients)
             last[clients] = t
+        after = moved(x, steps, self.server_step / models.n_clients) if clients else x
         return after, {"models": models, "last": last, "rounds": state["rounds"] + 1}

@@ -16,8 +16,10 @@ from ehfl.validation import InvalidValue, is_number
 class FedProx:
     """The plain mean of models, each trained on f_i(y) + (mu / 2) |y - x_t|^2: mu (y - x_t) is added to each gradient.
 
-    T. Li et al., "Federated optimization in heterogeneous networks", MLSys 2020, arXiv 1812.06127. The paper draws
-    clients in proportion to their data; here the scheduler chooses. With mu = 0 it is the mean.
+    T. Li et al., "Federated optimization in heterogeneous networks", MLSys 2020, arXiv 1812.06127, algorithm 2. The
+    paper draws clients in proportion to their data, and slow ones stop early; here the scheduler chooses, and all take
+    K steps. With mu = 0 it is the mean, and with K = 1, since the first step starts from x_t.
+
     An empty round leaves the model as it is: there is no model to take a mean of.
     """
 

@@ -18,10 +18,14 @@ class FedVarp:
     """x_{t+1} = x_t + server_step (mean of Delta_i - y_i over the participants + mean of y_i over all clients).
 
     y_i is Delta_i of i's last turn, 0 before its first: a variance that participation brings in is taken out again.
+
     D. Jhunjhunwala, P. Sharma, A. Nagarkatti and G. Joshi, "FedVARP: tackling the variance due to partial client
-    participation in federated learning", UAI 2022, arXiv 2207.14130, algorithm 1.
+    participation in federated learning", UAI 2022, arXiv 2207.14130, algorithm 1, whose step sizes are constant. It
+    draws equally many clients at random in every round: then the step is right on average. Where some come more often
+    than others it is not, but what is wrong with it goes to 0 with Delta_i - y_i.
+
     An empty round moves the model by the mean of all y_i, the best that the server knows without anybody to correct it.
-    The paper draws participants in every round and leaves it open.
+    The paper has none; the code of later papers, in which it is a baseline, leaves the model as it is in them.
     """
 
     server_step: float = 1.0

@@ -18,9 +18,12 @@ class Mifa:
     """x_{t+1} = x_t + (server_step / N) sum of G_i over all clients, G_i being Delta_i of i's last turn, else 0.
 
     X. Gu, K. Huang, J. Zhang and L. Huang, "Fast federated learning in the presence of arbitrary device
-    unavailability", NeurIPS 2021, arXiv 2106.04159, algorithm 1. There it keeps Delta_i / eta_t and
-    multiplies by the step size of the round in which it is used: the same, while steps hardly change between two turns.
-    An empty round moves the model, too, by what is remembered, as in the algorithm: whom it hears of late it has heard.
+    unavailability", NeurIPS 2021, arXiv 2106.04159, algorithm 1. There the server keeps Delta_i / eta_t and multiplies
+    by the step size of the round in which it is used: the same, where steps do not change. It also waits for an update
+    of every client before its first step; here, as in its authors' second variant, G_i = 0 stands for who was not yet
+    heard, since some clients may never be able to pay. The paper has no server step.
+
+    An empty round moves the model, too, by what is remembered, as in the algorithm: those who are away still count.
     """
 
     server_step: float = 1.0

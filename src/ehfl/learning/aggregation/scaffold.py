@@ -18,10 +18,14 @@ from ehfl.learning.rows import Rows
 class Scaffold:
     """x_{t+1} = x_t + server_step * mean of Delta_i, where each gradient at client i is corrected by c - c_i.
 
-    c_i' = c_i - c - Delta_i / (K eta_t) at the participants (option II), and c' = c + (1/N) sum of (c_i' - c_i).
+    c_i' = c_i - c - Delta_i / (K eta_t) at the participants (option II), and c' = c + (1/N) sum of (c_i' - c_i), from 0.
+    So c_i is the mean of the gradients of i's last turn before their correction, clipped and with weight decay where
+    there is any.
+
     S. P. Karimireddy et al., "SCAFFOLD: stochastic controlled averaging for federated learning", ICML 2020, arXiv
     1910.06378, algorithm 1. As published, a turn sends two models each way, x and c down, Delta_i and that of c_i up,
     and so it is counted. Here the server sends x and c - c_i and works c_i' out of Delta_i: devices need no memory.
+
     An empty round leaves the model as it is, and all c_i: the paper's sums are over nobody.
     """
 

@@ -1,0 +1,88 @@
+"""The algorithms as their papers write them: plain loops over NumPy vectors, in the order of the pseudo-code.
+
+Signs are the papers': updates are sums of gradients, and the server goes against them. Each function returns x_1, x_2,
+..., x_T, (rounds, dimension).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from bowls import Bowls, Turns
+
+from ehfl.arrays import FloatArray
+
+
+def fedavg(bowls: Bowls, x: FloatArray, turns: Turns, eta: float) -> list[FloatArray]:
+    """McMahan et al. 2017, algorithm 1, with clients that count alike."""
+    return fedprox(bowls, x, turns, eta, mu=0.0)
+
+
+def mifa(bowls: Bowls, x: FloatArray, turns: Turns, eta: float, server_step: float = 1.0) -> list[FloatArray]:
+    """Gu et al. 2021, algorithm 1, without the wait for everybody's first update (their code's `fdu_no_wait`)."""
+    n, found = bowls.n_clients, []
+    g = np.zeros((n, x.size))
+    for t, active in enumerate(turns):
+        for i in active:
+            g[i] = (x - bowls.trained(i, x, t, eta)) / eta
+        x = x - server_step * eta / n * g.sum(axis=0)
+        found.append(x)
+    return found
+
+
+def fedvarp(bowls: Bowls, x: FloatArray, turns: Turns, eta: float, server_step: float) -> list[FloatArray]:
+    """Jhunjhunwala et al. 2022, algorithm 1, where updates are divided by eta K; a round of nobody uses y alone."""
+    found, y = [], np.zeros((bowls.n_clients, x.size))
+    for t, active in enumerate(turns):
+        delta = {i: (x - bowls.trained(i, x, t, eta)) / (eta * bowls.steps) for i in active}
+        v = y.mean(axis=0)
+        for i in active:
+            v = v + (delta[i] - y[i]) / len(active)
+        x = x - server_step * eta * bowls.steps * v
+        for i in active:
+            y[i] = delta[i]
+        found.append(x)
+    return found
+
+
+def fedawe(bowls: Bowls, x: FloatArray, turns: Turns, eta: float, server_step: float) -> list[FloatArray]:
+    """Xiang et al. 2024, algorithm 1; the mean of all clients' models is what is evaluated."""
+    n, found = bowls.n_clients, []
+    models, tau = [x] * n, [-1] * n
+    for t, active in enumerate(turns):
+        reported = []
+        for i in active:
+            innovation = models[i] - bowls.trained(i, models[i], t, eta)
+            reported.append(models[i] - server_step * (t - tau[i]) * innovation)
+            tau[i] = t
+        for i in active:
+            models[i] = np.mean(reported, axis=0)
+        found.append(np.mean(models, axis=0))
+    return found
+
+
+def scaffold(bowls: Bowls, x: FloatArray, turns: Turns, eta: float, server_step: float) -> list[FloatArray]:
+    """Karimireddy et al. 2020, algorithm 1, option II."""
+    n, found = bowls.n_clients, []
+    controls, control = np.zeros((n, x.size)), np.zeros_like(x)
+    for t, active in enumerate(turns):
+        models, renewed = {}, {}
+        for i in active:
+            models[i] = bowls.trained(i, x, t, eta, shift=control - controls[i])
+            renewed[i] = controls[i] - control + (x - models[i]) / (bowls.steps * eta)
+        if active:
+            x = x + server_step * np.mean([models[i] - x for i in active], axis=0)
+            control = control + len(active) / n * np.mean([renewed[i] - controls[i] for i in active], axis=0)
+        for i in active:
+            controls[i] = renewed[i]
+        found.append(x)
+    return found
+
+
+def fedprox(bowls: Bowls, x: FloatArray, turns: Turns, eta: float, mu: float) -> list[FloatArray]:
+    """Li et al. 2020, algorithm 2, with K gradient steps for the inexact solution and the plain mean of models."""
+    found = []
+    for t, active in enumerate(turns):
+        if active:
+            x = np.mean([bowls.trained(i, x, t, eta, pull=mu) for i in active], axis=0)
+        found.append(x)
+    return found

@@ -1,0 +1,75 @@
+"""Aggregations against plain loops of what their papers write (published.py), over participations of all kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pytest
+from bowls import Bowls, Turns, played
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from published import fedavg, fedawe, fedprox, fedvarp, mifa, scaffold
+
+from ehfl.arrays import FloatArray
+from ehfl.learning import Aggregation, FedAwe, FedProx, FedVarp, Mean, Mifa, Rows, Scaffold
+
+Plain = Callable[[Bowls, FloatArray, Turns, float], list[FloatArray]]
+
+PAIRS: dict[str, tuple[Aggregation, Plain]] = {
+    "mean": (Mean(), fedavg),
+    "mifa": (Mifa(), mifa),
+    "mifa, server step 2/3": (Mifa(server_step=2 / 3), partial(mifa, server_step=2 / 3)),
+    "fedvarp": (FedVarp(), partial(fedvarp, server_step=1.0)),
+    "fedvarp, server step 1/2": (FedVarp(server_step=0.5), partial(fedvarp, server_step=0.5)),
+    "fedawe": (FedAwe(), partial(fedawe, server_step=1.0)),
+    "fedawe, server step 1/4": (FedAwe(server_step=0.25), partial(fedawe, server_step=0.25)),
+    "scaffold": (Scaffold(), partial(scaffold, server_step=1.0)),
+    "scaffold, server step 3/4": (Scaffold(server_step=0.75), partial(scaffold, server_step=0.75)),
+    "fedprox": (FedProx(mu=2.0), partial(fedprox, mu=2.0)),
+}
+ETA = 0.1
+START = np.array([4.0, -2.0])
+
+
+def bowls_of(seed: int, steps: int, n_clients: int = 4) -> Bowls:
+    rng = np.random.default_rng(seed)
+    return Bowls(rng.uniform(0.2, 1.0, (n_clients, 1)), rng.normal(0, 3, (n_clients, START.size)), steps, noise=0.3)
+
+
+# Rounds with everybody, somebody and nobody, clients that return after a while and some that never come.
+some_turns = st.lists(st.sets(st.integers(0, 3)).map(sorted), min_size=1, max_size=12)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@settings(max_examples=15)
+@given(turns=some_turns, steps=st.integers(1, 3), seed=st.integers(0, 100))
+def test_it_computes_what_its_paper_writes(name: str, turns: Turns, steps: int, seed: int) -> None:
+    aggregation, plain = PAIRS[name]
+    bowls = bowls_of(seed, steps)
+
+    expected = np.array(plain(bowls, START, turns, ETA))
+    found, _ = played(aggregation, bowls, START, turns, ETA)
+
+    # Vectors of clients are kept in float32, all else here is float64.
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * max(1.0, float(np.abs(expected).max())))
+
+
+def mean_of(rows: Rows) -> FloatArray:
+    found: FloatArray = np.array([rows[i].numpy() for i in range(rows.n_clients)], float).mean(axis=0)
+    return found
+
+
+@settings(max_examples=15)
+@given(turns=some_turns, seed=st.integers(0, 100))
+def test_what_is_kept_beside_the_vectors_stays_their_sum_or_mean(turns: Turns, seed: int) -> None:
+    bowls = bowls_of(seed, steps=2)
+
+    for aggregation in (Mifa(), FedVarp()):
+        _, state = played(aggregation, bowls, START, turns, ETA)
+        np.testing.assert_allclose(state["total"] / 4, mean_of(state["memory"]), atol=1e-5)
+    _, state = played(Scaffold(), bowls, START, turns, ETA)
+    np.testing.assert_allclose(state["mean"], mean_of(state["controls"]), atol=1e-5)
+    models, state = played(FedAwe(), bowls, START, turns, ETA)
+    np.testing.assert_allclose(models[-1], mean_of(state["models"]), rtol=1e-4, atol=1e-4)
