@@ -84,6 +84,13 @@ def known_classes(arms: Sequence[Arm]) -> tuple[str, ...]:
     raise UserError(f"figures by class cannot be given: {'arms have different' if several else 'no run has'} classes")
 
 
+def is_always_worst(arm: Arm) -> bool:
+    """Return whether one class is the worst, or as bad as any, in every run of an arm with classes."""
+    by_class = final_by_class(arm)
+    assert by_class is not None
+    return bool((by_class == np.nanmin(by_class, axis=1, keepdims=True)).all(axis=0).any())
+
+
 def hidden_by_average(arm: Arm, first: Arm) -> Difference | None:
     """Return by how much more the worst class differs from the first arm's than the metric does, pair by pair."""
     return _paired(arm, first, lambda one: _worst_class(one) - one.metric[:, -1])

@@ -15,6 +15,7 @@ from ehfl.analysis.numbers import value
 from ehfl.analysis.table import baselines, best_arms
 from ehfl.report import batteries, devices, style
 from ehfl.report.audit_figure import weights_figure
+from ehfl.report.classes import classes_figure, say_classes
 from ehfl.report.curves import energy_figure, rounds_figure
 from ehfl.report.differences import differences_figure
 from ehfl.report.looks import looks_of
@@ -39,9 +40,9 @@ class Drawing:
 def draw_all(comparison: Comparison, folder: Path) -> tuple[Drawing, ...]:
     """Write every figure as PNG and SVG into the folder, made if missing, and return them in reading order.
 
-    Left out are differences where no runs can be paired, weights where nobody was heard more than others as far as
-    seeds can tell, devices where there were none, batteries where no levels were recorded, and slowdown where fewer
-    than two arms came to the goal.
+    Left out are differences where no runs can be paired, classes where tasks have none, weights where nobody was heard
+    more than others as far as seeds can tell, devices where there were none, batteries where no levels were recorded,
+    and slowdown where fewer than two arms came to the goal.
     """
     folder.mkdir(parents=True, exist_ok=True)
     made = (_draw(name, comparison, folder) for name in _FIGURES)
@@ -206,6 +207,7 @@ def _most_seeds(comparison: Comparison) -> int:
 _FIGURES: dict[str, tuple[str, Callable[[Comparison], Figure | None], Callable[[Comparison], str]]] = {
     "learning": ("Learning, round by round", rounds_figure, _say_rounds),
     "differences": ("Differences, pair by pair", differences_figure, _say_differences),
+    "classes": ("Who is served, class by class", classes_figure, say_classes),
     "energy": ("Learning for the energy spent", energy_figure, _say_energy),
     "participation": ("Participants", _participation, _say_participation),
     "weights": ("Who was heard", weights_figure, _say_weights),

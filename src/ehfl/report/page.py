@@ -63,6 +63,7 @@ def _render(comparison: Comparison, drawings: Sequence[Drawing], **texts: Any) -
         devices=device_parts(comparison),
         data=_safe_json(chart),
         paired=any(arm["difference"] for arm in chart["arms"]),
+        has_classes=any(arm["worst"] for arm in chart["arms"]),
         baseline=chart["difference"]["goalText"],
         seeds=_seeds(comparison),
         one_seed=all(len(arm.seeds) == 1 for arm in comparison.arms),

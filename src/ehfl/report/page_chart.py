@@ -11,6 +11,8 @@ from ehfl.analysis import Arm, Comparison, Difference, Estimate, difference, est
 from ehfl.analysis.difference_curves import DifferenceCurve, difference_curves
 from ehfl.analysis.intervals import Written, write_gap, write_metric
 from ehfl.analysis.numbers import DASH, value
+from ehfl.analysis.served import worst_class_curve
+from ehfl.analysis.served_lines import ACCURACY
 from ehfl.history import Metric
 from ehfl.report.scales import LOSS, STRETCH, is_logarithmic, linear_within
 
@@ -33,6 +35,7 @@ def chart_data(comparison: Comparison) -> dict[str, Any]:
         "loss": _axis("test loss", log=is_logarithmic([arm.loss for arm in arms], LOSS)),
         "difference": _axis(_difference_label(comparison, linear), factor=factor)
         | {"goal": 0, "goalText": _baseline(comparison), "linear": linear},
+        "worst": _axis("test accuracy of the worst class [%]", factor=100) | {"limits": [0, 1]},
         "unit": comparison.unit,
         "stretch": STRETCH,
         "arms": [_arm(arm, metric, gaps.get(arm.name)) for arm in arms],
@@ -63,7 +66,14 @@ def _arm(arm: Arm, metric: Metric, gaps: DifferenceCurve | None) -> dict[str, An
         "metric": _curve([estimate(column) for column in arm.metric.T], partial(write_metric, metric)),
         "loss": _curve([estimate(column) for column in arm.loss.T], partial(write_metric, LOSS)),
         "difference": None if gaps is None else _curve(_gaps_at(arm, gaps), partial(write_gap, metric)),
+        "worst": _worst_class(arm),
     }
+
+
+def _worst_class(arm: Arm) -> dict[str, list[Any]] | None:
+    """Return the accuracy of the worst class at each evaluation, whichever it is; None where there are no classes."""
+    found = worst_class_curve(arm)
+    return None if found is None else _curve([estimate(column) for column in found.T], partial(write_metric, ACCURACY))
 
 
 def _gaps_at(arm: Arm, gaps: DifferenceCurve) -> list[Difference | None]:

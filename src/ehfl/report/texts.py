@@ -12,6 +12,7 @@ from rich.console import Console
 
 from ehfl.analysis import Comparison
 from ehfl.analysis.audit import Audit
+from ehfl.analysis.served import classes_of, final_by_class
 from ehfl.analysis.worlds import World
 from ehfl.history import Record
 from ehfl.report.tables import comparison_table
@@ -19,24 +20,35 @@ from ehfl.report.words import summary
 
 _RECORDED = ("round", "participants", "step_size", "train_loss", "test_loss", "test_metric")
 _FIRST = ("first_loss", "first_metric")  # of x_0, in the line of its run's first round
+_SERVED = ("by_class", "by_client", "first_by_class")  # values beside each other, where the task has classes
 
 
 def rounds_csv(comparison: Comparison) -> str:
-    """Return every round of every run as comma-separated text, six digits; empty where there is no value."""
+    """Return every round of every run as comma-separated text, six digits; empty where there is no value.
+
+    Where tasks have classes, accuracies by class and by client stand beside each other in a cell, with blanks between.
+    """
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["arm", "seed", *_RECORDED, "energy_spent", *_FIRST])
-    for trial in (trial for arm in comparison.arms for trial in arm.trials):
+    trials = [trial for arm in comparison.arms for trial in arm.trials]
+    last = (*_FIRST, *_SERVED) if any(trial.classes for trial in trials) else _FIRST
+    rows.writerow(["arm", "seed", *_RECORDED, "energy_spent", *last])
+    for trial in trials:
         for record, spent in zip(trial.records, trial.spent[1:], strict=True):
             rows.writerow(
-                [_no_formula(trial.arm), trial.seed, *_shown(record, _RECORDED), spent, *_shown(record, _FIRST)]
+                [_no_formula(trial.arm), trial.seed, *_shown(record, _RECORDED), spent, *_shown(record, last)]
             )
     return text.getvalue()
 
 
 def _shown(record: Record, columns: Sequence[str]) -> list[object]:
-    cells = (getattr(record, column) for column in columns)
-    return [f"{x:.6g}" if isinstance(x, float) else x for x in cells]
+    return [_text(getattr(record, column)) for column in columns]
+
+
+def _text(x: object) -> object:
+    if isinstance(x, tuple):
+        return " ".join("nan" if share is None else f"{share:.6g}" for share in x)
+    return f"{x:.6g}" if isinstance(x, float) else x
 
 
 def _no_formula(label: str) -> str:
@@ -65,8 +77,17 @@ def as_facts(comparison: Comparison) -> dict[str, Any]:
         "seeds": {arm.name: list(arm.seeds) for arm in comparison.arms},
         "arms": [dataclasses.asdict(row) for row in comparison.rows],
         "weights": [_weights(Audit.played(arm)) for arm in comparison.arms],
+        **_served(comparison),
         **_devices(comparison),
     }
+
+
+def _served(comparison: Comparison) -> dict[str, Any]:
+    """Return the accuracy of each class at the end by arm, mean over seeds, where arms have the same classes."""
+    classes = classes_of(comparison.arms)
+    found = {arm.name: final_by_class(arm) for arm in comparison.arms}
+    means = {arm: shares.mean(axis=0).tolist() for arm, shares in found.items() if shares is not None}
+    return {"classes": list(classes), "by_class": means} if classes else {}
 
 
 def _world(world: World) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from ehfl.report.audit_words import weight_sentences
 from ehfl.report.device_words import lost_sentences
 from ehfl.report.pace import goal_sentences, theory_sentences
 from ehfl.report.phrases import chance, spoken, with_range
+from ehfl.report.served import served_sentences
 from ehfl.report.sharing import shared_sentence
 from ehfl.report.traffic_words import traffic_sentences
 from ehfl.report.turnout import idle_sentences, turnout_sentences
@@ -26,6 +27,7 @@ def summary(comparison: Comparison) -> list[str]:
         *idle_sentences(comparison),
         *_results(comparison),
         *_cautions(comparison.rows),
+        *served_sentences(comparison),
         *filter(None, [shared_sentence(comparison)]),
         *goal_sentences(comparison),
         *turnout_sentences(comparison),

@@ -1,0 +1,145 @@
+"""How well each class is served by each arm: a map with a line for each class and a column for each arm."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from ehfl.analysis import Arm, Comparison
+from ehfl.analysis.served import classes_of, final_by_class
+from ehfl.analysis.served_lines import ACCURACY
+from ehfl.arrays import FloatArray
+from ehfl.report import style
+from ehfl.report.looks import looks_of
+from ehfl.report.phrases import listed
+
+MOST = 30  # classes that are drawn, each with its name and numbers
+_ABREAST = 6  # arms whose names stand side by side, in lines; those of more are slanted
+_COLOURS = colormaps["YlOrBr_r"]  # the darker, the fewer are right: what is to be seen stands out on white
+
+
+def classes_figure(comparison: Comparison) -> Figure | None:
+    """Draw the accuracy of each class at the end, mean over seeds; None where arms have no classes, or unlike ones."""
+    arms, names = with_classes(comparison), classes_of(comparison.arms)
+    if not names:
+        return None
+    means = class_means(arms)
+    drawn = drawn_classes(means)
+    average = np.array([arm.metric[:, -1].mean() for arm in arms]) if is_accuracy(comparison) else None
+    above = 0.0 if average is None else 1.4  # lines that the average of all takes, with a gap below
+    slanted = len(arms) > _ABREAST
+    height = 0.24 * (len(drawn) + above) + (1.5 if slanted else 0.8)
+    figure = style.new_figure(min(7.2, 1.6 + 1.15 * len(arms)), height)
+    axes = figure.subplots()
+    _draw_cells(axes, means[drawn], 0.0)
+    if average is not None:
+        _draw_cells(axes, average[None, :], -above)
+    _frame_lowest(axes, means[drawn])
+    _name_classes(axes, [names[place] for place in drawn], above)
+    _name_arms(axes, comparison, arms, slanted=slanted)
+    return figure
+
+
+def with_classes(comparison: Comparison) -> list[Arm]:
+    """Return the arms whose runs say how each class fared."""
+    return [arm for arm in comparison.arms if final_by_class(arm) is not None]
+
+
+def is_accuracy(comparison: Comparison) -> bool:
+    """Return whether the metric is what classes are judged by, so that it can stand beside them."""
+    return comparison.metric == ACCURACY
+
+
+def class_means(arms: list[Arm]) -> FloatArray:
+    """Return the accuracy of each class, mean over seeds, (n_classes, n_arms)."""
+    found = [final_by_class(arm) for arm in arms]
+    return np.array([shares.mean(axis=0) for shares in found if shares is not None]).T
+
+
+def drawn_classes(means: FloatArray) -> list[int]:
+    """Return which classes are drawn: all that were tested, of many those that some arm serves worst, in their order.
+
+    >>> drawn_classes(np.array([[0.9, 0.8], [np.nan, np.nan], [0.1, 0.2]]))
+    [0, 2]
+    """
+    lowest = means.min(axis=1)
+    tested = np.flatnonzero(~np.isnan(lowest))
+    return sorted(tested[np.argsort(lowest[tested], kind="stable")[:MOST]].tolist())
+
+
+def say_classes(comparison: Comparison) -> str:
+    """Return the figure's caption."""
+    arms, names = with_classes(comparison), classes_of(comparison.arms)
+    means = class_means(arms)
+    drawn, tested = len(drawn_classes(means)), int((~np.isnan(means.min(axis=1))).sum())
+    seeds = max(len(arm.seeds) for arm in arms)
+    over = f", mean over {seeds} seeds" if seeds > 1 else ""
+    top = "; at the top, of all classes together" if is_accuracy(comparison) else ""
+    worst = f" Shown are the {drawn} classes, of {tested}, that some arm serves worst." if drawn < tested else ""
+    untested = (
+        f" Not shown, for want of test examples: {listed(_untested(means, names))}." if tested < len(names) else ""
+    )
+    others = [arm.name for arm in comparison.arms if arm not in arms]
+    without = f" Not shown, for want of classes: {listed(others)}." if others else ""
+    return (
+        f"Share of the test examples that the last model gets right, class by class [%]{over}{top}. The darker, the "
+        f"fewer; framed: the lowest of each arm.{worst}{untested}{without}"
+    )
+
+
+def _untested(means: FloatArray, names: tuple[str, ...]) -> list[str]:
+    return [name for name, lowest in zip(names, means.min(axis=1), strict=True) if np.isnan(lowest)]
+
+
+def _draw_cells(axes: Axes, shares: FloatArray, top: float) -> None:
+    """Draw lines of cells with their numbers, the first at a height of the y axis, which points down."""
+    lines, columns = shares.shape
+    extent = (-0.5, columns - 0.5, top + lines - 0.5, top - 0.5)
+    axes.imshow(shares, cmap=_COLOURS, vmin=0, vmax=1, aspect="auto", interpolation="nearest", extent=extent)
+    axes.hlines(top + np.arange(lines - 1) + 0.5, -0.5, columns - 0.5, color="white", linewidth=1)
+    axes.vlines(np.arange(columns - 1) + 0.5, top - 0.5, top + lines - 0.5, color="white", linewidth=1)
+    for (line, column), share in np.ndenumerate(shares):
+        red, green, blue, _ = _COLOURS(float(share))
+        dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.55
+        axes.text(column, top + line, f"{100 * share:.0f}", ha="center", va="center_baseline", fontsize=style.SMALL,
+                  color="white" if dark else "black")  # fmt: skip
+
+
+def _frame_lowest(axes: Axes, shares: FloatArray) -> None:
+    for column, line in enumerate(shares.argmin(axis=0)):
+        box = Rectangle(
+            (column - 0.48, line - 0.46), 0.96, 0.92, fill=False, edgecolor="black", linewidth=1.4, zorder=3
+        )
+        axes.add_patch(box)
+
+
+def _name_classes(axes: Axes, names: list[str], above: float) -> None:
+    labels = [style.shorten(name, 20) for name in names]
+    places = list(range(len(names)))
+    axes.set_yticks([-above, *places] if above else places, labels=["all", *labels] if above else labels, fontsize=9)
+    axes.set_ylim(len(names) - 0.5, -above - 0.5)
+    axes.set_ylabel("class", fontsize=10)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def _name_arms(axes: Axes, comparison: Comparison, arms: list[Arm], *, slanted: bool) -> None:
+    axes.xaxis.tick_top()
+    labels = [style.shorten(arm.name, 30) if slanted else _in_lines(arm.name) for arm in arms]
+    axes.set_xticks(range(len(arms)), labels=labels, fontsize=9)
+    axes.tick_params(axis="x", length=0)
+    look = looks_of(comparison)
+    for label, arm in zip(axes.get_xticklabels(), arms, strict=True):
+        label.set_color(style.ink(look[arm.name].colour))
+        if slanted:
+            label.set(rotation=35, ha="left", rotation_mode="anchor")
+
+
+def _in_lines(name: str) -> str:
+    """Return a name in lines that a column has room for."""
+    return "\n".join(wrap(style.shorten(name, 44), 14))
