@@ -657,10 +657,11 @@ FILES: dict[str, str | bytes] = {
     "made/greedy-s0/meta.json": "{}",
     **{f"torn/{name}": b"\0" * 10 for name in (*TRAINING, *TEST)},
 }
-# In a folder that holds a finished run of digits, `done`.
+# In a folder that holds finished runs, `done` of digits and `plain` of a task without classes.
 RUNS: list[Row] = [
     ("report done --goal 3", "--goal must be a finite number in [0, 1], the bounds of accuracy, got 3"),
     ("report done --goal nan", "--goal must be a finite number, got nan"),
+    ("report plain --classes", "--classes must be left out: no run has classes"),
     ("report done done/spec.toml", "RUN must be a folder that ehfl compare or ehfl train wrote, got done/spec.toml"),
     ("report done --out done/spec.toml", "--out must be a folder, got done/spec.toml, a file"),
     (
@@ -714,9 +715,10 @@ def check_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[
 @pytest.fixture(scope="module")
 def after_a_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("done")
-    command = f"train --rounds 1 --clients 2 --seed 7 --run {place}/done --batch-size 2 --local-steps 1"
-    with pytest.raises(SystemExit, match="0"):
-        main(shlex.split(command))
+    for name, task in (("done", "digits"), ("plain", "quadratic")):
+        command = f"train --task {task} --rounds 1 --clients 2 --seed 7 --run {place}/{name} --batch-size 2 -k 1"
+        with pytest.raises(SystemExit, match="0"):
+            main(shlex.split(command))
     return place
 
 

@@ -252,3 +252,22 @@ def test_a_small_model_has_one_thread_unless_more_are_asked_for(
 
     assert command("train", "--task", "quadratic", "--rounds", "2", *options) == 0
     assert seen == [threads]
+
+
+def test_train_says_which_class_fares_worst(capsys: Capture) -> None:
+    quick = ["--task", "digits", "--rounds", "2", "--local-steps", "1", "--batch-size", "5"]
+    assert command("train", *quick) == 0
+    shown = capsys.readouterr().out
+    assert command("train", *quick, "--json") == 0
+    facts = json.loads(capsys.readouterr().out)
+
+    shares = facts["rounds"][-1]["by_class"]
+    worst = facts["classes"][shares.index(min(shares))]
+    assert f"worst class: {worst}, right in {100 * min(shares):.1f} % of its cases\n" in shown
+
+
+def test_train_says_nothing_of_classes_where_there_are_none(capsys: Capture) -> None:
+    assert run() == 0
+    assert "class" not in capsys.readouterr().out
+    assert run("--json") == 0
+    assert "classes" not in json.loads(capsys.readouterr().out)

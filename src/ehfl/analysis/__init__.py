@@ -3,7 +3,8 @@
 A finished run is a trial, the trials under one label are an arm, and arms side by side a `Comparison`: means over seeds
 with their intervals (`statistics`), differences between runs that met the same (`pairing`) to the first arm that did
 (`worlds`), at the end and over the rounds (`difference_curves`), rounds and energy to a goal (`timing`), a row of
-figures for each arm (`rows`), and what a server saw of real devices (`devices`).
+figures for each arm (`rows`), which classes and clients are served worst (`served`, `served_lines`), and what a server
+saw of real devices (`devices`).
 `table` defines once what a table of them shows, cell by cell (`cells`, `numbers`; `intervals` decides how many digits),
 and `simulations` what one of participations alone shows; the terminal, the page and notebooks (`notebook`) only render
 them. `results` reads run folders.

@@ -78,10 +78,16 @@ def classes_of(arms: Sequence[Arm]) -> tuple[str, ...]:
 
 def known_classes(arms: Sequence[Arm]) -> tuple[str, ...]:
     """Return the same, or refuse arms without: where figures by class are asked for."""
-    if classes := classes_of(arms):
-        return classes
-    several = any(final_by_class(arm) is not None for arm in arms)
-    raise UserError(f"figures by class cannot be given: {'arms have different' if several else 'no run has'} classes")
+    if why := why_no_classes(arms):
+        raise UserError(f"figures by class cannot be given: {why}")
+    return classes_of(arms)
+
+
+def why_no_classes(arms: Sequence[Arm]) -> str:
+    """Return why there are no classes that arms could be compared by, empty where there are."""
+    if classes_of(arms):
+        return ""
+    return "arms have different classes" if any(arm.trials[0].classes for arm in arms) else "no run has classes"
 
 
 def is_always_worst(arm: Arm) -> bool:

@@ -85,8 +85,8 @@ def print_table(title: str, table: SideBySide) -> None:
     console.print(table)
 
 
-def print_results(compared: Comparison, page: Path, as_json: bool) -> None:
-    """Print a comparison as a table or JSON, and where its page lies."""
+def print_results(compared: Comparison, page: Path, as_json: bool, *, by_class: bool = False) -> None:
+    """Print a comparison as a table or JSON, and where its page lies; with a line for each class where asked for."""
     if as_json:
         from ehfl.files import json_text
         from ehfl.report import as_facts
@@ -95,7 +95,7 @@ def print_results(compared: Comparison, page: Path, as_json: bool) -> None:
     else:
         from ehfl.report import comparison_table, summary
 
-        print_table(compared.name, comparison_table(compared))
+        print_table(compared.name, comparison_table(compared, by_class=by_class))
         print_sentences(summary(compared))
     say_where("report", page, err=as_json)
 

@@ -41,10 +41,12 @@ def report(
         float | None,
         Option(metavar="VALUE", parser=number, help="Count the rounds to this value of the metric [the spec's]."),
     ] = None,
+    classes: Annotated[bool, Option("--classes", help="Let the table have a line for each class.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Build the table, the figures and the page again from run folders."""
     from ehfl.analysis import read_results
+    from ehfl.analysis.served import why_no_classes
     from ehfl.report import check_place, write_report
 
     for folder in run:
@@ -57,7 +59,10 @@ def report(
     check_place(place)
     with named_by_option({"goal": "--goal"}):
         results = read_results(run, goal)
-    print_results(results.comparison, write_report(results, place, again(run, place, goal)), as_json)
+    if classes and (why := why_no_classes(results.comparison.arms)):
+        raise UserError(f"--classes must be left out: {why}")
+    page = write_report(results, place, again(run, place, goal))
+    print_results(results.comparison, page, as_json, by_class=classes)
 
 
 def again(runs: Sequence[Path], place: Path, goal: float | None) -> list[str]:

@@ -6,7 +6,7 @@ import json
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from ehfl.experiment import Run
     from ehfl.history import Metric, Record, Traffic
+    from ehfl.learning import Task
 
 
 # The \b in it keeps the lines that follow as they are.
@@ -103,6 +104,7 @@ def train(
     """Train a task with local SGD on the participation of one scheduler."""
     from ehfl import own_code
     from ehfl.experiment import begin_process
+    from ehfl.learning.tasks import classes_of
 
     if run is not None:
         check_folder("--run", run)
@@ -112,18 +114,19 @@ def train(
             raise UserError(f"ehfl train is for a single run, and these are {len(spec.runs())}: use ehfl compare")
         begin_process()
         with nullcontext() if run is None else resumable(), own_code.held(spec.code):
-            metric, records, sent = _train(spec.runs()[0], threads, run)
+            trained, records, sent = _train(spec.runs()[0], threads, run)
+            metric, classes = trained.metric, classes_of(trained)
     if as_json:
-        facts = {"metric": metric.name, "rounds": [record.facts() for record in records]}
-        typer.echo(json.dumps(facts | _traffic(sent, records)))
+        facts: dict[str, Any] = {"metric": metric.name} | ({"classes": list(classes)} if classes else {})
+        typer.echo(json.dumps(facts | {"rounds": [record.facts() for record in records]} | _traffic(sent, records)))
     else:
-        _print_history(metric, records)
+        _print_history(metric, classes, records)
         _print_traffic(sent, records)
 
 
 @own_prints_aside()
-def _train(run: Run, threads: int | None, place: Path | None) -> tuple[Metric, Sequence[Record], Traffic | None]:
-    """Return what the run is judged by, its rounds, and what a turn sent; of a finished folder, they are read."""
+def _train(run: Run, threads: int | None, place: Path | None) -> tuple[Task, Sequence[Record], Traffic | None]:
+    """Return the task of the run, its rounds, and what a turn sent; of a finished folder, they are read."""
     import torch
 
     from ehfl.experiment import check_comparison, check_schedulers, execute, inputs_of, run_training
@@ -140,16 +143,17 @@ def _train(run: Run, threads: int | None, place: Path | None) -> tuple[Metric, S
     for note in notes_on(run.spec):
         say(note)
     check_schedulers([run])
-    detail = partial(_detail, loaded_task(run.setting)[0].metric.name)
+    task = loaded_task(run.setting)[0]
+    detail = partial(_detail, task.metric.name)
     with progress(f"training {run.setting.learning.task['name']}", run.setting.rounds, detail) as advance:
         if place is None:
             history = run_training(run, limit, on_round=advance)
-            return history.metric, history.records, history.traffic
+            return task, history.records, history.traffic
         folder = RunFolder(place)
         outcome = execute(run, folder, limit, inputs_of(run, data), advance)
     if outcome.error:
         raise UserError(outcome.error)
-    return loaded_task(run.setting)[0].metric, read_history(folder.rounds), Traffic.read(folder.meta())
+    return task, read_history(folder.rounds), Traffic.read(folder.meta())
 
 
 def _detail(metric_name: str, record: Record) -> str:
@@ -157,10 +161,11 @@ def _detail(metric_name: str, record: Record) -> str:
     return "" if record.test_metric is None else f"{metric_name} {record.test_metric:.4g}"
 
 
-def _print_history(metric: Metric, records: Sequence[Record]) -> None:
+def _print_history(metric: Metric, classes: Sequence[str], records: Sequence[Record]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from ehfl.analysis.numbers import percent
     from ehfl.history import evaluations_of
 
     table = Table(box=None, pad_edge=False)
@@ -173,6 +178,8 @@ def _print_history(metric: Metric, records: Sequence[Record]) -> None:
     Console().print(table)
     seconds = sum(record.seconds + record.eval_seconds for record in records)
     empty = sum(record.participants == 0 for record in records)
+    if worst := evaluations[-1].worst_class(classes):
+        typer.echo(f"worst class: {worst[0]}, right in {percent(worst[1])} of its cases")
     typer.echo(f"{len(records):,} rounds, {empty} of them empty, {seconds:.1f} s of training and evaluation")
 
 

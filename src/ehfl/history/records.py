@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -126,6 +126,12 @@ class Evaluation:
     by_class: Shares | None = field(default=None, repr=False)  # as in the record, where the task has classes
     by_client: Shares | None = field(default=None, repr=False)
 
+    def worst_class(self, classes: Sequence[str]) -> tuple[str, float] | None:
+        """Return the class of these names that the model gets the least right of, and how much; None without any."""
+        found = zip(classes, self.by_class or (), strict=False)
+        known = [(name, share) for name, share in found if share is not None]
+        return min(known, key=lambda one: one[1]) if known else None
+
 
 def evaluations_of(records: Iterable[Record]) -> tuple[Evaluation, ...]:
     """Return the evaluations that records hold, x_0's first.
@@ -174,5 +180,4 @@ class History:
     @property
     def worst_class(self) -> tuple[str, float] | None:
         """The class of which the last model gets the least right, and how much; None for a task without classes."""
-        known = {name: share for name, share in self.by_class.items() if share is not None}
-        return min(known.items(), key=lambda one: one[1]) if known else None
+        return self.evaluations[-1].worst_class(self.classes) if self.evaluations else None

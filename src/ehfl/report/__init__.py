@@ -4,9 +4,10 @@
 numbers allow, `page` makes one HTML file of it all (`templates/`), `texts` gives the numbers as text. What a table
 shows is defined in `analysis.table`; `tables` renders it for the terminal, `page` for browsers. An arm looks the same
 everywhere (`looks`), and figures and the page choose axes alike (`scales`). Of runs on real devices there are a figure
-(`devices`), a part of the page (`page_devices`) and sentences (`device_words`). What clients weigh in the mean has a
-figure (`audit_figure`), sentences (`audit_words`) and a table (`audit_tables`). `bound_tables`, `bound_figures` and
-`participation` serve the other commands.
+(`devices`), a part of the page (`page_devices`) and sentences (`device_words`); of tasks with classes, a map
+(`classes`) and sentences (`served`). What clients weigh in the mean has a figure (`audit_figure`), sentences
+(`audit_words`) and a table (`audit_tables`). `bound_tables`, `bound_figures` and `participation` serve the other
+commands.
 
 May enter: matplotlib, rich, Jinja, `ehfl.analysis` and below. Leaves: the names below, each imported when it is first
 used, so that matplotlib is loaded only where something is drawn.

@@ -106,8 +106,9 @@ def _draw_cells(axes: Axes, shares: FloatArray, top: float) -> None:
     for (line, column), share in np.ndenumerate(shares):
         red, green, blue, _ = _COLOURS(float(share))
         dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.55
-        axes.text(column, top + line, f"{100 * share:.0f}", ha="center", va="center_baseline", fontsize=style.SMALL,
-                  color="white" if dark else "black")  # fmt: skip
+        text = axes.text(column, top + line, f"{100 * share:.0f}", ha="center", va="center_baseline",
+                         fontsize=style.SMALL, color="white" if dark else "black")  # fmt: skip
+        text.set_in_layout(False)  # it lies within the axes, and hundreds would take the layout seconds
 
 
 def _frame_lowest(axes: Axes, shares: FloatArray) -> None:

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ehfl.analysis.cells import Cell, Quantity, Subject
+from ehfl.analysis.served_lines import class_lines
 from ehfl.analysis.simulations import Simulations, simulated
 from ehfl.analysis.table import caption, quantities
 
@@ -95,10 +96,11 @@ def summary_table(simulations: Mapping[str, Simulations]) -> SideBySide:
     return SideBySide(tuple(simulations), lines_of(simulated(seeds), many), f"{target}{intervals}")
 
 
-def comparison_table(comparison: Comparison) -> SideBySide:
-    """Return the figures of arms side by side, mean over interval."""
+def comparison_table(comparison: Comparison, *, by_class: bool = False) -> SideBySide:
+    """Return the figures of arms side by side, mean over interval; a line for each class, too, where asked for."""
     names = tuple(row.arm for row in comparison.rows)
-    return SideBySide(names, lines_of(quantities(comparison), comparison.rows), caption(comparison))
+    lines = [*quantities(comparison), *(class_lines(comparison) if by_class else ())]
+    return SideBySide(names, lines_of(lines, comparison.rows), caption(comparison))
 
 
 def lines_of(

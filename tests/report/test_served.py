@@ -1,0 +1,196 @@
+"""Who is served, as people see it: the map of classes, sentences, the page's chart, and the rounds as text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import runpy
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ehfl.analysis import Comparison, compare
+from ehfl.history import Metric
+from ehfl.report import comparison_table, style, summary
+from ehfl.report.classes import MOST, classes_figure, drawn_classes, say_classes
+from ehfl.report.figures import draw_all
+from ehfl.report.page import write_page
+from ehfl.report.page_chart import chart_data
+from ehfl.report.served import served_sentences
+from ehfl.report.texts import as_facts, rounds_csv
+from made_served import served, served_trial
+from made_trials import ACCURACY, arms_ending_at
+
+# Class 1 is the worst under greedy with every seed; its paired difference to mifa is 0.5, 0.48, 0.5.
+GREEDY = [(0.90, 0.30, 0.90), (0.90, 0.35, 0.80), (0.95, 0.32, 0.90)]
+MIFA = [(0.90, 0.80, 0.90), (0.90, 0.83, 0.90), (0.95, 0.82, 0.90)]
+NOISY = [(0.90, 0.10, 0.90), (0.90, 0.60, 0.80), (0.95, 0.32, 0.90)]
+CLIENTS = {"greedy": [[0.3, 0.9]] * 3, "mifa": [[0.8, 0.9]] * 3}
+
+
+def numbers(comparison: Comparison) -> list[str]:
+    figure = classes_figure(comparison)
+    assert figure is not None
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_the_map_has_a_cell_for_each_class_and_arm_and_the_average_above() -> None:
+    compared = served({"greedy": GREEDY, "mifa": MIFA}, classes=["cat", "dog", "owl"])
+
+    figure = classes_figure(compared)
+
+    assert figure is not None
+    axes = figure.axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["all", "cat", "dog", "owl"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["greedy", "mifa"]
+    assert numbers(compared) == ["92", "92", "32", "82", "87", "90", "70", "88"]  # classes, then all
+    framed = [(box.get_x() + 0.48, box.get_y() + 0.46) for box in axes.patches]  # type: ignore[attr-defined]
+    np.testing.assert_allclose(framed, [(0, 1), (1, 1)])
+    caption = "Share of the test examples that the last model gets right, class by class [%], mean over 3 seeds; at the"
+    assert say_classes(compared).startswith(caption)
+
+
+def test_of_many_classes_those_are_drawn_that_some_arm_serves_worst() -> None:
+    shares = np.linspace(0.99, 0.01, 100)
+    compared = served({"greedy": [shares.tolist()], "mifa": [[0.0, *shares[1:].tolist()]]})
+
+    drawn = drawn_classes(np.array([shares, [0.0, *shares[1:]]]).T)
+
+    assert drawn == [0, *range(71, 100)]
+    assert len(numbers(compared)) == 2 * (MOST + 1)
+    assert say_classes(compared).endswith("Shown are the 30 classes, of 100, that some arm serves worst.")
+
+
+def test_the_map_leaves_out_what_is_not_known() -> None:
+    untested = served({"greedy": [(0.9, None, 0.5)]}, classes=["cat", "dog", "owl"])
+    assert numbers(untested) == ["90", "50", "70"]
+    assert say_classes(untested).endswith(" Not shown, for want of test examples: dog.")
+
+    older = replace(served_trial("older", 0, (0.9, 0.5)), classes=())
+    mixed = compare("mixed", [served_trial("greedy", 0, (0.9, 0.5)), older], ACCURACY, 1, goal=0.1)
+    assert numbers(mixed) == ["90", "50", "70"]
+    assert say_classes(mixed).endswith(" Not shown, for want of classes: older.")
+
+    assert classes_figure(arms_ending_at({"a": [0.8]})) is None
+    unlike = [served_trial("a", 0, (0.5, 0.6)), served_trial("b", 0, (0.5, 0.6, 0.7))]
+    assert classes_figure(compare("unlike", unlike, ACCURACY, 1, goal=0.1)) is None
+
+
+def test_an_average_of_another_kind_does_not_stand_above_classes() -> None:
+    trials = [served_trial("greedy", seed, shares) for seed, shares in enumerate(GREEDY)]
+    other = compare("f1", trials, Metric("macro F1", bounds=(0, 1)), 1, goal=0.1)
+
+    assert numbers(other) == ["92", "32", "87"]
+    assert "all classes together" not in say_classes(other)
+    (said,) = served_sentences(other)
+    assert said == "Under greedy class 1 is right in 32.3 % (26.1 to 38.6) of its cases."
+
+
+@pytest.mark.parametrize(("arms", "classes"), [(1, 2), (6, 10), (12, 100)])
+def test_maps_of_every_size_can_be_written(tmp_path: Path, arms: int, classes: int) -> None:
+    chance = np.random.default_rng(0)
+    shares = {f"$arm {n}, {'long ' * 9}": [chance.random(classes).tolist()] for n in range(arms)}
+
+    figure = classes_figure(served(shares))
+
+    assert figure is not None
+    style.save(figure, tmp_path / "classes.svg")
+    assert 1 < figure.get_figheight() < 10 and figure.get_figwidth() <= 7.2
+
+
+def test_what_averages_hide_is_said_where_intervals_allow_it() -> None:
+    said = list(served_sentences(served({"greedy": GREEDY, "mifa": MIFA}, CLIENTS)))
+
+    assert said == [
+        "Averages hide it: under greedy class 1 is right in 32.3 % (26.1 to 38.6) of its cases, under mifa the worst "
+        "class in 81.7 % (77.9 to 85.5), 49.3 points more (46.5 to 52.2).",
+        "The worst tenth of the clients, by their own mixture of labels, comes to 30.0 % under greedy and 80.0 % under "
+        "mifa.",
+    ]
+    assert summary(served({"greedy": GREEDY, "mifa": MIFA}, CLIENTS))[-1] not in said
+
+
+def test_a_worst_class_that_is_worse_is_called_so() -> None:
+    said = next(served_sentences(served({"mifa": MIFA, "greedy": GREEDY})))
+
+    assert said.endswith("under greedy the worst class in 32.3 % (26.1 to 38.6), 49.3 points fewer (46.5 to 52.2).")
+
+
+def test_nothing_is_claimed_where_intervals_do_not_allow_it() -> None:
+    first = (
+        "Under greedy class 1 is right in 32.3 % (26.1 to 38.6) of its cases, all classes together in 70.2 % (65.2 to "
+        "75.2)."
+    )
+
+    assert list(served_sentences(served({"greedy": GREEDY}))) == [first]
+    assert list(served_sentences(served({"greedy": GREEDY, "noisy": NOISY}))) == [
+        first,
+        "The worst class of noisy is not distinguishable from that.",
+    ]
+    assert list(served_sentences(served({"greedy": GREEDY, "noisy": NOISY, "other": NOISY}))) == [
+        first,
+        "No other arm's worst class is distinguishable from that.",
+    ]
+    single = list(served_sentences(served({"greedy": GREEDY[:1], "mifa": MIFA[:1]})))
+    assert single == ["Under greedy class 1 is right in 30.0 % of its cases, all classes together in 70.0 %."]
+
+
+def test_an_average_that_differs_as_much_hides_nothing() -> None:
+    more = [(0.94, 0.35, 0.94), (0.94, 0.39, 0.84), (0.99, 0.355, 0.94)]  # all classes gain about 0.04
+
+    said = next(served_sentences(served({"greedy": GREEDY, "better": more})))
+
+    assert said.startswith("Under greedy class 1 is right in ")
+    assert "under better the worst class in " in said
+
+
+def test_a_class_that_is_not_the_worst_with_every_seed_is_named_as_the_average_has_it() -> None:
+    said = next(served_sentences(served({"plain": [(0.9, 0.2, 0.41), (0.9, 0.5, 0.3)]})))
+
+    assert said.startswith("Under plain the worst class (1 on average) is right in 25 % (0 to 89) of its cases")
+
+
+def test_a_comparison_without_classes_says_and_shows_nothing_of_them(tmp_path: Path) -> None:
+    compared = arms_ending_at({"greedy": [0.8, 0.9], "myopic": [0.7, 0.9]})
+
+    assert list(served_sentences(compared)) == []
+    assert all(arm["worst"] is None for arm in chart_data(compared)["arms"])
+    assert "classes" not in as_facts(compared) and "by_class" not in rounds_csv(compared)
+    write_page(compared, [], tmp_path / "page.html", spec="", facts={}, commands=[])
+    assert "worst" not in (tmp_path / "page.html").read_text().partition("<script")[0]
+
+
+def test_the_page_draws_the_worst_class_over_the_rounds(tmp_path: Path) -> None:
+    compared = served({"greedy": GREEDY, "mifa": MIFA})
+
+    greedy = chart_data(compared)["arms"][0]
+    write_page(compared, [], tmp_path / "page.html", spec="", facts={}, commands=[])
+
+    assert greedy["rounds"] == [0, 2, 4]
+    assert greedy["worst"]["mean"] == pytest.approx([0.1, 0.97 / 6, 0.97 / 3], abs=1e-6)
+    assert greedy["worst"]["text"][-1] == "32.3 % (26.1 to 38.6)"
+    assert 'data-value="worst"' in (tmp_path / "page.html").read_text()
+
+
+def test_figures_facts_and_tables_have_the_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(style, "save", lambda figure, path: None)
+    compared = served({"greedy": GREEDY, "mifa": MIFA}, classes=["cat", "dog", "owl"])
+
+    assert [drawing.name for drawing in draw_all(compared, tmp_path)][:3] == ["learning", "differences", "classes"]
+    facts = as_facts(compared)
+    assert facts["classes"] == ["cat", "dog", "owl"]
+    assert facts["by_class"]["greedy"] == pytest.approx([2.75 / 3, 0.97 / 3, 2.6 / 3])
+    labels = [label for label, _ in comparison_table(compared, by_class=True).lines]
+    assert labels[-3:] == ["class cat", "class dog", "class owl"]
+
+
+def test_accuracies_go_into_the_rounds_as_text_and_are_read_by_those_who_publish_them() -> None:
+    compared = served({"greedy": [(0.9, None, 0.123456789)]}, {"greedy": [[0.25, 0.75]]})
+
+    *_, last = csv.DictReader(io.StringIO(rounds_csv(compared)))
+
+    assert (last["by_class"], last["by_client"], last["first_by_class"]) == ("0.9 nan 0.123457", "0.25 0.75", "")
+    record = runpy.run_path(str(Path(__file__).parents[2] / "results" / "redraw.py"))["_record"](last, 0.1)
+    assert (record.by_class, record.by_client) == ((0.9, None, 0.123457), (0.25, 0.75))
