@@ -18,9 +18,9 @@ from ehfl.learning.rows import Rows
 class Scaffold:
     """x_{t+1} = x_t + server_step * mean of Delta_i, where each gradient at client i is corrected by c - c_i.
 
-    c_i' = c_i - c - Delta_i / (K eta_t) at the participants (option II), and c' = c + (1/N) sum of (c_i' - c_i), from 0.
-    So c_i is the mean of the gradients of i's last turn before their correction, clipped and with weight decay where
-    there is any.
+    At the participants c_i' = c_i - c - Delta_i / (K eta_t) (option II), and c' = c + (1/N) sum of c_i' - c_i, from
+    0 on. So c_i is the mean of the gradients of i's last turn before their correction, clipped and with weight decay
+    where there is any.
 
     S. P. Karimireddy et al., "SCAFFOLD: stochastic controlled averaging for federated learning", ICML 2020, arXiv
     1910.06378, algorithm 1. As published, a turn sends two models each way, x and c down, Delta_i and that of c_i up,
