@@ -13,6 +13,7 @@ from ehfl.analysis.audit import Audit
 from ehfl.analysis.table import quantities
 from ehfl.energy import Bernoulli, Fleet
 from ehfl.report.audit_figure import audit_figure, draw_audit, weights_figure
+from ehfl.report.audit_tables import audit_table
 from ehfl.report.audit_words import audit_sentences, weight_sentences
 from ehfl.report.looks import looks
 from ehfl.report.texts import as_facts
@@ -65,7 +66,8 @@ def test_arms_that_differ_in_their_aggregation_alone_share_sentences_and_are_no_
     sentences = audit_sentences([first, other])
 
     assert sentences[0].startswith("Under greedy and memory client 0 weighs 1.8 %")
-    assert sentences[-1] == "Memory: mifa is no plain mean, whose weights these are."
+    assert sentences[-1] == "The weights are a plain mean's; mifa aggregates otherwise."
+    assert audit_table([first, other]).names == ("greedy and memory",)
     assert sum("client 0" in sentence for sentence in sentences) == 1
 
 

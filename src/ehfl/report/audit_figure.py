@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from ehfl.analysis import Comparison
-from ehfl.analysis.audit import Audit, alike
+from ehfl.analysis.audit import Audit, alike, together
 from ehfl.report import style
 from ehfl.report.looks import Look, looks, looks_of
 
@@ -52,7 +52,7 @@ def audit_figure(audits: Sequence[Audit], look: Mapping[str, Look]) -> Figure:
 
 
 def _handle(group: Sequence[Audit], look: Mapping[str, Look]) -> Line2D:
-    mine, name = look[group[0].arm], ", ".join(audit.arm for audit in group)
+    mine, name = look[group[0].arm], together([audit.arm for audit in group])
     return Line2D([], [], color=mine.colour, marker=mine.marker, linestyle="", label=style.shorten(name))
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ehfl.analysis import Comparison
-from ehfl.analysis.audit import Audit, alike
+from ehfl.analysis.audit import Audit, alike, together
 from ehfl.analysis.intervals import upper_end, write_amount
 from ehfl.analysis.numbers import amount, percent
 from ehfl.report.phrases import listed, spoken
 
+_MEANS = ("mean", "fedprox", "fedavgm")  # in which participants weigh alike
 _MUCH = 1.5  # times its fair share of a class from which on it is worth a sentence that a group holds so much of it
 
 
@@ -64,7 +65,7 @@ def _even(audit: Audit) -> str:
 
 
 def _under(group: Sequence[Audit]) -> str:
-    return f"Under {listed(spoken(audit.arm) for audit in group)}"
+    return f"Under {together([spoken(audit.arm) for audit in group])}"
 
 
 def _extremes(audit: Audit, verbs: _Tense) -> str:
@@ -124,7 +125,6 @@ def _floor(audit: Audit) -> Iterator[str]:
 
 def _not_means(audits: Sequence[Audit]) -> Iterator[str]:
     """Say which arms do not aggregate by the mean, so that nobody takes the figures for theirs."""
-    for name in dict.fromkeys(audit.aggregation for audit in audits if audit.aggregation != "mean"):
-        arms = listed(spoken(audit.arm, begins=at == 0) for at, audit in enumerate(
-            audit for audit in audits if audit.aggregation == name))  # fmt: skip
-        yield f"{arms}: {name} is no plain mean, whose weights these are."
+    others = dict.fromkeys(audit.aggregation for audit in audits if audit.aggregation not in _MEANS)
+    if others:
+        yield f"The weights are a plain mean's; {listed(others)} aggregate{'' if len(others) > 1 else 's'} otherwise."
