@@ -35,7 +35,7 @@ def ledgers(nodes: Path) -> dict[str, Any]:
 
 def check_same(one: Played, other: Played) -> None:
     assert one.outcome.error is None and one.records == other.records
-    for name in ("offsets", "indices", "spent", "final_energy", "energy"):
+    for name in ("offsets", "indices", "spent", "final_energy", "energy", "weights"):
         np.testing.assert_array_equal(getattr(one.participation, name), getattr(other.participation, name))
     assert one.participation.totals == other.participation.totals
     for name, weights in other.weights.items():
@@ -109,6 +109,26 @@ def test_what_an_aggregation_remembers_of_each_client_outlives_its_server(
     one, other = (read_checkpoint(played.folder.path / NAME).state for played in (resumed, undisturbed))
     for name, array in other.items():
         np.testing.assert_array_equal(one[name], array, err_msg=name)
+
+
+@pytest.mark.parametrize("scheduler", ["f3ast:target=2,rate=0.2", "energy-cycles"])
+def test_what_a_scheduler_weighs_turns_by_outlives_its_server(scheduler: str, tmp_path: Path) -> None:
+    """Weights of past rounds are those of the levels that devices had then, which the record of a round knows."""
+    fleet = {"clients": 4, "rate": [0.3, 0.5, 0.8, 1.0], "initial": 1}
+    spec = tiny(scheduler=scheduler, rounds=6, fleet=fleet, learning={"aggregation": "scheduled"})
+    undisturbed = play(spec, tmp_path / "whole", loopback(tmp_path / "nodes", 4))
+
+    def leave(record: Record) -> None:
+        if record.round == 3:
+            raise Killed
+
+    with pytest.raises(Killed):
+        play(spec, tmp_path / "runs", loopback(tmp_path / "again", 4), leave)
+    resumed = play(spec, tmp_path / "runs", loopback(tmp_path / "again", 4))
+
+    check_same(resumed, undisturbed)
+    weights = undisturbed.participation.weights
+    assert weights is not None and np.unique(weights).size > 2
 
 
 def failing_once(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:

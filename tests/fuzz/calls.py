@@ -134,6 +134,8 @@ CALLS: list[tuple[str, dict[str, Draw]]] = [
     ("ehfl:RoundRobin", {"per_round": of("auto", 1)}),
     ("ehfl:UniformRandom", {"target": of("auto", 1)}),
     ("ehfl:OldestFirst", {"target": of("auto", 1)}),
+    ("ehfl:F3ast", {"target": of("auto", 1), "rate": of(0.01, 1)}),
+    ("ehfl:EnergyCycles", {}),
     ("ehfl:PowerOfChoice", {"target": of("auto", 1), "candidates": of("auto", 2)}),
     ("ehfl:Metric", {"name": of("accuracy", "gap"), "lower_is_better": either,
                      "bounds": of((0.0, 1.0), (0, 5), (None, None))}),

@@ -24,7 +24,7 @@ TEXTS = (
 KNOWN = (
     "myopic", "greedy", "round-robin", "round-robin:1", "uniform-random:2", "uniform-random", "always-on",
     "oldest-first", "power-of-choice", "power-of-choice:target=1,candidates=2", "bernoulli", "bernoulli:0.5",
-    "replay", "iid", "mean",
+    "replay", "iid", "mean", "fedau", "scheduled", "inverse-probability", "f3ast:rate=0.1", "energy-cycles",
     "dirichlet:0.5", "shards:2", "weighted", "nominal", "linear", "constant:0.1", "theorem", "theorem:0.5", "quadratic",
     "wells", "nominal-causal", "linear-causal:0.2", "MYOPIC", "round_robin", "mypoic", "sys:exit", "os:getcwd",
     "ehfl:Fleet", "ehfl.scheduling:Myopic", "json:JSONDecoder", "math:pi", "no.such:Thing", "builtins:int",

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -35,6 +36,7 @@ MEANS: dict[str, tuple[dict[str, Any], float]] = {
     "weighted": ({}, BITS),
     "inverse-probability": ({}, ROUNDING),
     "fedau": ({}, ROUNDING),
+    "scheduled": ({}, ROUNDING),
     "fedprox": ({}, BITS),
     "mifa": ({}, ROUNDING),
     "fedvarp": ({}, ROUNDING),
@@ -163,6 +165,7 @@ class TestEveryAggregation:
         quick: dict[str, Any] = {
             "local_steps": 2, "eval_every": 3, "checkpoint_every": 4, "aggregation": example(name, n_clients=4)
         }  # fmt: skip
+        gaps = dataclasses.replace(gaps, weights=np.full(gaps.indices.size, 1.5))  # as if a scheduler had brought them
         whole = train(blobs, gaps, **quick, run_dir=tmp_path / "whole")
 
         def stop(record: Record) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,7 @@ def test_the_smallest_step_there_is_leaves_the_model_where_it_was(gaps: Particip
 @pytest.mark.parametrize("name", AGGREGATIONS.members)
 def test_every_aggregation_learns(blobs: Task, name: str) -> None:
     mains = simulate(Fleet(clients=4, harvest=Bernoulli(0.5)), AlwaysOn(2), rounds=40)
+    mains = replace(mains, weights=np.full(mains.indices.size, 2.0))  # as if the scheduler had brought them
     aggregation = informed(AGGREGATIONS.make(name), [0.5] * 4)
     first, last = train(blobs, mains, aggregation=aggregation, eval_every=40).evaluations
 

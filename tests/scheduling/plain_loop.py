@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 
 from ehfl.randomness import Purpose, generator, words
 
@@ -42,6 +43,7 @@ class Setting:
     width: int
     cost: Sequence[int]  # one per client
     seed: int = 0
+    rates: Sequence[float] = ()  # what each client harvests a round
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,40 @@ def power_of_choice(setting: Setting) -> Choice:
     return choose
 
 
+def f3ast(setting: Setting) -> Choice:
+    """Of those who can pay, the ones with the smallest r, a mean over past rounds that forgets 1 % with each."""
+    rates = [setting.width / setting.clients] * setting.clients
+
+    def choose(seen: Seen) -> list[int]:
+        tie = drawn_order(setting, seen.t)
+        chosen = sorted(able(setting, seen), key=lambda i: (rates[i], tie[i]))[: setting.width]
+        turns = set(chosen)
+        rates[:] = [(1 - 0.01) * rate + (0.01 if i in turns else 0) for i, rate in enumerate(rates)]
+        return chosen
+
+    return choose
+
+
+def energy_cycles(setting: Setting) -> Choice:
+    """One turn in each stretch of ceil(cost / rate) rounds, from a drawn round of it on, as soon as it can be paid."""
+    pairs = zip(setting.rates, setting.cost, strict=True)
+    lengths = [max(1, math.ceil(cost / Fraction(str(rate)))) if rate else None for rate, cost in pairs]
+    drawn = cache(lambda begin: schedule_words(setting, begin))
+
+    def choose(seen: Seen) -> list[int]:
+        chosen = []
+        for i, length in enumerate(lengths):
+            if length is None:
+                continue
+            begin = seen.t // length * length
+            due = begin + drawn(begin)[i] * length // 2**32
+            if seen.t >= due and seen.last_turn[i] < begin and seen.energy[i] >= setting.cost[i]:
+                chosen.append(i)
+        return chosen
+
+    return choose
+
+
 PLAIN: dict[str, Callable[[Setting], Choice]] = {
     "myopic": myopic,
     "greedy": greedy,
@@ -180,6 +216,8 @@ PLAIN: dict[str, Callable[[Setting], Choice]] = {
     "always-on": always_on,
     "oldest-first": oldest_first,
     "power-of-choice": power_of_choice,
+    "f3ast": f3ast,
+    "energy-cycles": energy_cycles,
 }
 
 

@@ -63,7 +63,7 @@ class Case:
         costs = self.costs()
         width = self.target or sustainable(self.rates, costs, self.each(self.capacity))
         return play_plainly(
-            PLAIN[name](Setting(len(self.rates), width, costs, self.seed)),
+            PLAIN[name](Setting(len(self.rates), width, costs, self.seed, self.rates)),
             bernoulli_rows(self.rates, self.rounds, self.seed),
             [int(level) for level in self.each(self.initial)],
             self.each(self.capacity),

@@ -12,6 +12,8 @@ from ehfl.randomness import Purpose, generator, words
 from ehfl.scheduling import (
     SCHEDULERS,
     AlwaysOn,
+    EnergyCycles,
+    F3ast,
     Greedy,
     Myopic,
     OldestFirst,
@@ -20,6 +22,7 @@ from ehfl.scheduling import (
     Scheduler,
     UniformRandom,
     View,
+    brings_weights,
     check_scheduler,
     simulate,
     wants_losses,
@@ -34,7 +37,7 @@ def view_of(*energy: int, round_: int = 0, **facts: Any) -> View:
 
 def past_of(clients: int, *rounds: list[int]) -> Past:
     """Return the past in which these clients took part in rounds 0, 1, ..."""
-    past = Past(clients)
+    past = Past(clients, asked=True)
     for t, participants in enumerate(rounds):
         past.note(t, np.array(participants, dtype=np.int32))
     return past
@@ -220,7 +223,7 @@ def test_power_of_choice_refuses_fewer_candidates_than_are_wanted() -> None:
 
 
 @pytest.mark.parametrize(
-    "scheduler", [Myopic(), RoundRobin(), UniformRandom(), AlwaysOn(), OldestFirst(), PowerOfChoice()]
+    "scheduler", [Myopic(), RoundRobin(), UniformRandom(), AlwaysOn(), OldestFirst(), PowerOfChoice(), F3ast()]
 )
 def test_auto_is_the_target(scheduler: Scheduler) -> None:
     chosen = scheduler.select(view_of(1, 1, 1, 1, 1, target=3))
@@ -241,6 +244,7 @@ def test_auto_is_the_target(scheduler: Scheduler) -> None:
         PowerOfChoice(target=2, candidates=2),
         PowerOfChoice(target=2, candidates=3),
         PowerOfChoice(target=2, candidates=4),
+        F3ast(target=2),
     ],
     ids=repr,
 )
@@ -276,7 +280,8 @@ def test_rounds_and_seeds_break_the_same_ties_anew(scheduler: Scheduler) -> None
 
 def test_the_registry_has_the_papers_schedulers_and_the_others() -> None:
     assert list(SCHEDULERS.members) == [
-        "myopic", "greedy", "round-robin", "uniform-random", "always-on", "oldest-first", "power-of-choice"
+        "myopic", "greedy", "round-robin", "uniform-random", "always-on", "oldest-first", "power-of-choice",
+        "f3ast", "energy-cycles",
     ]  # fmt: skip
 
 
@@ -290,7 +295,7 @@ def test_a_registered_scheduler_keeps_the_rules(scheduler: Scheduler) -> None:
     check_scheduler(scheduler, clients=3, rounds=30, seed=2)
 
 
-@pytest.mark.parametrize("name", [name for name in SCHEDULERS.members if name != "greedy"])
+@pytest.mark.parametrize("name", [name for name in SCHEDULERS.members if name not in ("greedy", "energy-cycles")])
 def test_a_registered_scheduler_of_given_width_keeps_the_rules(name: str) -> None:
     check_scheduler(SCHEDULERS.make(f"{name}:5"), clients=10)
 
@@ -314,7 +319,11 @@ def test_a_registered_scheduler_is_a_value(scheduler: Scheduler) -> None:
 def test_a_registered_scheduler_plays_a_fleet_of_one(scheduler: Scheduler) -> None:
     fleet = Fleet(clients=1, harvest=Replay([[1], [1], [0], [0]]))
 
-    assert rounds_of(fleet, scheduler, 4) == ([[0]] * 4 if is_mains_powered(scheduler) else [[], [0], [0], []])
+    found = rounds_of(fleet, scheduler, 4)
+    if isinstance(scheduler, EnergyCycles):  # which may leave a unit for the last round of its second cycle
+        assert found in ([[], [0], [0], []], [[], [0], [], [0]])
+    else:
+        assert found == ([[0]] * 4 if is_mains_powered(scheduler) else [[], [0], [0], []])
 
 
 def test_a_registered_scheduler_finds_nobody_where_nothing_is_harvested(scheduler: Scheduler) -> None:
@@ -328,6 +337,7 @@ def test_what_schedulers_declare_of_themselves() -> None:
 
     assert [name for name, one in made.items() if is_mains_powered(one)] == ["always-on"]
     assert [name for name, one in made.items() if wants_losses(one)] == ["power-of-choice"]
+    assert [name for name, one in made.items() if brings_weights(one)] == ["f3ast", "energy-cycles"]
 
 
 # widths
@@ -342,6 +352,7 @@ def test_what_schedulers_declare_of_themselves() -> None:
         (OldestFirst(target=4), "target"),
         (PowerOfChoice(target=4), "target"),
         (PowerOfChoice(candidates=4), "candidates"),
+        (F3ast(target=4), "target"),
         (RoundRobin(per_round=4), "per_round"),
     ],
     ids=repr,
@@ -353,7 +364,7 @@ def test_more_clients_a_round_than_there_are_is_refused(scheduler: Scheduler, na
 
 @pytest.mark.parametrize("width", [0, -1, 2.5, "all"])
 def test_a_width_that_no_fleet_could_have_is_refused_at_once(width: Any) -> None:
-    for make in (Myopic, UniformRandom, AlwaysOn, OldestFirst, PowerOfChoice):
+    for make in (Myopic, UniformRandom, AlwaysOn, OldestFirst, PowerOfChoice, F3ast):
         with pytest.raises(ValueError, match="target must be a whole number >= 1, got"):
             make(target=width)
     with pytest.raises(ValueError, match="per_round must be a whole number >= 1, got"):
@@ -383,6 +394,8 @@ def test_fewer_candidates_than_are_wanted_are_refused_at_once() -> None:
         ("greedy", Greedy()),
         ("oldest-first:4", OldestFirst(target=4)),
         ("power-of-choice:target=2,candidates=6", PowerOfChoice(target=2, candidates=6)),
+        ("f3ast:target=2,rate=0.1", F3ast(target=2, rate=0.1)),
+        ("energy-cycles", EnergyCycles()),
     ],
 )
 def test_a_scheduler_is_made_from_its_name_and_parameters(text: str, scheduler: Scheduler) -> None:

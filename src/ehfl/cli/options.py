@@ -46,7 +46,8 @@ Scheduler = Annotated[
         "--scheduler",
         "-s",
         metavar="NAME",
-        help="myopic, greedy, round-robin, uniform-random, always-on, oldest-first, power-of-choice, module:Class; "
+        help="myopic, greedy, round-robin, uniform-random, always-on, oldest-first, power-of-choice, f3ast, "
+        "energy-cycles, module:Class; "
         "parameters as in round-robin:1 or round-robin:per_round=1. Repeatable. [myopic, round-robin, greedy]",
     ),
 ]

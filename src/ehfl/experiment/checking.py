@@ -23,7 +23,7 @@ from ehfl.machine import check_time
 from ehfl.partition import check_partition
 from ehfl.randomness import TILE
 from ehfl.registry import is_own
-from ehfl.scheduling import SchedulerError, check_scheduler
+from ehfl.scheduling import SchedulerError, brings_weights, check_scheduler
 from ehfl.validation import BrokenRules, InvalidValue, SpecError, at, renamed
 
 if TYPE_CHECKING:
@@ -78,9 +78,15 @@ def _fitting_aggregation(setting: Setting) -> Aggregation | None:
 
     A scheduler of the user's own, which decides how likely clients are to take part, might end this process.
     """
+    from ehfl.learning.aggregation import wants_weights
+    from ehfl.learning.aggregation.scheduled import no_weights
+
     if is_own(setting.scheduler) and building.wants_chances(setting):
         return None
     aggregation = building.aggregation_of(setting)
+    if wants_weights(aggregation) and not brings_weights(building.scheduler_of(setting)):
+        with at("learning"):
+            raise no_weights(aggregation, setting.scheduler["name"])
     if not is_own(setting.learning.aggregation):
         with at("learning.aggregation"):
             aggregation.init(setting.fleet.clients, n_params=1)

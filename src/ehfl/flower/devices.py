@@ -8,7 +8,7 @@ from contextlib import closing
 import numpy as np
 import torch
 
-from ehfl.arrays import Clients, IntArray
+from ehfl.arrays import Clients, FloatArray, IntArray
 from ehfl.experiment import Run, building, write_spec
 from ehfl.flower.exchange import Exchange
 from ehfl.flower.messages import Answer, BadMessage
@@ -45,6 +45,7 @@ class OnDevices:
         self._lengths = Lengths(setting.flower.norm_limit)
         self._seen = Seen(self.n_clients)
         self._dealt_labels = labels
+        self._weights: list[FloatArray] = []  # of turns in past rounds, where the scheduler brings any
 
     @property
     def labels(self) -> IntArray | None:
@@ -68,16 +69,19 @@ class OnDevices:
         kept = self._trained(t, eta, assign, wanted=clients.size)
         # Assignments are made again where they are needed: to keep all of them may take more memory than there is.
         self._refuse_outliers(kept, assign)
-        for client in sorted(kept):
+        took_part = np.array(sorted(kept), np.int32)
+        found = self._decider.weights(took_part)
+        weights = [1.0] * took_part.size if found is None else found.tolist()
+        for client, weight in zip(took_part.tolist(), weights, strict=True):
             self._seen.counts(client, self._fleet.cost_of(client))
             answer, start = kept.pop(client), assign(client).start
             trained = torch.from_numpy(answer.model).to(start.device)
-            yield Update(client, start, trained, answer.loss, answer.steps, answer.examples, eta)
+            yield Update(client, start, trained, answer.loss, answer.steps, answer.examples, eta, weight)
 
     def report(self, t: int, losses: Sequence[float]) -> Devices:
         """Take down who took part; return what was seen of all devices in the round."""
         seen = self._seen.end()
-        self._decider.note(t, np.array(seen.took_part, np.int32), losses)
+        self._note(t, seen, losses)
         return seen
 
     def again(self, record: Record) -> int:
@@ -85,7 +89,9 @@ class OnDevices:
         seen = record.devices
         if seen is None or len(seen.energy) != self.n_clients:
             raise OtherRun(f"the rounds so far belong to another run: round {record.round} was not played on devices")
-        self._decider.note(record.round, np.array(seen.took_part, np.int32), record.losses or ())
+        if self._decider.brings_weights:  # they are those of the levels that it decided by
+            self._decider.decide(record.round, np.array([level or 0 for level in seen.energy], np.int32))
+        self._note(record.round, seen, record.losses or ())
         self._seen.again(seen)
         return len(seen.took_part)
 
@@ -101,7 +107,15 @@ class OnDevices:
             scheduler=repr(self._scheduler),
             seed=self._seed,
             mains_powered=self._decider.mains_powered,
+            weights=np.concatenate(self._weights) if self._weights else None,
         )
+
+    def _note(self, t: int, seen: Devices, losses: Sequence[float]) -> None:
+        """Take down who took part in a round, and how much that counts."""
+        took_part = np.array(seen.took_part, np.int32)
+        weights = self._decider.weights(took_part)
+        self._weights += [] if weights is None else [weights]
+        self._decider.note(t, took_part, losses)
 
     def _check_paid(self, t: int, chosen: Clients) -> None:
         """Blame a scheduler that chooses a client which says that it cannot pay; in one process the ledger does so."""

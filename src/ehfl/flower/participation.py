@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ehfl.arrays import IntArray, Levels
+from ehfl.arrays import FloatArray, IntArray, Levels
 from ehfl.energy import EnergyTotals, Fleet
 from ehfl.history import Devices
 from ehfl.scheduling import Participation
@@ -22,6 +22,7 @@ def participation_of(
     scheduler: str,
     seed: int,
     mains_powered: bool,
+    weights: FloatArray | None = None,
 ) -> Participation:
     """Return who took part, and what became of the energy as far as devices have said so.
 
@@ -47,6 +48,7 @@ def participation_of(
         mains_powered=mains_powered,
         unit=fleet.unit,
         energy=energy,
+        weights=weights,
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ehfl.arrays import Clients, IntArray
 from ehfl.history import Devices, Record
-from ehfl.learning.aggregation import Aggregation, Assign, Update
+from ehfl.learning.aggregation import Aggregation, Assign, Update, wants_weights
+from ehfl.learning.aggregation.scheduled import no_weights
 from ehfl.learning.device import pick_device
 from ehfl.learning.engine import Engine
 from ehfl.learning.first_model import initial_model
@@ -20,7 +22,7 @@ from ehfl.machine import check_time
 from ehfl.partition import Partition
 from ehfl.partition import deal as deal_targets
 from ehfl.randomness import check_seed
-from ehfl.scheduling import Lockstep, Participation, course_of, wants_losses
+from ehfl.scheduling import Lockstep, Participation, brings_weights, course_of, wants_losses
 from ehfl.theory import StepSize
 
 
@@ -39,8 +41,10 @@ class InProcess:
         return self._course.clients(t)
 
     def updates(self, assign: Assign, clients: Clients, t: int, eta: float) -> Iterator[Update]:
-        """Train each client when its update is asked for."""
-        return self._engine.updates(assign, clients, t, eta)
+        """Train each client when its update is asked for; a scheduler may have said how much it counts."""
+        weights = self._course.weights(t)
+        updates = self._engine.updates(assign, clients, t, eta)
+        return updates if weights is None else map(_weighted, updates, weights.tolist())
 
     def report(self, t: int, losses: Sequence[float]) -> Devices | None:
         """Hand the losses to a scheduler that may want them; there are no devices to be seen."""
@@ -77,6 +81,7 @@ def training_in_process(
     """
     seed, place = check_seed(seed), pick_device(device)
     course_of(played)  # refuses what is neither
+    _check_weights(aggregation, played)
     turns = played.offsets[-1] if isinstance(played, Participation) else played.rounds
     check_time("local_steps", rule.local_steps, rule.seconds(int(turns)))
     # Where participation is known, all step sizes are too: some rules look at later rounds of their window.
@@ -95,6 +100,17 @@ def training_in_process(
         # Described only when asked for, because it goes through all data.
         identity=identity or (lambda: described(engine, aggregation, played, step_size, etas)),
     )
+
+
+def _weighted(update: Update, weight: float) -> Update:
+    return replace(update, weight=weight)
+
+
+def _check_weights(aggregation: Aggregation, played: Participation | Lockstep) -> None:
+    """Refuse an aggregation that goes by the scheduler's weights where there are none."""
+    there = brings_weights(played.scheduler) if isinstance(played, Lockstep) else played.weights is not None
+    if wants_weights(aggregation) and not there:
+        raise no_weights(aggregation, str(played.scheduler))
 
 
 def deal(task: Task, n_clients: int, partition: Partition, seed: int) -> list[IntArray]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Line = Literal["-"] | tuple[float, tuple[float, ...]]  # as matplotlib writes line styles
 
-# Okabe and Ito, "Color Universal Design", 2008; olive and indigo are of P. Tol's muted scheme.
+# Okabe and Ito, "Color Universal Design", 2008; olive, indigo, wine and purple are of P. Tol's muted scheme.
 _OWN = {
     "myopic": "#0072B2",
     "greedy": "#D55E00",
@@ -25,6 +25,8 @@ _OWN = {
     "always-on": "#444444",
     "oldest-first": "#8C6D31",
     "power-of-choice": "#56B4E9",
+    "f3ast": "#882255",
+    "energy-cycles": "#AA4499",
 }
 _SPARE = ("#E69F00", "#999933", "#332288")  # for a scheduler's further arms, and for schedulers of the user's own
 _DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.5), (1, 1.2), (5, 1.5, 1, 1.5))

@@ -11,7 +11,7 @@ below.
 """
 
 from ehfl.scheduling.check import check_scheduler
-from ehfl.scheduling.contract import Scheduler, SchedulerError, wants_losses
+from ehfl.scheduling.contract import Scheduler, SchedulerError, brings_weights, wants_losses
 from ehfl.scheduling.course import Course, Lockstep, course_of
 from ehfl.scheduling.expected import chances
 from ehfl.scheduling.heard import Chances, realised
@@ -20,6 +20,8 @@ from ehfl.scheduling.rounds import Decider, Round, check_target, play
 from ehfl.scheduling.schedulers import (
     SCHEDULERS,
     AlwaysOn,
+    EnergyCycles,
+    F3ast,
     Greedy,
     Myopic,
     OldestFirst,
@@ -37,6 +39,8 @@ __all__ = [
     "Chances",
     "Course",
     "Decider",
+    "EnergyCycles",
+    "F3ast",
     "Greedy",
     "Lockstep",
     "Myopic",
@@ -50,6 +54,7 @@ __all__ = [
     "Summary",
     "UniformRandom",
     "View",
+    "brings_weights",
     "chances",
     "check_scheduler",
     "check_target",

@@ -8,10 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ehfl.arrays import Levels
+from ehfl.arrays import Clients, FloatArray, Levels
 from ehfl.energy import Bernoulli, Fleet
 from ehfl.randomness import Purpose, check_seed, generator
-from ehfl.scheduling.contract import Scheduler, SchedulerError, admitted, blamed_on, is_mains_powered, unpaid
+from ehfl.scheduling.contract import (
+    Scheduler,
+    SchedulerError,
+    admitted,
+    admitted_weights,
+    blamed_on,
+    brings_weights,
+    is_mains_powered,
+    unpaid,
+)
 from ehfl.scheduling.past import Past
 from ehfl.scheduling.schedulers import SCHEDULERS
 from ehfl.scheduling.simulation import simulate
@@ -30,7 +39,8 @@ def check_scheduler(
     """Try a scheduler on many views and in whole simulations; raise SchedulerError that says plainly what is wrong.
 
     Checked: that it returns client numbers, each existing client at most once, spends no energy that is not there,
-    leaves what it is shown unchanged, and does the same when shown the same again. Views are of fleets with so many
+    leaves what it is shown unchanged, and does the same when shown the same again; that weights, if it brings any, are
+    finite and > 0, one for each client. Views are of fleets with so many
     clients and a few more, with costs of all kinds; or of a fleet that is given, alone. Silence means that it passed.
 
     >>> class Everyone:
@@ -79,13 +89,13 @@ def _faults(
         elif not np.array_equal(first, other):
             yield SchedulerError("twin", "is another one whenever it is made from the same parameters")
         yield from _pick_faults(first, view, is_mains_powered(scheduler), fleet.unit)
+        yield from _weight_faults(scheduler, view)
     yield from _simulation_faults(scheduler, fleet, rounds, seed)
 
 
 def _picked(scheduler: Scheduler, view: View) -> NDArray[Any]:
     """Return what a scheduler picks from a copy of the view, which it must leave as it is."""
-    copies: dict[str, Any] = {name: array.copy() for name, array in _arrays(view).items()}
-    shown = view._replace(**copies)
+    shown = _shown(view)
     with blamed_on(scheduler, view.round):
         picked = np.asarray(scheduler.select(shown)).copy()  # it may return one array again and again
     if changed := _changed(view, shown):
@@ -104,6 +114,36 @@ def _pick_faults(picked: NDArray[Any], view: View, mains_powered: bool, unit: st
         costs = np.broadcast_to(view.cost, view.energy.shape)
         for client in clients[view.energy[clients] < costs[clients]].tolist():
             yield unpaid(client, int(view.energy[client]), int(costs[client]), unit, view.round)
+
+
+def _weight_faults(scheduler: Scheduler, view: View) -> Iterator[SchedulerError]:
+    """Yield an error if it brings weights that are none, or others when it is asked again; for all clients and one."""
+    if not brings_weights(scheduler):
+        return
+    for clients in (np.arange(view.energy.size, dtype=np.int32), np.array([view.energy.size - 1], np.int32)):
+        try:
+            first, again = (_weighed(scheduler, view, clients) for _ in range(2))
+        except SchedulerError as error:
+            yield error
+            return
+        if not np.array_equal(first, again):
+            fault = f"is not reproducible: round {view.round}, the same view gave other weights when it was shown again"
+            yield SchedulerError("same weights", fault)
+
+
+def _weighed(scheduler: Scheduler, view: View, clients: Clients) -> FloatArray:
+    """Return the weights that a scheduler gives clients, from a copy of the view, which it must leave as it is."""
+    shown = _shown(view)
+    with blamed_on(scheduler, view.round):
+        found = admitted_weights(scheduler.weights(shown, clients.copy()), clients.size, view.round)  # type: ignore[attr-defined]
+    if changed := _changed(view, shown):
+        raise SchedulerError("input", f"changes its input: round {view.round}, {changed}")
+    return found
+
+
+def _shown(view: View) -> View:
+    copies: dict[str, Any] = {name: array.copy() for name, array in _arrays(view).items()}
+    return view._replace(**copies)
 
 
 def _arrays(view: View) -> dict[str, NDArray[Any]]:

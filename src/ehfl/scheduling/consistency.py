@@ -20,6 +20,7 @@ def check_consistent(played: Participation) -> None:
     _check_facts(played)
     _check_rounds(played)
     _check_clients(played.offsets, played.indices, played.n_clients)
+    _check_weights(played)
     _check_energy(played)
 
 
@@ -70,6 +71,16 @@ def _check_clients(offsets: IntArray, indices: IntArray, n_clients: int) -> None
     rises[starts[(starts > 0) & (starts < indices.size)] - 1] = True  # from one round to the next they may fall
     if not rises.all():
         raise UserError("indices name a client twice in a round, or are not in order")
+
+
+def _check_weights(played: Participation) -> None:
+    weights = played.weights
+    if weights is None:
+        return
+    if weights.dtype != np.float64 or weights.shape != played.indices.shape:
+        raise UserError("weights do not fit the indices")
+    if not (np.isfinite(weights) & (weights > 0)).all():
+        raise UserError("weights are not all finite and > 0")
 
 
 def _check_energy(played: Participation) -> None:

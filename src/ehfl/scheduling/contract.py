@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ehfl.arrays import Clients, IntArray
+from ehfl.arrays import Clients, FloatArray, IntArray
 from ehfl.randomness import TILE, frozen
 from ehfl.scheduling.view import View
 from ehfl.validation import FAILURES, UserError, blame
@@ -18,7 +18,9 @@ class Scheduler(Protocol):
     """Picks the participants of a round from what it sees. One method is all it takes.
 
     Two facts may be declared as class attributes. `mains_powered = True`: participants pay nothing from batteries.
-    `wants_losses = True`: it chooses by `view.losses`, so it is driven in lockstep with learning.
+    `wants_losses = True`: it chooses by `view.losses`, so it is driven in lockstep with learning. And it may bring
+    weights, by a second method: `weights(view, clients)` returns how much the updates of these clients count in the
+    round of the view, a number > 0 for each, where the aggregation goes by them (`scheduled`).
     """
 
     def select(self, view: View) -> IntArray:
@@ -34,6 +36,11 @@ def is_mains_powered(scheduler: Scheduler) -> bool:
 def wants_losses(scheduler: Scheduler) -> bool:
     """Return whether the scheduler must be driven in lockstep with learning, because it chooses by losses."""
     return bool(getattr(scheduler, "wants_losses", False))
+
+
+def brings_weights(scheduler: Scheduler) -> bool:
+    """Return whether the scheduler says how much each turn counts."""
+    return callable(getattr(scheduler, "weights", None))
 
 
 class SchedulerError(UserError):
@@ -75,6 +82,18 @@ def admitted(picked: IntArray, n_clients: int, t: int) -> Clients:
         detail = f"round {t}, client {stranger} was picked and clients are 0 to {n_clients - 1}"
         raise SchedulerError("stranger", f"picks a client that does not exist: {detail}")
     return clients.astype(np.int32, copy=False)
+
+
+def admitted_weights(given: object, n_clients: int, t: int) -> FloatArray:
+    """Return the weights of so many clients, or raise SchedulerError if they are not a number > 0 for each."""
+    weights = np.asarray(given)
+    if weights.shape != (n_clients,) or weights.dtype.kind not in "iuf":
+        found = f"{weights.dtype} of shape {weights.shape} for {n_clients}"
+        raise SchedulerError("weights", f"must return a weight for each client: round {t}, got {found}")
+    wrong = weights[~(np.isfinite(weights) & (weights > 0))]
+    if wrong.size:
+        raise SchedulerError("weights", f"must return weights that are finite and > 0: round {t}, got {wrong[0]}")
+    return weights.astype(np.float64)
 
 
 def unpaid(client: int, level: int, cost: int, unit: str, t: int) -> SchedulerError:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ehfl.arrays import Clients
+from ehfl.arrays import Clients, FloatArray
 from ehfl.energy import Fleet, Ledger
 from ehfl.randomness import check_seed
 from ehfl.scheduling.contract import Scheduler
@@ -50,6 +50,10 @@ class Course(Protocol):
         """Return the participants of round t."""
         ...
 
+    def weights(self, t: int) -> FloatArray | None:
+        """Return how much their turns count, None where the scheduler does not say so."""
+        ...
+
     def report(self, t: int, losses: Sequence[float]) -> None:
         """Take in what the participants of round t reported."""
         ...
@@ -77,6 +81,9 @@ class _Known:
     def clients(self, t: int) -> Clients:
         return self.played.clients(t)
 
+    def weights(self, t: int) -> FloatArray | None:
+        return self.played.weights_of(t)
+
     def report(self, t: int, losses: Sequence[float]) -> None:
         pass
 
@@ -97,6 +104,10 @@ class _Decided:
     def clients(self, t: int) -> Clients:
         assert self._now is not None and self._now.index == t, "rounds are asked for in their order"
         return self._now.clients
+
+    def weights(self, t: int) -> FloatArray | None:
+        assert self._now is not None and self._now.index == t, "rounds are asked for in their order"
+        return self._now.weights
 
     def report(self, t: int, losses: Sequence[float]) -> None:
         assert self._now is not None and self._now.index == t, "a round is reported once"

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ehfl.arrays import Clients, IntArray, Levels
+from ehfl.arrays import Clients, FloatArray, IntArray, Levels
 from ehfl.energy import EnergyTotals
 from ehfl.files import parse_json, refuse_pipe, written_whole
 from ehfl.scheduling.archive import read_archive
@@ -23,6 +23,7 @@ from ehfl.validation import UserError, path_of
 
 _FORMAT = 2
 _ARRAYS = ("offsets", "indices", "spent", "final_energy")
+_OPTIONAL = {"energy": "the recorded energy is", "weights": "the weights of turns are"}
 _FACTS = ("n_clients", "target", "scheduler", "mains_powered", "unit", "seed")
 
 
@@ -48,6 +49,7 @@ class Participation:
     mains_powered: bool = False  # whether participants paid nothing from their batteries
     unit: str = "units"  # what energy is counted in
     energy: Levels | None = None  # E_i(t), (n_rounds + 1, n_clients), where it was recorded
+    weights: FloatArray | None = None  # of each turn, like indices, where the scheduler brings any
 
     @property
     def rounds(self) -> int:
@@ -65,6 +67,10 @@ class Participation:
             raise IndexError(f"round must be in [0, {self.rounds - 1}], got {t}")
         return self.indices[self.offsets[t] : self.offsets[t + 1]]
 
+    def weights_of(self, t: int) -> FloatArray | None:
+        """Return how much the turns of round t count, in the order of its clients; None where nobody says so."""
+        return None if self.weights is None else self.weights[self.offsets[t] : self.offsets[t + 1]]
+
     def turns(self) -> IntArray:
         """Return how often each client took part, shape (n_clients,)."""
         return np.bincount(self.indices, minlength=self.n_clients)
@@ -81,10 +87,10 @@ class Participation:
             "format": _FORMAT,
             "totals": asdict(self.totals),
             "has_energy": self.energy is not None,
+            "has_weights": self.weights is not None,
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS} | {"facts": np.array(json.dumps(facts))}
-        if self.energy is not None:
-            arrays["energy"] = self.energy
+        arrays |= {name: value for name in _OPTIONAL if (value := getattr(self, name)) is not None}
         with written_whole(place) as aside, aside.open("wb") as file:
             np.savez_compressed(file, **arrays)  # no array of objects among them, so nothing is pickled
 
@@ -107,12 +113,13 @@ _UNREADABLE = (
 
 
 def _read(file: BinaryIO) -> Participation:
-    arrays: dict[str, Any] = dict(read_archive(file, ("facts", *_ARRAYS), optional=("energy",)))
+    arrays: dict[str, Any] = dict(read_archive(file, ("facts", *_ARRAYS), optional=_OPTIONAL))
     facts = parse_json(str(arrays.pop("facts")))
     if facts.get("format") != _FORMAT:
         raise ValueError(f"format {facts.get('format')}, this version reads {_FORMAT}")
-    if facts.get("has_energy") != ("energy" in arrays):
-        raise ValueError("the recorded energy is missing")
+    for name, what in _OPTIONAL.items():
+        if facts.get(f"has_{name}", False) != (name in arrays):  # older files know of no weights
+            raise ValueError(f"{what} missing")
     if missing := [name for name in (*_FACTS, "totals") if name not in facts]:
         raise ValueError(f"it does not say {', '.join(missing)}")
     named = {name: facts[name] for name in _FACTS}

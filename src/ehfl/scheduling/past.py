@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ehfl.arrays import IntArray
+from ehfl.arrays import FloatArray, IntArray
 from ehfl.randomness import TILE
+from ehfl.scheduling.recent import Recent
 from ehfl.validation import UserError
 
 # Rounds that are taken in at once, and clients in them: one by one they would cost as much as all else in a round.
@@ -19,7 +20,8 @@ class Past:
     """Turns of each client so far.
 
     Small fleets always keep count. In a large one it would cost more than the rest of the round, so it is kept only if
-    the scheduler asks in the first round, and a scheduler that asks later is refused.
+    the scheduler asks in the first round, and a scheduler that asks later is refused; what is recent is kept for those
+    alone who ask for it then. One of which all is `asked` keeps every round, and answers whatever is asked, whenever.
     """
 
     def __init__(self, n_clients: int, *, asked: bool = False) -> None:
@@ -30,6 +32,8 @@ class Past:
         self._waiting = 0  # clients in them
         self._turns: IntArray | None = None
         self._last: IntArray | None = None
+        self._recent: dict[float, Recent] = {}  # by rate
+        self._rounds: list[tuple[int, IntArray]] | None = [] if asked else None
 
     @property
     def turns(self) -> IntArray:
@@ -41,9 +45,23 @@ class Past:
         """The round in which each client last took part, (n_clients,), read-only; -1 before its first turn."""
         return read_only(self._arrays()[1])
 
+    def recent(self, rate: float, t: int) -> FloatArray:
+        """Return how often each client took part of late, before round t, (n_clients,), read-only."""
+        if rate not in self._recent:
+            if self._begun and self._rounds is None:
+                raise UserError("view.recent is kept only if it is asked for in round 0: ask for it in every round")
+            self._recent[rate] = Recent(self._n_clients, rate)
+            for played in self._rounds or ():
+                self._recent[rate].note(*played)
+        return read_only(self._recent[rate].before(t))
+
     def note(self, t: int, clients: IntArray) -> None:
         """Take down who took part in round t."""
         self._begun = True
+        for one in self._recent.values():
+            one.note(t, clients)
+        if self._rounds is not None:
+            self._rounds.append((t, clients))
         if self._kept:
             self._pending.append((t, clients))
             self._waiting += clients.size

@@ -19,7 +19,16 @@ from ehfl.arrays import Clients, FloatArray, Levels, real_numbers
 from ehfl.energy import Fleet, Ledger
 from ehfl.machine import check_memory, check_time
 from ehfl.randomness import MAX_ROUNDS, TILE, check_seed
-from ehfl.scheduling.contract import Scheduler, admitted, blamed_on, is_mains_powered, unpaid, wants_losses
+from ehfl.scheduling.contract import (
+    Scheduler,
+    admitted,
+    admitted_weights,
+    blamed_on,
+    brings_weights,
+    is_mains_powered,
+    unpaid,
+    wants_losses,
+)
 from ehfl.scheduling.past import Past, read_only
 from ehfl.scheduling.schedulers import SCHEDULERS
 from ehfl.scheduling.view import View
@@ -38,6 +47,7 @@ class Round:
     clients: Clients  # N_t, sorted
     spent: int  # what taking part cost them together, from batteries or the mains
     energy_after: Levels  # E_i(t+1), (n_clients,), read-only; copy it to keep it beyond the round
+    weights: FloatArray | None = None  # how much each turn counts, (n_t,), where the scheduler says so
 
 
 class Decider:
@@ -50,8 +60,10 @@ class Decider:
         self._wants_losses = wants_losses(scheduler)
         self._fleet, self._scheduler, self._seed = fleet, scheduler, check_seed(seed)
         self._cost = fleet.costs if fleet.costs.size > 1 else int(fleet.costs[0])
+        self.brings_weights = brings_weights(scheduler)
         self._past = Past(fleet.clients)
         self._losses: FloatArray | None = None
+        self._view: View | None = None  # of the last round
 
     def decide(self, t: int, energy: Levels) -> Clients:
         """Return the participants of round t, sorted."""
@@ -68,8 +80,23 @@ class Decider:
             losses=None if self._losses is None else read_only(self._losses),
             past=self._past,
         )
+        self._view = view
         with blamed_on(self._scheduler, t):
             return admitted(self._scheduler.select(view), self._fleet.clients, t)
+
+    def weights(self, clients: Clients) -> FloatArray | None:
+        """Return how much turns of these clients count in the round that was last decided, None if nobody says so.
+
+        It is asked before anybody pays: the view is of levels that may be settled in place.
+        """
+        if not self.brings_weights:
+            return None
+        if not clients.size:
+            return np.empty(0)
+        assert self._view is not None, "a round is decided first"
+        t, scheduler = self._view.round, self._scheduler
+        with blamed_on(scheduler, t):
+            return admitted_weights(scheduler.weights(self._view, clients), clients.size, t)  # type: ignore[attr-defined]
 
     def note(self, t: int, clients: Clients, losses: ArrayLike | None = None) -> None:
         """Take down who took part in round t, and the losses that they reported, one each, if they did."""
@@ -123,10 +150,11 @@ def play(
     for t in range(rounds):
         with limit:
             clients = decider.decide(t, ledger.energy)
+            weights = decider.weights(clients)
             settled = ledger.settle(t, clients, mains_powered=decider.mains_powered)
         if settled.unable >= 0:
             decider.blame(t, settled.unable, settled.held)
-        losses = yield Round(t, clients, ledger.paid, ledger.energy)
+        losses = yield Round(t, clients, ledger.paid, ledger.energy, weights)
         decider.note(t, clients, losses)
     return ledger
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ehfl.arrays import Clients, IntArray
+from ehfl.arrays import Clients, FloatArray, IntArray
 from ehfl.energy import Fleet, Ledger
 from ehfl.machine import check_memory
 from ehfl.randomness import MAX_ROUNDS, TILE, check_seed, frozen
@@ -79,6 +79,7 @@ class Recorder:
         self._spent: list[int] = []
         self._blocks: list[Clients] = []
         self._filled = 0  # of the last block
+        self._weights: list[FloatArray] = []  # of each round, where there are any
 
     def keep(self, played: Round) -> None:
         """Take down a round."""
@@ -92,6 +93,8 @@ class Recorder:
         self._filled += clients.size
         self._ends.append(self._ends[-1] + clients.size)
         self._spent.append(played.spent)
+        if played.weights is not None:
+            self._weights.append(played.weights)
         if self._levels is not None:
             self._levels.append(played.energy_after.copy())
 
@@ -119,6 +122,7 @@ class Recorder:
             mains_powered=is_mains_powered(scheduler),
             unit=fleet.unit,
             energy=None if self._levels is None else np.stack(self._levels),
+            weights=np.concatenate(self._weights) if self._weights else None,
         )
 
     def _close_block(self) -> None:

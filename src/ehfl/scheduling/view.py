@@ -32,7 +32,7 @@ class View(NamedTuple):
     capacity: float | FloatArray = math.inf  # what a battery holds: one number, or (n_clients,)
     rates: FloatArray | None = None  # mean harvest a round, (n_clients,)
     losses: FloatArray | None = None  # of each client's last turn, (n_clients,), NaN before; None where nobody learns
-    past: Past | None = None  # behind `turns` and `last_turn`
+    past: Past | None = None  # behind `turns`, `last_turn` and `recent`
 
     @property
     def turns(self) -> IntArray:
@@ -43,6 +43,13 @@ class View(NamedTuple):
     def last_turn(self) -> IntArray:
         """The round in which each client last took part, (n_clients,); -1 before its first turn."""
         return self._past().last_turn
+
+    def recent(self, rate: float) -> FloatArray:
+        """Return how often each client took part of late, (n_clients,): a mean over rounds that decay by (1 - rate).
+
+        It is the sum over past rounds s of rate (1 - rate)^(t-1-s) 1{i took part in s}, 0 before the first.
+        """
+        return self._past().recent(rate, self.round)
 
     def longest(self, count: int) -> Clients:
         """Return the `count` longest queues, ties broken at random, less those that cannot pay; sorted."""

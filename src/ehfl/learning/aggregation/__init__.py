@@ -15,6 +15,7 @@ from ehfl.learning.aggregation.contract import (
     share_of,
     traffic_of,
     wants_probabilities,
+    wants_weights,
 )
 from ehfl.learning.aggregation.fedau import FedAu
 from ehfl.learning.aggregation.fedawe import FedAwe
@@ -24,6 +25,7 @@ from ehfl.learning.aggregation.inverse_probability import InverseProbability
 from ehfl.learning.aggregation.mean import Mean
 from ehfl.learning.aggregation.mifa import Mifa
 from ehfl.learning.aggregation.scaffold import Scaffold
+from ehfl.learning.aggregation.scheduled import Scheduled
 from ehfl.learning.aggregation.weighted import Weighted
 from ehfl.registry import Registry
 
@@ -36,6 +38,7 @@ AGGREGATIONS: Registry[Aggregation] = Registry(
         "weighted": f"{_HERE}.weighted:Weighted",
         "inverse-probability": f"{_HERE}.inverse_probability:InverseProbability",
         "fedau": f"{_HERE}.fedau:FedAu",
+        "scheduled": f"{_HERE}.scheduled:Scheduled",
         "fedprox": f"{_HERE}.fedprox:FedProx",
         "mifa": f"{_HERE}.mifa:Mifa",
         "fedvarp": f"{_HERE}.fedvarp:FedVarp",
@@ -58,6 +61,7 @@ __all__ = [
     "Mean",
     "Mifa",
     "Scaffold",
+    "Scheduled",
     "State",
     "Update",
     "Weighted",
@@ -66,4 +70,5 @@ __all__ = [
     "share_of",
     "traffic_of",
     "wants_probabilities",
+    "wants_weights",
 ]

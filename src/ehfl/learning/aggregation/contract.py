@@ -87,6 +87,11 @@ def traffic_of(aggregation: Aggregation, n_params: int) -> Traffic:
     return Traffic(n_params, getattr(aggregation, "models_down", 1), getattr(aggregation, "models_up", 1))
 
 
+def wants_weights(aggregation: Aggregation) -> bool:
+    """Return whether it goes by the weights that some schedulers bring; it says so by a class attribute."""
+    return bool(getattr(aggregation, "wants_weights", False))
+
+
 def wants_probabilities(aggregation: Aggregation) -> bool:
     """Return whether it must be told how likely each client is to take part, by its method `informed(probabilities)`.
 

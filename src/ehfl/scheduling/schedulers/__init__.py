@@ -6,6 +6,8 @@ A new one is a file here and a line below; the contract tests run over every lin
 from ehfl.registry import Registry
 from ehfl.scheduling.contract import Scheduler
 from ehfl.scheduling.schedulers.always_on import AlwaysOn
+from ehfl.scheduling.schedulers.energy_cycles import EnergyCycles
+from ehfl.scheduling.schedulers.f3ast import F3ast
 from ehfl.scheduling.schedulers.greedy import Greedy
 from ehfl.scheduling.schedulers.myopic import Myopic
 from ehfl.scheduling.schedulers.oldest_first import OldestFirst
@@ -25,6 +27,8 @@ SCHEDULERS: Registry[Scheduler] = Registry(
         "always-on": f"{_HERE}.always_on:AlwaysOn",
         "oldest-first": f"{_HERE}.oldest_first:OldestFirst",
         "power-of-choice": f"{_HERE}.power_of_choice:PowerOfChoice",
+        "f3ast": f"{_HERE}.f3ast:F3ast",
+        "energy-cycles": f"{_HERE}.energy_cycles:EnergyCycles",
     },
     methods=("select",),
 )
@@ -32,6 +36,8 @@ SCHEDULERS: Registry[Scheduler] = Registry(
 __all__ = [
     "SCHEDULERS",
     "AlwaysOn",
+    "EnergyCycles",
+    "F3ast",
     "Greedy",
     "Myopic",
     "OldestFirst",
