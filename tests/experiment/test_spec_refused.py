@@ -99,8 +99,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "number for a table": (
         {"learning": {"aggregation": 1}},
-        "learning.aggregation must be one of mean, weighted or package.module:Class, or a table with such a name, "
-        "got 1",
+        "learning.aggregation must be one of mean, weighted, inverse-probability, fedau, scheduled, fedprox, mifa, "
+        "fedvarp, fedawe, scaffold, fedavgm or package.module:Class, or a table with such a name, got 1",
     ),
     "bool rounds": ({"rounds": True}, "rounds must be a whole number in [1, 10000000], got True"),
     "bool target": ({"target": True}, "target must be auto or a whole number >= 1, got True"),

@@ -42,6 +42,7 @@ MEANS: dict[str, tuple[dict[str, Any], float]] = {
     "fedvarp": ({}, ROUNDING),
     "fedawe": ({}, ROUNDING),
     "scaffold": ({}, ROUNDING),
+    "fedavgm": ({"momentum": 0.0}, ROUNDING),
 }
 
 

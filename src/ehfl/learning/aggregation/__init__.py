@@ -18,6 +18,7 @@ from ehfl.learning.aggregation.contract import (
     wants_weights,
 )
 from ehfl.learning.aggregation.fedau import FedAu
+from ehfl.learning.aggregation.fedavgm import FedAvgM
 from ehfl.learning.aggregation.fedawe import FedAwe
 from ehfl.learning.aggregation.fedprox import FedProx
 from ehfl.learning.aggregation.fedvarp import FedVarp
@@ -44,6 +45,7 @@ AGGREGATIONS: Registry[Aggregation] = Registry(
         "fedvarp": f"{_HERE}.fedvarp:FedVarp",
         "fedawe": f"{_HERE}.fedawe:FedAwe",
         "scaffold": f"{_HERE}.scaffold:Scaffold",
+        "fedavgm": f"{_HERE}.fedavgm:FedAvgM",
     },
     methods=("init", "apply"),
 )
@@ -54,6 +56,7 @@ __all__ = [
     "Assign",
     "Assignment",
     "FedAu",
+    "FedAvgM",
     "FedAwe",
     "FedProx",
     "FedVarp",
