@@ -373,7 +373,10 @@ NAMES: list[Row] = [
     ),
     ("simulate -s f3ast:rate=0", "--scheduler rate must be a number in [1e-9, 1], got 0"),
     ("simulate -s f3ast:rate=1.5", "--scheduler rate must be a number in [1e-9, 1], got 1.5"),
-    ("simulate -s energy-cycles:3", "--scheduler must be energy-cycles without parameters: it takes none, got ..."),
+    (
+        "simulate -s energy-cycles:3",
+        "--scheduler must be energy-cycles without parameters: it takes none, got energy-cycles:3",
+    ),
     ("train --aggregation fedavgm:1", "--aggregation momentum must be a number in [0, 1), got 1"),
     ("train --aggregation fedau:0", "--aggregation cutoff must be a whole number in [1, 2147483648], got 0"),
     ("train --aggregation fedau:server_step=0", "--aggregation server_step must be a number in [1e-30, 1e30], got 0"),

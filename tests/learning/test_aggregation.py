@@ -244,3 +244,12 @@ def test_a_long_sum_is_as_exact_as_float32_can_be() -> None:
     many = (update(0, x, torch.tensor([1 + (k % 3) * step])) for k in range(20_001))
 
     assert Mean().apply(x, many, {})[0].item() == 1 + step  # the mean of 0, 1 and 2 steps, exactly
+
+
+def test_every_member_is_in_the_table_of_the_docs_with_its_options() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "learning.md").read_text()
+    rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `") and line.count("|") == 5}
+
+    for name in AGGREGATIONS.members:
+        options = [option for option in AGGREGATIONS.spelled_out(name) if option != "name"]
+        assert all(f"`{option}`" in rows[name].split("|")[4] for option in options), name
