@@ -14,6 +14,7 @@ from ehfl.analysis import compare
 from ehfl.report import Drawing, style
 from ehfl.report.page import write_page
 from made_devices import device_trial
+from made_served import served
 from made_trials import ACCURACY, GAP, arms_ending_at, made_trial, two_arms
 
 pytest.importorskip("playwright.sync_api", reason="no playwright: pip install 'ehfl[dev]'")
@@ -329,3 +330,18 @@ def test_what_falls_by_powers_of_ten_has_a_logarithmic_axis(browser: api.Browser
         assert tick_labels(opened) == [0.001, 0.01, 0.1, 1]
         opened.get_by_role("button", name="difference to a").click()
         assert tick_labels(opened) == [-0.001, 0, 0.001, 0.01, 0.1]
+
+
+def test_the_worst_class_is_a_choice_where_tasks_have_classes(browser: api.Browser, tmp_path: Path) -> None:
+    compared = served({"greedy": [(0.9, 0.3), (0.9, 0.4)], "mifa": [(0.9, 0.7), (0.9, 0.8)]})
+    write_page(compared, [], tmp_path / "served.html", spec="", facts={}, commands=[])
+    with browser.new_context(viewport={"width": 1200, "height": 800}) as context:
+        opened = context.new_page()
+        opened.goto((tmp_path / "served.html").as_uri())
+        opened.click('[data-value="worst"]')
+
+        assert label(opened, "y") == "test accuracy of the worst class [%]"
+        assert opened.locator("path.line").count() == 2
+        assert "35 % (0 to 99)" in point_at(opened, 0.99)
+        opened.click('[data-value="energy"]')
+        assert label(opened, "y") == "test accuracy of the worst class [%]"

@@ -40,6 +40,7 @@ def classes_figure(comparison: Comparison) -> Figure | None:
     if average is not None:
         _draw_cells(axes, average[None, :], -above)
     _frame_lowest(axes, means[drawn])
+    _part_worlds(axes, comparison, arms)
     _name_classes(axes, [names[place] for place in drawn], above)
     _name_arms(axes, comparison, arms, slanted=slanted)
     return figure
@@ -111,10 +112,18 @@ def _draw_cells(axes: Axes, shares: FloatArray, top: float) -> None:
         text.set_in_layout(False)  # it lies within the axes, and hundreds would take the layout seconds
 
 
+def _part_worlds(axes: Axes, comparison: Comparison, arms: list[Arm]) -> None:
+    """Leave a gap between arms of different worlds, which are not compared."""
+    worlds = [comparison.world(arm.name) for arm in arms]
+    for column in range(1, len(arms)):
+        if worlds[column] is not worlds[column - 1]:
+            axes.axvline(column - 0.5, color="white", linewidth=6)
+
+
 def _frame_lowest(axes: Axes, shares: FloatArray) -> None:
     for column, line in enumerate(shares.argmin(axis=0)):
         box = Rectangle(
-            (column - 0.48, line - 0.46), 0.96, 0.92, fill=False, edgecolor="black", linewidth=1.4, zorder=3
+            (column - 0.44, line - 0.44), 0.88, 0.88, fill=False, edgecolor="black", linewidth=1.4, zorder=3
         )
         axes.add_patch(box)
 

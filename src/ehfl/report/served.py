@@ -18,9 +18,13 @@ def served_sentences(comparison: Comparison) -> Iterator[str]:
         first, *others = comparison.rows_of(world)
         if first.worst_class is not None:
             told = _told_apart(others)
-            yield _classes(comparison, world, first, told)
-            yield from _nothing_told(others, told)
-            yield from _clients(world, [first, *told])
+            classes = f"{_classes(comparison, world, first, told)}{_nothing_told(world, others, told)}"
+            yield from (_in_world(world, sentence) for sentence in (classes, *_clients(world, [first, *told])))
+
+
+def _in_world(world: World, sentence: str) -> str:
+    """Return a sentence that begins with the world's name, where it has one."""
+    return f"{world.name}: {sentence[0].lower()}{sentence[1:]}" if world.name else sentence
 
 
 def _told_apart(rows: Sequence[Row]) -> list[Row]:
@@ -34,11 +38,12 @@ def _told_apart(rows: Sequence[Row]) -> list[Row]:
 
 def _classes(comparison: Comparison, world: World, first: Row, told: Sequence[Row]) -> str:
     """Return how the worst class fares, under the first arm and under those that differ from it."""
-    begins = "Averages hide it: u" if any(_is_hidden(comparison, world, row) for row in told) else "U"
+    begins = "Averages hide it. " if any(_is_hidden(comparison, world, row) for row in told) else ""
     # The class by its name where it is the worst with every seed; else it is the worst of each.
     always = is_always_worst(comparison.arm(first.arm))
     named = f"class {first.worst_class_name}" if always else f"the worst class ({first.worst_class_name} on average)"
-    text = f"{begins}nder {spoken(first.arm)} {named} is right in {_written(first.worst_class)} of its cases"
+    under = f"Under {spoken(world.short(first.arm))}"
+    text = f"{begins}{under} {named} is right in {_written(first.worst_class)} of its cases"
     if told:
         others = [f"under {spoken(world.short(row.arm))} the worst class in {_beside(row)}" for row in told]
         return f"{text}, {'; '.join(others)}."
@@ -56,19 +61,20 @@ def _beside(row: Row) -> str:
     )
 
 
-def _nothing_told(others: Sequence[Row], told: Sequence[Row]) -> Iterator[str]:
+def _nothing_told(world: World, others: Sequence[Row], told: Sequence[Row]) -> str:
+    """Return that no arm's worst class is told apart from the first one's, if so."""
     tested = [row for row in others if row.worst_class_difference and row.worst_class_difference.p_value is not None]
-    if len(tested) == 1 and not told:
-        yield f"The worst class of {spoken(tested[0].arm)} is not distinguishable from that."
-    elif tested and not told:
-        yield "No other arm's worst class is distinguishable from that."
+    if told or not tested:
+        return ""
+    if len(tested) > 1:
+        return " No other arm's worst class is distinguishable from that."
+    return f" The worst class of {spoken(world.short(tested[0].arm))} is not distinguishable from that."
 
 
 def _clients(world: World, rows: Sequence[Row]) -> Iterator[str]:
     known = [row for row in rows if row.worst_tenth is not None]
     if known:
-        arms = [spoken(row.arm if row is rows[0] else world.short(row.arm)) for row in known]
-        found = [f"{_written(row.worst_tenth)} under {arm}" for row, arm in zip(known, arms, strict=True)]
+        found = [f"{_written(row.worst_tenth)} under {spoken(world.short(row.arm))}" for row in known]
         yield f"The worst tenth of the clients, by their own mixture of labels, comes to {listed(found)}."
 
 
