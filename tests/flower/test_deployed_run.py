@@ -13,7 +13,7 @@ from ehfl.flower import for_flower
 
 SPEC = [
     "scheduler=myopic", "seeds=[3]", "rounds=3", "target=2", "fleet.clients=3", "fleet.initial=1", "fleet.capacity=2",
-    "learning.step_size=nominal-causal", "evaluation.every=2", "flower.deadline=60",
+    "learning.step_size=nominal-causal", "learning.aggregation=scaffold", "evaluation.every=2", "flower.deadline=60",
 ]  # fmt: skip
 CHOSEN = [(1, 2), (0, 1), ()]  # under this seed
 

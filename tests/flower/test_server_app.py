@@ -13,6 +13,7 @@ from flwr.app import Context, RecordDict
 from ehfl.experiment import Outcome, Spec, read_spec, run_all, write_spec
 from ehfl.flower import server_app
 from ehfl.validation import UserError
+from loopback_grid import loopback, tiny
 
 
 def in_process(spec: Spec, runs: Path, exchange: object) -> list[Outcome]:
@@ -37,6 +38,19 @@ def test_a_second_arm_and_seed_stands_beside_the_first(tmp_path: Path, monkeypat
     assert listed["seeds"] == [0, 2]
     said = [line.split(" ", 3)[2:] for line in (tmp_path / "runs" / "few" / "server.log").read_text().splitlines()]
     assert said == [["WARNING", "no devices"], ["INFO", f"the run is finished: ehfl report {tmp_path}/runs/few"]] * 2
+
+
+@pytest.mark.usefixtures("in_server", "no_fsync")
+def test_what_is_worth_knowing_is_logged_when_there_is_a_folder_for_it(tmp_path: Path) -> None:
+    spec = tiny(rounds=1, learning={"aggregation": "mifa"})
+    (tmp_path / "spec.toml").write_text(write_spec(spec.facts()))
+
+    app, context = server_app(tmp_path / "spec.toml"), Context(1, 0, {}, RecordDict(), {"runs": str(tmp_path / "runs")})
+    app(loopback(tmp_path / "nodes", 4), context)
+
+    said = [line.split(" ", 3)[3] for line in (tmp_path / "runs" / "tiny" / "server.log").read_text().splitlines()]
+    assert said[0].startswith("mifa remembers a model of each of 4 clients: up to ")
+    assert said[1].startswith("myopic seed 3, 1 rounds, in ")
 
 
 def test_a_run_that_is_refused_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ import logging
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 from flwr.app import Context
@@ -78,8 +77,14 @@ def _logged(folder: Path) -> Iterator[None]:
 
 def serve(spec: Spec, runs: Path, exchange: Exchange, on_look: OnLook | None = None) -> list[Outcome]:
     """Play every run of the spec on the nodes of the exchange, one after the other; return how each ended."""
-    play = partial(play_on_devices, exchange=exchange)
-    return run_all(spec, runs / spec.name, on_look=on_look, on_note=partial(log.info, "%s"), play=play)
+    notes: list[str] = []
+
+    def play(run: Run, threads: Threads, folder: RunFolder, on_round: OnRound | None) -> History:
+        while notes:  # only now is there a folder for the log
+            log.info("%s", notes.pop(0))
+        return play_on_devices(run, threads, folder, on_round, exchange=exchange)
+
+    return run_all(spec, runs / spec.name, on_look=on_look, on_note=notes.append, play=play)
 
 
 def play_on_devices(
