@@ -246,10 +246,12 @@ def test_a_long_sum_is_as_exact_as_float32_can_be() -> None:
     assert Mean().apply(x, many, {})[0].item() == 1 + step  # the mean of 0, 1 and 2 steps, exactly
 
 
-def test_every_member_is_in_the_table_of_the_docs_with_its_options() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "learning.md").read_text()
-    rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `") and line.count("|") == 5}
+def test_every_member_is_in_both_tables_of_its_page_with_its_parameters() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "aggregation.md").read_text(encoding="utf-8")
+    rows = [line.split("|") for line in page.partition("## Where we differ")[0].splitlines() if line.startswith("| `")]
 
+    assert sorted(row[1] for row in rows) == sorted([f" `{name}` " for name in AGGREGATIONS.members] * 2)
     for name in AGGREGATIONS.members:
-        options = [option for option in AGGREGATIONS.spelled_out(name) if option != "name"]
-        assert all(f"`{option}`" in rows[name].split("|")[4] for option in options), name
+        _, facts = (row for row in rows if row[1] == f" `{name}` ")
+        parameters = [key for key in AGGREGATIONS.spelled_out(name) if key != "name"]
+        assert all(f"`{parameter}` " in facts[2] for parameter in parameters), name

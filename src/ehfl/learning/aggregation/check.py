@@ -141,7 +141,8 @@ class _Trial:
         return torch.from_numpy(self.rng.standard_normal(_PARAMETERS).astype(np.float32))
 
     def _update(self, client: int, x: Tensor) -> Update:
-        return Update(client, x, x + self._vector(), loss=0.5, steps=5, examples=int(self.rng.integers(1, 100)))
+        weights, examples = x + self._vector(), int(self.rng.integers(1, 100))
+        return Update(client, x, weights, loss=0.5, steps=5, examples=examples, eta=0.1)
 
 
 def _check_model(after: object, x: Tensor, where: str) -> None:
