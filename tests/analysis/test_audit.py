@@ -88,7 +88,7 @@ def test_what_is_exact_has_no_interval_and_what_is_estimated_has_one() -> None:
     found = Audit("a", guessed).chi_square
     assert found.low == pytest.approx(0.25 - 2.093 * 0.01, abs=1e-5) and Audit("a", guessed).uneven  # t, 19 degrees
     assert not Audit("a", known([0.25, 0.75], seeds=20, error=0.12)).uneven  # 0 is inside
-    single = Audit("a", known([0.25, 0.75], seeds=1, error=math.nan))
+    single = Audit("a", known([0.25, 0.75], seeds=1, error=math.inf))
     assert single.chi_square.low is None and not single.uneven  # one seed shows nothing
 
 

@@ -127,6 +127,8 @@ CALLS: list[tuple[str, dict[str, Draw]]] = [
                       "fleet": of({"clients": 2}), "learning.task": of("quadratic")}),
     ("ehfl.experiment:run_all", {"spec": lambda chance: named("ehfl.experiment:read_spec")(small_spec(chance)),
                                  "experiment": of("runs"), "jobs": of(1), "on": of("local"), "on_look": of(None)}),
+    ("ehfl.experiment:audit", {"spec": small_spec, "seeds": of(2, 3), "with_floor": either, "on_arm": of(None),
+                               "on_gradients": of(None)}),
     ("ehfl.experiment:read_spec", {"source": small_spec, "overrides": of((), ["rounds=2"], {"rounds": 2})}),
     ("ehfl.experiment:make_spec", {"facts": small_spec, "folder": of(None)}),
     ("ehfl.learning:LocalSgd", {"local_steps": few, "batch_size": few, "clip": of(None, 1.0), "weight_decay": of(0.0)}),

@@ -29,7 +29,7 @@ class Group:
     clients: IntArray
     turns: float  # P(i in S), mean over its clients
     updates: float  # share of all updates that come from it
-    weight: float  # in the mean, of all its clients together; NaN where nobody is ever heard
+    weight: float  # in the mean, of all its clients together
     fair: float  # the weight that as many clients would have if all were heard alike
 
 
@@ -168,7 +168,7 @@ class Audit:
     def as_facts(self) -> dict[str, Any]:
         """Return every figure by name, ready for JSON; clients in their order."""
         chances = self.chances
-        facts = {
+        facts: dict[str, Any] = {
             "arm": self.arm,
             "aggregation": self.aggregation,
             "exact": chances.exact,
@@ -183,7 +183,7 @@ class Audit:
             "zeta_square": self.spread,
             "floor": None if self.spread is None else chances.chi_square * self.spread,
         }
-        if not self.deals:
+        if not self.deals or not chances.anybody:
             return facts
         return facts | {"classes": list(self.classes), "mixture": self.mixtures(), "moved": self.moved}
 
@@ -196,9 +196,9 @@ class Audit:
 def weight_figures(arm: Arm) -> dict[str, Any]:
     """Return the figures of a row that say what an arm's clients weighed, by name; none where nobody took part."""
     found = Audit.played(arm)
-    weights = found.chances.weights * found.n_clients
-    if np.isnan(weights).any():
+    if not found.chances.anybody:
         return {}
+    weights = found.chances.weights * found.n_clients
     return {
         "chi_square": found.chi_square,
         "least_weight": float(weights.min()),

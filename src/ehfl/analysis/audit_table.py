@@ -23,20 +23,22 @@ def audited(audits: Sequence[Audit], *, every_class: bool = False) -> list[Quant
     lines: list[Quantity[Audit]] = [
         Quantity(weights, "known", "Computed, or estimated from so many simulated seeds", _known),
         Quantity(weights, "chi^2", "N sum (q_i - 1/N)^2: 0 where all clients weigh alike",
-                 lambda audit: positive_cell(audit.chi_square)),
+                 _if_heard(lambda audit: positive_cell(audit.chi_square))),
         Quantity(weights, "least heard client", "The smallest weight q_i", _extreme(0)),
         Quantity(weights, "most heard client", "The largest weight q_i", _extreme(-1)),
         *_group_lines(audits),
     ]  # fmt: skip
     if any(audit.spread is not None for audit in audits):
         lines += [
-            Quantity(weights, "floor on |grad f|^2", "chi^2 zeta^2", lambda audit: positive_cell(audit.floor)),
+            Quantity(weights, "floor on |grad f|^2", "chi^2 zeta^2: what the weights can leave it at",
+                     _if_heard(lambda audit: positive_cell(audit.floor))),
             Quantity(weights, "zeta^2", "Mean over clients of |grad f_i - grad f|^2 at the first model",
                      lambda audit: amount_cell(audit.spread), nested=True),
         ]  # fmt: skip
     if any(audit.deals for audit in audits):
-        lines.append(Quantity(labels, "labels moved", "Share of the label mixture that lies with other labels",
-                              lambda audit: percent_cell(audit.moved) if audit.deals else Cell(DASH)))  # fmt: skip
+        meaning = "Share of the label mixture that lies with other labels"
+        moved = _if_heard(lambda audit: percent_cell(audit.moved) if audit.deals else Cell(DASH))
+        lines.append(Quantity(labels, "labels moved", meaning, moved))
     shown = shown_classes(audits, every_class=every_class)
     return [*lines, *map(_class_line, shown)]
 
@@ -75,13 +77,16 @@ def _known(audit: Audit) -> Cell:
     return Cell(f"by {audit.chances.seeds} seeds" if audit.chances.seeds > 1 else "by one seed")
 
 
+def _if_heard(cell: Callable[[Audit], Cell]) -> Callable[[Audit], Cell]:
+    """Return what gives the cell, a dash where nobody ever takes part."""
+    return lambda audit: cell(audit) if audit.chances.anybody else Cell(DASH)
+
+
 def _extreme(place: int) -> Callable[[Audit], Cell]:
     def cell(audit: Audit) -> Cell:
-        client = int(audit.order[place])
-        found = write_metric(_SHARE, audit.weight_of(client))
-        return Cell(DASH) if np.isnan(audit.chances.weights[client]) else written_cell(found)
+        return written_cell(write_metric(_SHARE, audit.weight_of(int(audit.order[place]))))
 
-    return cell
+    return _if_heard(cell)
 
 
 def _is_small(audits: Sequence[Audit]) -> bool:
@@ -104,15 +109,15 @@ def _in_group(groups: Callable[[Audit], list[Group]], place: int) -> Callable[[A
         found = groups(audit)
         if place >= len(found):
             return Cell(DASH)
-        turns, weight = found[place].turns, found[place].weight
-        return Cell(f"{percent(turns)}, {DASH if np.isnan(weight) else percent(weight)}")
+        weight = percent(found[place].weight) if audit.chances.anybody else DASH
+        return Cell(f"{percent(found[place].turns)}, {weight}")
 
     return cell
 
 
 def _class_line(name: str) -> Quantity[Audit]:
     def cell(audit: Audit) -> Cell:
-        if name not in audit.classes or np.isnan(audit.chances.weights).any():
+        if name not in audit.classes or not audit.chances.anybody:
             return Cell(DASH)
         place = audit.classes.index(name)
         return Cell(f"{percent(float(audit.optimised[place]))} ({percent(float(audit.mixture[place]))})")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -64,7 +63,7 @@ def positive_cell(found: Estimate | None) -> Cell:
     >>> positive_cell(Estimate(0.0001, -0.0002, 0.00043, 20)).text, positive_cell(Estimate(0.25, None, None, 1)).text
     ('< 0.0005', '0.250')
     """
-    if found is None or math.isnan(found.mean):
+    if found is None:
         return Cell(DASH)
     may_be_zero = found.low is not None and found.high is not None and found.low <= 0 < found.high
     return Cell(f"< {upper_end(found)}") if may_be_zero else estimate_cell(found)

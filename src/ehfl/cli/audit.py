@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ehfl.experiment import Spec
 
 _MOST_SEEDS = 10_000
+_MANY_EXAMPLES = 5_000  # whose gradients take a minute or more with a large network
 # The \b in it keeps the lines that follow as they are.
 HELP = """Show whom a comparison will hear, and what a plain mean of the participants will optimise.
 
@@ -93,7 +94,14 @@ def _audited(spec: Spec, seeds: int, *, with_floor: bool) -> tuple[Audit, ...]:
         say_if_blind(arm.label, scheduler_of(arm.setting))
     say_if_compiling(max(arm.setting.fleet.clients for arm in spec.arms))
     with progress("auditing", len(spec.arms)) as advance:
-        return audit_all(spec, seeds=seeds, with_floor=with_floor, on_arm=advance)
+        return audit_all(spec, seeds=seeds, with_floor=with_floor, on_arm=advance, on_gradients=_say_gradients)
+
+
+def _say_gradients(examples: int) -> None:
+    """Tell the user why it takes its time, where it does."""
+    if examples > _MANY_EXAMPLES:
+        how = f"gradients of {examples:,} examples at the first model, one thread"
+        typer.echo(f"measuring zeta^2: {how}; --without-floor leaves it out", err=True)
 
 
 def _say_unlabelled(spec: Spec, audits: tuple[Audit, ...], *, classes_asked_for: bool) -> None:

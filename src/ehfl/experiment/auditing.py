@@ -17,7 +17,7 @@ from ehfl.experiment.execution import loaded_task
 from ehfl.experiment.reading import read_spec
 from ehfl.experiment.spec import Arm, Setting, Spec
 from ehfl.scheduling import Chances, chances
-from ehfl.validation import renamed, whole_number
+from ehfl.validation import check_function, of_kind, renamed, whole_number
 
 _MOST_DEALS = 20  # seeds whose data are dealt out, the first of the spec's
 
@@ -37,18 +37,23 @@ def audit(
     seeds: int = 20,
     with_floor: bool = True,
     on_arm: Callable[[str], None] | None = None,
+    on_gradients: Callable[[int], None] | None = None,
 ) -> tuple[Audit, ...]:
     """Return for each arm of a spec how often its clients are heard, and what a plain mean of them optimises.
 
     `seeds` are simulated where chances cannot be computed; labels are those of the spec's own seeds, the first twenty.
     The floor takes the gradient of each client at the first model (of the first seed), a pass over all examples.
-    `on_arm` is called with each arm's label once it is done. A scheduler that chooses by losses is played without any.
+    `on_arm` is called with each arm's label once it is done, `on_gradients` with the number of examples before their
+    gradients are computed. A scheduler that chooses by losses is played without any.
     """
+    check_function("on_arm", on_arm)
+    check_function("on_gradients", on_gradients)
     whole_number("seeds", seeds, low=2)
+    of_kind("with_floor", with_floor, bool)
     ready = spec if isinstance(spec, Spec) else read_spec(spec)
     with own_code.held(ready.code):
         check_comparison(ready)
-        auditor = _Auditor(ready.seeds, seeds, with_floor)
+        auditor = _Auditor(ready.seeds, seeds, with_floor, on_gradients)
         found = []
         for arm in ready.arms:
             with renamed(arm.key_of):
@@ -65,6 +70,7 @@ class _Auditor:
     run_seeds: tuple[int, ...]
     seeds: int  # to be simulated
     with_floor: bool
+    on_gradients: Callable[[int], None] | None
     known: dict[str, Any] = field(default_factory=dict)
 
     def audited(self, arm: Arm) -> Audit:
@@ -94,6 +100,8 @@ class _Auditor:
         counts = [label_counts(task, parts) for parts in dealt]
         spread = None
         if self.with_floor:
+            if self.on_gradients is not None:
+                self.on_gradients(len(task.training))
             device = setting.learning.device
             spread = estimate_spread(task, dealt[0], seed=self.run_seeds[0], batches=1, device=device).between
         return _Data(classes_of(task), tuple(one for one in counts if one is not None), spread)

@@ -46,7 +46,7 @@ def weight_sentences(comparison: Comparison) -> Iterator[str]:
 
 def _before(group: Sequence[Audit]) -> Iterator[str]:
     audit = group[0]
-    if np.isnan(audit.chances.weights).any():
+    if not audit.chances.anybody:
         yield f"{_under(group)} nobody ever takes part."
     elif not audit.uneven:
         yield f"{_under(group)} {_even(audit)}."
@@ -101,7 +101,7 @@ def _held(audit: Audit, verbs: _Tense) -> Iterator[str]:
 
 def _mixed(audit: Audit) -> Iterator[str]:
     """Say which labels lose and gain the most."""
-    if not audit.deals or not audit.moved:
+    if not audit.deals or not audit.matters:
         return
     true, found = audit.mixture, audit.optimised
     ratios = found / np.where(true > 0, true, np.inf)

@@ -101,7 +101,7 @@ def _world(world: World) -> dict[str, Any]:
 
 def _weights(audit: Audit) -> dict[str, Any]:
     """Return what each client weighed in a plain mean, and what that did to labels, where they are known."""
-    mixed = {"mixture": audit.mixtures()} if audit.deals else {}
+    mixed = {"mixture": audit.mixtures()} if audit.deals and audit.chances.anybody else {}
     return {"arm": audit.arm, "weights": audit.chances.weights.tolist(), **mixed}
 
 

@@ -74,7 +74,7 @@ def independent_weights(rates: FloatArray) -> FloatArray:
     logs = np.log1p(np.multiply.outer((nodes - 1) / 2, rates))  # log(1 - rate + rate s), (n_nodes, n_clients)
     others = np.exp(logs.sum(axis=1, keepdims=True) - logs)
     heard: FloatArray = rates * (areas @ others)
-    return heard / heard.sum() if heard.any() else np.full(rates.size, np.nan)
+    return heard / heard.sum() if heard.any() else heard
 
 
 def _first_round(fleet: Fleet, scheduler: Scheduler) -> int:

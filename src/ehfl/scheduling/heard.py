@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -19,18 +20,23 @@ class Chances:
     """What a client can expect: S_t are the participants of round t, and N clients there are.
 
     The rounds are those in which anybody could have taken part: not round 0 where all batteries begin too low.
-    Where nobody ever takes part there are no weights: they are NaN.
+    Where nobody ever takes part all weights, and chi^2, are 0.
     """
 
     turns: FloatArray  # p_i = P(i in S), (n_clients,)
     weights: FloatArray  # q_i = E[1{i in S} / |S| given S not empty], (n_clients,); they add up to 1
-    turns_error: FloatArray  # standard errors, (n_clients,): 0 where exact, NaN where a single seed was played
+    turns_error: FloatArray  # standard errors, (n_clients,): 0 where exact, infinite where a single seed was played
     weights_error: FloatArray  # likewise
     chi_square: float  # N sum_i (q_i - 1/N)^2: 0 where all weigh the same, N - 1 where one is all that is heard
     chi_square_error: float  # standard error, as above
     rounds: int  # that were looked at, in all seeds together
     seeds: int  # that were played; 0 where nothing had to be
     exact: bool  # computed, not estimated
+
+    @property
+    def anybody(self) -> bool:
+        """Whether anybody ever takes part."""
+        return bool(self.turns.any())
 
     @property
     def relative_error(self) -> float:
@@ -50,7 +56,8 @@ def realised(participations: Participation | Iterable[Participation]) -> Chances
     >>> found.turns.tolist(), found.weights.tolist(), found.chi_square
     ([0.5, 0.5, 0.5], [0.25, 0.5, 0.25], 0.125)
     """
-    several = [participations] if isinstance(participations, Participation) else list(participations)
+    given = (participations,) if isinstance(participations, Participation) else participations
+    several = list(of_kind("participations", given, Iterable))  # type: ignore[type-abstract]
     sizes = {of_kind("participations", one, Participation).n_clients for one in several}
     if len(sizes) != 1:
         raise InvalidValue("participations", "some of one number of clients", f"numbers {sorted(sizes)}")
@@ -78,16 +85,18 @@ def _ratio(totals: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArra
 
     By the delta method: a ratio of means has the variance of the mean of (total - ratio * size) / mean size.
     """
-    if not sizes.any():
-        return (nan := np.full(totals.shape[1], np.nan)), np.broadcast_to(nan, totals.shape)
-    ratio = totals.sum(axis=0) / sizes.sum()
-    return ratio, (totals - np.multiply.outer(sizes, ratio)) / sizes.mean()
+    ratio = totals.sum(axis=0) / max(
+        sizes.sum(), 1.0
+    )  # there is nothing in the totals either where there are no rounds
+    return ratio, (totals - np.multiply.outer(sizes, ratio)) / max(sizes.mean(), 1 / sizes.size)
 
 
 def _error(residuals: FloatArray) -> Any:
     """Return the standard error of a mean over the first axis, the residuals being what is left of it."""
     seeds = residuals.shape[0]
-    return np.sqrt(np.square(residuals).sum(axis=0) / (seeds * (seeds - 1))) if seeds > 1 else residuals[0] * np.nan
+    if seeds == 1:
+        return np.full(residuals.shape[1:], np.inf)
+    return np.sqrt(np.square(residuals).sum(axis=0) / (seeds * (seeds - 1)))
 
 
 def _chi_square(weights: FloatArray, residuals: FloatArray) -> tuple[float, float]:
@@ -98,9 +107,10 @@ def _chi_square(weights: FloatArray, residuals: FloatArray) -> tuple[float, floa
     of errors that are taken for normal and independent, 2 N^2 sum_i se_i^4, which alone is left where all weigh alike.
     """
     n, plain = weights.size, chi_square_of(weights)
+    if not weights.any():
+        return 0.0, 0.0
     if residuals.shape[0] < 2:
-        return plain, float("nan")
+        return plain, math.inf
     squares = np.square(_error(residuals))
     linear = float(_error(residuals @ (2 * n * (weights - 1 / n))))
-    unbiased = plain - n * float(squares.sum())
-    return float(np.maximum(unbiased, 0.0)), float(np.sqrt(linear**2 + 2 * n**2 * np.square(squares).sum()))
+    return max(0.0, plain - n * float(squares.sum())), float(np.sqrt(linear**2 + 2 * n**2 * np.square(squares).sum()))

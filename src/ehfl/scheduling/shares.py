@@ -16,12 +16,12 @@ _BLOCK = 2**22  # turns that are counted at once, so that a large fleet's need n
 
 
 def chi_square_of(weights: FloatArray) -> float:
-    """Return N sum_i (q_i - 1/N)^2.
+    """Return N sum_i (q_i - 1/N)^2; 0 where nobody weighs anything.
 
     >>> chi_square_of(np.array([0.25, 0.5, 0.25]))
     0.125
     """
-    return float(weights.size * np.square(weights - 1 / weights.size).sum())
+    return float(weights.size * np.square(weights - 1 / weights.size).sum()) if weights.any() else 0.0
 
 
 def heard_shares(played: Participation) -> FloatArray:

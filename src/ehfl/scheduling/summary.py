@@ -72,7 +72,7 @@ def summarise(played: Participation, target: int | None = None) -> Summary:
         waste=totals.wasted / totals.harvested if totals.harvested else 0.0,
         used=totals.spent / supply if supply else 0.0,
         fairness=jain(played.turns()),
-        chi_square=chi_square_of(weights) if counts.any() else 0.0,
+        chi_square=chi_square_of(weights),
         least_weight=float(weights.min()) * played.n_clients,
         most_weight=float(weights.max()) * played.n_clients,
     )
