@@ -298,6 +298,16 @@ NAMES: list[Row] = [
         "--harvest names bad_input_moving:Sun, which breaks the rules: is no pure",
     ),
     (
+        "train --task bad_input_classes:Nine",
+        "--task names bad_input_classes:Nine, which breaks the rules: classes of task digits must be as many as there "
+        "are: targets must be in [0, 8], got 9 in the training set",
+    ),
+    (
+        "train --task bad_input_classes:Eleven",
+        "--task names bad_input_classes:Eleven, which breaks the rules: model must be one with an output for each of "
+        "its task's 11 classes, got outputs of shape (64, 10)",
+    ),
+    (
         "simulate -s bad_input_leaving:Mine",
         "--scheduler must be importable as package.module:Class, got bad_input_leaving:Mine (SystemExit: 0)",
     ),
@@ -603,7 +613,10 @@ SIGNS: list[Row] = [
     ('simulate -s "\x1b[31mred"', "--scheduler must be one of myopic, ... or package.module:Class, got \\x1b[31mred"),
     ('simulate "\x1b[31mred"', "ehfl simulate must be given options alone, got \\x1b[31mred as well"),
     ('simulate "--\x1b[31mred"', "option must be one of --clients, ... --help, got --\\x1b[31mred"),
-    ('"\x1b[31mred"', "command must be one of compare, report, simulate, bound, train, flower, got \\x1b[31mred"),
+    (
+        '"\x1b[31mred"',
+        "command must be one of compare, report, simulate, audit, bound, train, flower, got \\x1b[31mred",
+    ),
     ('compare -o "\x1b[31mred=3"', "\\x1b[31mred is not a key (name, seeds, ... )"),
     ('compare -o "rounds=\x1b[31mred"', "rounds must be a whole number in [1, 10000000], got '\\x1b[31mred'"),
     (
@@ -663,6 +676,8 @@ FILES: dict[str, str | bytes] = {
     "    def units(self, seed, rounds, clients):\n        return RNG.integers(0, 2, (len(rounds), len(clients)))\n"
     "    def mean_rates(self, n_clients):\n        return numpy.full(n_clients, 0.5)\n",
     "bad_input_leaving.py": "raise SystemExit(0)\n",
+    "bad_input_classes.py": "from ehfl.learning.tasks.digits import Digits\nclass Nine(Digits):\n"
+    "    classes = tuple('012345678')\nclass Eleven(Digits):\n    classes = tuple('0123456789X')\n",
     "taken/mine/figures": "",
     "made/spec.toml": "rounds = 5\n",
     "made/greedy-s0/meta.json": "{}",
