@@ -24,6 +24,8 @@ ALLOWED: dict[str, tuple[type[Exception], ...]] = {
     "ehfl:Participation.load": (OSError,),
     "ehfl:read": (OSError,),
 }
+# Whose docstrings say where a NaN stands: errors of a single seed, weights where nobody takes part.
+UNKNOWN = ("ehfl:chances", "ehfl:realised")
 
 
 def try_function(chance: Random, _: Path) -> Iterator[str]:
@@ -48,7 +50,7 @@ def try_function(chance: Random, _: Path) -> Iterator[str]:
         if not re.search(r"unexpected keyword|required (positional|keyword)|missing \d|multiple values", str(error)):
             raise
     else:
-        if _has_nan(result) and not _has_nan(list(arguments.values())):
+        if name not in UNKNOWN and _has_nan(result) and not _has_nan(list(arguments.values())):
             yield f"NaN comes out: {result!r}"
 
 

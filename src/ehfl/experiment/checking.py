@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,17 +17,18 @@ from ehfl import own_code
 from ehfl.energy import check_harvest
 from ehfl.experiment import building
 from ehfl.experiment.execution import forget_task, loaded_task
+from ehfl.experiment.fitting import check_aggregation_fits
 from ehfl.experiment.spec import Run, Setting, Spec
 from ehfl.machine import check_time
 from ehfl.partition import check_partition
 from ehfl.randomness import TILE
 from ehfl.registry import is_own
-from ehfl.scheduling import SchedulerError, brings_weights, check_scheduler
+from ehfl.scheduling import SchedulerError, check_scheduler
 from ehfl.validation import BrokenRules, InvalidValue, SpecError, at, renamed
 
 if TYPE_CHECKING:
     from ehfl.experiment.workers import Crew
-    from ehfl.learning import Aggregation, Task
+    from ehfl.learning import Task
 
 _ROUNDS = 20  # of a scheduler's trial
 _CLIENTS = 1000  # at most, of an aggregation's
@@ -43,6 +43,7 @@ def check_comparison(spec: Spec) -> dict[str, str]:
         with renamed(arm.key_of):
             data[arm.label] = checks.learnable(arm.setting)
             checks.own_things(arm.setting)
+            check_aggregation_fits(arm.setting)  # behind the rules, which one of the user's own may break
         metrics.append(loaded_task(arm.setting)[0].metric)
         if metrics[-1] != metrics[0]:
             name = arm.setting.learning.task["name"]
@@ -57,40 +58,6 @@ def check_harvests(spec: Spec) -> None:
     for arm in spec.arms:
         with renamed(arm.key_of):
             checks.harvest(arm.setting)
-
-
-def memory_needed(setting: Setting) -> int:
-    """Return what a setting's aggregation remembers of clients at most [bytes]."""
-    from ehfl.learning.first_model import first_model
-    from ehfl.learning.memory import remembered_by
-
-    aggregation, clients = _fitting_aggregation(setting), setting.fleet.clients
-    if aggregation is None or not remembered_by(
-        aggregation, clients, n_params=1
-    ):  # most need none, and no model to count the weights of
-        return 0
-    model = first_model(loaded_task(setting)[0], seed=0)
-    return remembered_by(aggregation, clients, sum(weights.numel() for weights in model.parameters()))
-
-
-def _fitting_aggregation(setting: Setting) -> Aggregation | None:
-    """Return the aggregation, refused if it does not fit the fleet; None where its runs will have to find out.
-
-    A scheduler of the user's own, which decides how likely clients are to take part, might end this process.
-    """
-    from ehfl.learning.aggregation import wants_weights
-    from ehfl.learning.aggregation.scheduled import no_weights
-
-    if is_own(setting.scheduler) and building.wants_chances(setting):
-        return None
-    aggregation = building.aggregation_of(setting)
-    if wants_weights(aggregation) and not brings_weights(building.scheduler_of(setting)):
-        with at("learning"):
-            raise no_weights(aggregation, setting.scheduler["name"])
-    if not is_own(setting.learning.aggregation):
-        with at("learning.aggregation"):
-            aggregation.init(setting.fleet.clients, n_params=1)
-    return aggregation
 
 
 def check_schedulers(runs: Sequence[Run], crew: Crew | None = None) -> None:
@@ -133,16 +100,14 @@ class _Checks:
     def learnable(self, setting: Setting) -> str:
         """Return the fingerprint of a setting's data; refuse a task that is not there, a goal beyond its metric."""
         from ehfl.learning.device import pick_device
-        from ehfl.learning.memory import check_room
 
         learning = setting.learning
         building.check_step_size(setting)
         rule = building.local_sgd_of(setting)
         check_time("learning.local_steps", rule.local_steps, rule.seconds(turns=setting.rounds))
         task, data = loaded_task(setting)
-        aggregation, needed = building.plain_aggregation_of(setting), memory_needed(setting)
+        building.plain_aggregation_of(setting)
         with at("learning"):
-            check_room(aggregation, needed, folder=Path())
             pick_device(learning.device)
         dealt = _key(learning.task, learning.data, learning.partition, learning.order, setting.fleet.clients)
         self._once(dealt, partial(self._deal, setting, task))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ehfl.experiment import building
-from ehfl.experiment.checking import memory_needed
+from ehfl.experiment.fitting import memory_needed
 from ehfl.experiment.spec import Setting, Spec
 from ehfl.machine import bytes_text
 from ehfl.registry import is_own
