@@ -388,6 +388,15 @@ NAMES: list[Row] = [
         "--scheduler must be energy-cycles without parameters: it takes none, got energy-cycles:3",
     ),
     ("train --aggregation fedavgm:1", "--aggregation momentum must be a number in [0, 1), got 1"),
+    ("train --aggregation fedprox:-1", "--aggregation mu must be a number in [0, 1e30], got -1"),
+    (
+        "train --aggregation mifa:server_step=nan",
+        "--aggregation server_step must be a number in [1e-30, 1e30], got nan",
+    ),
+    (
+        "train --aggregation scaffold:mu=1",
+        "--aggregation mu must be a parameter of scaffold, one of server_step, got mu",
+    ),
     ("train --aggregation fedau:0", "--aggregation cutoff must be a whole number in [1, 2147483648], got 0"),
     ("train --aggregation fedau:server_step=0", "--aggregation server_step must be a number in [1e-30, 1e30], got 0"),
     ("train --aggregation ''", "--aggregation must be one of mean, ... or package.module:Class, got ''"),
