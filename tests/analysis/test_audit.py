@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from ehfl.analysis.audit import Audit, alike
+from ehfl.analysis.audit import Audit
+from ehfl.analysis.audit_groups import alike
 from ehfl.analysis.audit_table import MOST_CLASSES, audited, caption, shown_classes
 from ehfl.analysis.trials import Arm
 from ehfl.energy import Bernoulli, Fleet

@@ -12,7 +12,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from ehfl.analysis import Comparison
-from ehfl.analysis.audit import Audit, alike, together
+from ehfl.analysis.audit import Audit
+from ehfl.analysis.audit_groups import alike, together
 from ehfl.report import style
 from ehfl.report.looks import Look, looks, looks_of
 

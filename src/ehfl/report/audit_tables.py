@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ehfl.analysis.audit import Audit, alike, together
+from ehfl.analysis.audit import Audit
+from ehfl.analysis.audit_groups import alike, together
 from ehfl.analysis.audit_table import audited, caption
 from ehfl.report.tables import SideBySide, lines_of
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ehfl.analysis import Comparison
-from ehfl.analysis.audit import Audit, alike, together
+from ehfl.analysis.audit import Audit
+from ehfl.analysis.audit_groups import alike, together
 from ehfl.analysis.intervals import upper_end, write_amount
 from ehfl.analysis.numbers import amount, percent
 from ehfl.report.phrases import listed, spoken
