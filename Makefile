@@ -24,7 +24,7 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.runtime
 
-demo: $(VENV)/.runtime  ## the paper's schedulers and mains power on digits, five seeds: table, figures, page
+demo: $(VENV)/.runtime  ## an equal and an unequal fleet on digits, five arms, five seeds: table, figures, page
 	$(BIN)/ehfl compare
 
 test: $(VENV)/.dev  ## the tests, doctests and document examples included, but for those marked slow

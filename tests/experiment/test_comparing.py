@@ -112,10 +112,15 @@ def test_overrides_change_a_dict_and_a_spec_alike(tmp_path: Path) -> None:
 
 
 def test_without_a_spec_it_is_the_demo_and_overrides_shorten_it(tmp_path: Path) -> None:
-    compared = ehfl.compare(rounds=2, seeds=1, learning={"task": "quadratic"}, jobs=1)
+    compared = ehfl.compare(rounds=2, seeds=1, jobs=1)
 
     assert compared.name == "demo"
-    assert [arm.name for arm in compared.arms] == ["myopic", "round-robin", "greedy", "always-on"]
+    assert [[arm.name for arm in world.arms] for world in compared.worlds] == [
+        ["Equal fleet: myopic", "Equal fleet: greedy"],
+        ["Unequal fleet: greedy", "Unequal fleet: myopic", "Unequal fleet: greedy + MIFA"],
+    ]
+    assert [world.name for world in compared.worlds] == ["Equal fleet", "Unequal fleet"]
+    assert [world.target for world in compared.worlds] == [5, 5]
     assert {len(trial.records) for arm in compared.arms for trial in arm.trials} == {2}
 
 

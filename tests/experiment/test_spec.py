@@ -49,11 +49,42 @@ def test_the_demo_in_the_file_is_the_demo_without_one() -> None:
     assert read_spec(EXPERIMENTS / "demo.toml").facts() == read_spec().facts()
 
 
+@pytest.mark.parametrize("change", ["rounds=3", "seeds=1", "name=short", "learning.local_steps=1"])
+def test_what_says_nothing_of_fleets_data_or_arms_changes_the_demo(change: str) -> None:
+    assert [arm.label for arm in read_spec(overrides=[change]).arms] == [arm.label for arm in read_spec().arms]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *("fleet.clients=4", "fleet={clients=4}", "fleet.rate=0.3", "learning.task=quadratic"),
+        *("learning={batch_size=9}", "learning.partition=dirichlet:1", "learning.order=by-label"),
+        "learning.aggregation=weighted",
+    ],
+)
+def test_fleets_and_data_of_ones_own_take_the_place_of_the_demos(change: str) -> None:
+    assert [arm.label for arm in read_spec(overrides=[change]).arms] == [
+        *("myopic", "round-robin", "greedy", "always-on")
+    ]
+
+
+def test_schedulers_or_arms_of_ones_own_take_the_place_of_the_demos() -> None:
+    for change in ("schedulers=['greedy']", "scheduler=greedy", "arms=[{label='greedy'}]"):
+        assert [arm.label for arm in read_spec(overrides=[change]).arms] == ["greedy"]
+    assert [arm.label for arm in read_spec({"rounds": 3}).arms] == ["myopic", "round-robin", "greedy", "always-on"]
+
+
+def test_both_fleets_of_the_demo_harvest_as_much() -> None:
+    rates = [fleet_of(arm.setting).harvest.mean_rates(10).sum() for arm in read_spec().arms]
+
+    assert rates == pytest.approx([5] * 5)
+
+
 def test_the_demo_in_the_file_leaves_no_default_out() -> None:
     """What it does not spell out itself has no value by default: data, clip, and the rate, which the harvest has."""
     spec = read_spec(EXPERIMENTS / "demo.toml").base
 
-    assert set(type(spec).model_fields) - spec.model_fields_set == {"scheduler"}  # it has `schedulers`
+    assert set(type(spec).model_fields) - spec.model_fields_set == {"scheduler"}  # its arms have them
     assert set(type(spec.fleet).model_fields) - spec.fleet.model_fields_set == {"rate"}
     assert set(type(spec.learning).model_fields) - spec.learning.model_fields_set == {"data", "clip"}
     assert set(type(spec.evaluation).model_fields) == spec.evaluation.model_fields_set

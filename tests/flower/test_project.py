@@ -172,7 +172,7 @@ def test_a_folder_of_somebody_elses_is_refused(tmp_path: Path, name: str) -> Non
 
 def test_arms_that_the_spec_does_not_have_and_seeds_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match="arm must be one of myopic, round-robin, greedy, always-on, got mypoic"):
-        write_app(tmp_path, read_spec(), tmp_path / "runs", arm="mypoic")
+        write_app(tmp_path, read_spec({}), tmp_path / "runs", arm="mypoic")
     with pytest.raises(InvalidValue, match="seed must be a whole number >= 0, got -1"):
         write_app(tmp_path, read_spec(), tmp_path / "runs", seed=-1)
 

@@ -22,9 +22,11 @@ from ehfl.validation import shown
 # The \b in it keeps the lines that follow as they are.
 HELP = """Train a task under several schedulers and seeds, and compare: a table, figures and a page.
 
-SPEC is a TOML file (see experiments/ and docs/experiments.md); without one, the demo: the paper's schedulers and mains
-power on the bundled digits. Arms meet the same weather for the same seed unless they change it. Runs lie in
-RUNS/<name>; stopped or killed, the same command goes on where it was, and runs that are finished are not run again.
+SPEC is a TOML file (see experiments/ and docs/experiments.md); without one, the demo: two fleets on the bundled digits,
+one whose clients are alike and one of sunny and shady clients with different digits. Where -o says something of fleet,
+data or schedulers, the paper's schedulers take the demo's place. Arms meet the same weather for the same seed unless
+they change it. Runs lie in RUNS/<name>; stopped or killed, the same command goes on where it was, and runs that are
+finished are not run again.
 
 \b
 Examples:

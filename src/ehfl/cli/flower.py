@@ -11,7 +11,7 @@ from typer import Argument, Option
 from ehfl.cli import flower_simulate
 from ehfl.cli.flower_live import live_nodes
 from ehfl.cli.flower_options import ArmLabel, Given, Nodes, SeedOfSpec
-from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecFile, named_by_option
+from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecOrDefaults, named_by_option
 from ehfl.cli.outcomes import resumable, say_failed, show_outcomes
 from ehfl.cli.output import check_folder, say, say_where
 from ehfl.cli.streams import own_prints_aside
@@ -62,7 +62,7 @@ def _options(context: typer.Context) -> None:
 
 @commands.command(cls=OneOfEach, help=UP, short_help="A SuperLink and SuperNodes on this machine.")
 def up(
-    spec: SpecFile = None,
+    spec: SpecOrDefaults = None,
     nodes: Nodes = None,
     arm: ArmLabel = None,
     seed: SeedOfSpec = None,
@@ -97,7 +97,7 @@ commands.command(cls=OneOfEach, help=flower_simulate.HELP, short_help="Every arm
 @commands.command("app", cls=OneOfEach, help=APP, short_help="A Flower App project for your own SuperLink.")
 def write(
     folder: Annotated[Path, Argument(metavar="DIR", parser=path, help="Where to write it.", show_default=False)],
-    spec: SpecFile = None,
+    spec: SpecOrDefaults = None,
     nodes: Nodes = None,
     arm: ArmLabel = None,
     seed: SeedOfSpec = None,

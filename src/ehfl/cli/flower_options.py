@@ -55,7 +55,7 @@ class Given:
             changes.append(f"fleet.clients={self.nodes}")
             names["fleet.clients"] = "--nodes"
         with own_prints_aside(), named_by_option(names):
-            read = read_spec(self.spec, changes)
+            read = read_spec(self.spec or {}, changes)
         return read, self._notice(read)
 
     def _notice(self, read: Spec) -> str:
@@ -69,7 +69,7 @@ class Given:
                 raise InvalidValue("--nodes", f"{clients}, as {arm.label} itself says", self.nodes)
         with own_prints_aside():
             try:
-                others = {arm.setting.fleet.clients for arm in read_spec(self.spec).arms} - {self.nodes}
+                others = {arm.setting.fleet.clients for arm in read_spec(self.spec or {}).arms} - {self.nodes}
             except UserError:  # without what the user has changed it says nothing
                 return ""
         told = " or ".join(map(str, sorted(others)))

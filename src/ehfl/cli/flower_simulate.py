@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ehfl.cli.flower_options import Given, Nodes
 from ehfl.cli.live import live
-from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecFile
+from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecOrDefaults
 from ehfl.cli.outcomes import resumable, show_outcomes
 from ehfl.cli.output import say
 from ehfl.cli.streams import own_prints_aside
@@ -25,7 +25,7 @@ Examples:
 
 
 def simulate(
-    spec: SpecFile = None,
+    spec: SpecOrDefaults = None,
     nodes: Nodes = None,
     override: Override = None,
     data: Data = None,

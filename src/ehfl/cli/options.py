@@ -61,6 +61,9 @@ Override = Annotated[
 SpecFile = Annotated[
     Path | None, Argument(metavar="SPEC", parser=path, help="A TOML file [the demo].", show_default=False)
 ]
+SpecOrDefaults = Annotated[
+    Path | None, Argument(metavar="SPEC", parser=path, help="A TOML file [every key's default].", show_default=False)
+]
 Data = Annotated[
     Path | None, Option(metavar="FOLDER", parser=path, help="Where the task's data lie [$EHFL_DATA, else downloaded].")
 ]
@@ -112,7 +115,7 @@ def spec_of(context: typer.Context, **more: Any) -> Spec:
     if is_given(context, "scheduler") or not any(key.split(".")[0] in _ARMS for key in overrides):
         changes["schedulers"] = [_value("schedulers", one) for one in several]
     changes["seeds"] = [check_seed(changes.pop("seed"))]
-    return read_spec(None, changes | {key: value for key, value in more.items() if value is not None} | overrides)
+    return read_spec({}, changes | {key: value for key, value in more.items() if value is not None} | overrides)
 
 
 def _check_given_once(context: typer.Context, overrides: Mapping[str, Any]) -> None:

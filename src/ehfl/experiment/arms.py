@@ -16,7 +16,7 @@ from ehfl.run_folder import Facts
 from ehfl.scheduling import SCHEDULERS
 from ehfl.validation import InvalidValue, SpecError, renamed, short
 
-DEMO = ("myopic", "round-robin", "greedy", "always-on")  # the arms, where a spec names none
+PAPER = ("myopic", "round-robin", "greedy", "always-on")  # the arms, where a spec names none
 SAME_FOR_ALL = ("name", "seeds", "code", "arms", "schedulers")  # keys that no arm can change
 _ONCE = ("evaluation.goal", "fleet.unit")  # a table of arms has one of each
 _SHORT = {"aggregation": "learning.aggregation", "step_size": "learning.step_size"}  # keys without their section
@@ -42,7 +42,7 @@ def _from_schedulers(schedulers: Any, one_given: bool) -> list[Listed]:
     if schedulers is None:
         if one_given:  # a spec that names its scheduler and lists none is a comparison of one arm
             return [("scheduler", "", {})]
-        schedulers = DEMO
+        schedulers = PAPER
     if not isinstance(schedulers, list | tuple) or not schedulers:
         raise SpecError("schedulers", f"must be a list of schedulers, at least one, got {short(repr(schedulers))}")
     for i, one in enumerate(schedulers, start=1):

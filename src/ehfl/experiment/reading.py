@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, PlainValidator, Strict
 from ehfl import own_code
 from ehfl.experiment.arms import SAME_FOR_ALL, read_arms
 from ehfl.experiment.changing import OPTIONAL, change, parsed_overrides, put
+from ehfl.experiment.demo import demo
 from ehfl.experiment.spec import Section, Setting, Spec
 from ehfl.experiment.validating import check_known, validated
 from ehfl.experiment.values import folder_name, listed_seeds
@@ -32,21 +33,23 @@ class _Heading(Section):
 def read_spec(
     source: str | os.PathLike[str] | Mapping[str, Any] | None = None, overrides: Sequence[str] | Mapping[str, Any] = ()
 ) -> Spec:
-    """Return the spec in a TOML file or a table (the demo without one), changed by overrides like "rounds=20".
+    """Return the spec in a TOML file or a table, changed by overrides like "rounds=20".
+
+    Without one it is the demo, unless overrides say something of fleets, data or arms: then the demo's are left out.
 
     >>> read_spec(overrides=["rounds=20", "fleet.rate=[0.1, 0.9]", "target=1"]).base.fleet.clients
     2
     """
-    file, facts = _read_source(source)
     changes = _plain(parsed_overrides(overrides))
+    file, facts = _read_source(demo(changes) if source is None else source)
     with renamed(lambda key: key if file is None else f"{file}: {key}"):
         change(facts, changes)
         return make_spec(facts, folder=None if file is None else file.resolve().parent)
 
 
 def _read_source(source: Any) -> tuple[Path | None, Facts]:
-    if source is None or isinstance(source, Mapping):
-        return None, _plain(source or {})
+    if isinstance(source, Mapping):
+        return None, _plain(source)
     if not isinstance(source, str | os.PathLike):
         raise InvalidValue("spec", "a TOML file, a table or nothing", repr(source))
     file = path_of("spec", source)

@@ -1,6 +1,6 @@
 """What a comparison is. A `Setting` is the world of one arm, a `Spec` is a comparison of arms under seeds.
 
-The defaults are the demo. A run is (spec, arm, seed): one folder, one identity.
+The defaults are those of the paper's fleet on digits. A run is (spec, arm, seed): one folder, one identity.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ def for_flower(spec: Spec) -> Spec:
     """Return the spec under a name and labels of its own, so that its runs can stand beside those of one process.
 
     >>> from ehfl.experiment import read_spec
-    >>> spec = for_flower(read_spec(overrides=["learning.step_size=nominal-causal"]))
+    >>> spec = for_flower(read_spec({}, ["learning.step_size=nominal-causal"]))
     >>> spec.name, spec.arms[0].label
     ('demo-flower', 'myopic on Flower')
     >>> for_flower(spec) == spec
