@@ -131,7 +131,11 @@ def test_without_a_step_scaffold_learns_nothing_of_gradients() -> None:
 def test_fedprox_by_hand() -> None:
     # mu = 1 adds y - x, which is 0 at the first step. Round 0: client 0 stays at 0; client 1 goes to 21, then back to
     # 10.5. Round 1, x = 5.25: client 0 goes to 2.625, where 2.625 - 2.625 = 0; client 1 to 21, then to (21 + 5.25)/2.
-    assert played(FedProx(mu=1.0), BOTH * 2)[0] == [5.25, 7.875]
+    # At rest x = (x/2 + (21 + x)/2)/2 = 10.5: with so few steps a pull takes it further from 14 than the mean is.
+    models, _ = played(FedProx(mu=1.0), BOTH * 30)
+
+    assert models[:2] == [5.25, 7.875]
+    assert models[-1] == pytest.approx(10.5, abs=1e-5)
 
 
 @pytest.mark.parametrize("steps", [1, 3])
