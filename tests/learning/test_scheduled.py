@@ -13,6 +13,7 @@ import torch
 from ehfl import Bernoulli, EnergyCycles, F3ast, Fleet, Greedy, Lockstep, Participation, simulate
 from ehfl.experiment import make_spec, run_all
 from ehfl.learning import Record, Scheduled, Task, Update, train
+from ehfl.run_folder import OtherRun
 from ehfl.validation import InvalidValue
 
 UNEQUAL = Fleet(5, Bernoulli([0.2, 0.4, 0.6, 0.8, 1.0]), capacity=2)
@@ -59,6 +60,14 @@ def test_in_lockstep_and_resumed_the_run_is_the_same(blobs: Task, scheduler: Any
         assert found.weights.tobytes() == train(blobs, played, **QUICK | {"step_size": 0.1}).weights.tobytes()
         np.testing.assert_array_equal(found.participation.weights, played.weights)
     assert np.isfinite(whole.weights).all()
+
+
+def test_other_weights_are_another_run(blobs: Task, gaps: Participation, tmp_path: Path) -> None:
+    one, other = (replace(gaps, weights=np.full(gaps.indices.size, weight)) for weight in (1.0, 2.0))
+    train(blobs, one, **QUICK, run_dir=tmp_path)
+
+    with pytest.raises(OtherRun, match="participation is"):
+        train(blobs, other, **QUICK, run_dir=tmp_path)
 
 
 @pytest.mark.parametrize(

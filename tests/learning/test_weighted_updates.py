@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from ehfl import Participation
-from ehfl.learning import FedAu, InverseProbability, State, Task, Update, train
+from ehfl.learning import FedAu, InverseProbability, Mean, Scheduled, State, Task, Update, train
 from ehfl.learning.aggregation import informed, wants_probabilities
 from ehfl.validation import InvalidValue
 
@@ -47,6 +47,17 @@ def test_inverse_probability_is_right_on_average() -> None:
         expected += weight * float(aggregation.apply(x, updates, {})[0])
 
     assert expected == pytest.approx(sum(deltas) / 3, abs=1e-15)
+
+
+def test_weights_of_one_nth_make_a_mean_of_some() -> None:
+    """Two of four clients, each taking part with probability 1/2, or weighed by 4/2: their mean, up to rounding."""
+    start, end = (torch.randn(500, generator=torch.Generator().manual_seed(seed)) for seed in (0, 1))
+    ends = [Update(client, start, end * client, 0.5, 1, 1, weight=2.0) for client in (1, 3)]
+    mean, _ = Mean().apply(start, ends, {})
+
+    for aggregation in (InverseProbability((0.5,) * 4), Scheduled()):
+        after, _ = aggregation.apply(start, ends, aggregation.init(4, 500))
+        torch.testing.assert_close(after, mean, rtol=2**-23, atol=2**-23)
 
 
 def played(aggregation: FedAu, turns: Sequence[Sequence[int]], n_clients: int) -> tuple[list[float], State]:

@@ -41,7 +41,9 @@ def described(
     }
     if isinstance(played, Participation):
         assert etas is not None
-        return found | {"participation": _digest([played.offsets, played.indices]), "step_sizes": _digest([etas])}
+        weights = [] if played.weights is None else [played.weights]
+        who = _digest([played.offsets, played.indices, *weights])
+        return found | {"participation": who, "step_sizes": _digest([etas])}
     fleet = played.fleet
     weather = fleet.harvest.units(played.seed, range(played.rounds), range(fleet.clients))
     return found | {

@@ -84,7 +84,7 @@ def _faults(
             yield SchedulerError(
                 "same view",
                 f"is not reproducible: {detail} (chance comes from view.generator(), memory from view.turns, "
-                "view.last_turn and view.losses)",
+                "view.last_turn, view.recent and view.losses)",
             )
         elif not np.array_equal(first, other):
             yield SchedulerError("twin", "is another one whenever it is made from the same parameters")
