@@ -167,7 +167,7 @@ def test_sentences_say_who_answered_and_what_was_lost() -> None:
 
 
 def test_the_summary_has_a_line_where_work_was_lost_over_all_seeds() -> None:
-    alone = summary(compared(device_trial(ROUNDS), device_trial(["NT", "oo", "oo", "oo"], seed=1)))
+    alone = summary(compared(device_trial(ROUNDS), device_trial(["NToo", "oooo", "oooo", "oooo"], seed=1)))
     several = summary(compared(device_trial(ROUNDS, "a"), device_trial(["To", "oT"], "b")))
 
     assert f"3 of 8 updates asked for were lost: {NAN} (2); {SILENT} (1)." in alone
