@@ -152,6 +152,20 @@ def test_nobody_is_asked_to_spare_who_cannot_pay(tmp_path: Path) -> None:
     assert asked_in(grid, "train") == [(1, 0), (2, 0)]
 
 
+def test_a_spare_client_that_stands_in_has_a_weight_of_its_own(tmp_path: Path) -> None:
+    """Client 1 takes part in rounds 1 and 2, though client 0, which is silent, has most and was as rare."""
+    grid = loopback(tmp_path / "nodes", 2, when("train", silent, client=0))
+    fleet = replayed([9, 2], [0, 0], [0, 0])
+    spec = tiny(scheduler="f3ast:target=1,rate=0.5", target=1, rounds=3, fleet=fleet, flower={"spare": 1},
+                learning={"aggregation": "scheduled"})  # fmt: skip
+
+    played = play(spec, tmp_path / "runs", grid).participation
+
+    # r begins with 1/2 and is 1/4 after the empty round 0; with a turn in round 1 it is 1/8 + 1/2, and then 5/16 + 1/2.
+    assert played.indices.tolist() == [1, 1]
+    assert played.weights is not None and played.weights.tolist() == pytest.approx([1 / 0.625, 1 / 0.8125])
+
+
 class Reckless:
     """Chooses client 0, whatever it has."""
 

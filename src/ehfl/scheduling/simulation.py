@@ -101,7 +101,7 @@ class Recorder:
     def _check_room(self, played: int) -> None:
         """Refuse the rounds once it shows that they will not fit: before, nobody knows how many will take part."""
         if played:
-            kept = 4 * self._ends[-1]
+            kept = (12 if self._weights else 4) * self._ends[-1]  # a client's number, and perhaps its weight
             check_memory("rounds", self._rounds, 2 * kept * self._rounds / played - kept)  # joined at the end
 
     def participation(
