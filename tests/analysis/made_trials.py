@@ -131,8 +131,8 @@ def two_worlds(finals: Mapping[str, Sequence[float]] = ENDED_AT, *, goal: Goal =
     trials = [
         replace(
             trial,
-            weather=trial.arm.partition(":")[0],
-            data=trial.arm.partition(":")[0],
+            weather=UNEQUAL if trial.arm.startswith(UNEQUAL) else EQUAL,
+            data=UNEQUAL if trial.arm.startswith(UNEQUAL) else EQUAL,
             participation=replace(trial.participation, target=4 if trial.arm.startswith(UNEQUAL) else 3),
         )
         for trial in trials_ending_at(finals, {f"{UNEQUAL}: myopic": [4] * 8, f"{EQUAL}: greedy": [2, 4] * 4})

@@ -73,8 +73,8 @@ def say_where(what: str, path: Path, *, more: int = 0, err: bool = True) -> None
     typer.echo(f"{what}: {visible(str(path))}{f' and {more} more' if more else ''}", err=err)
 
 
-def print_table(title: str, table: SideBySide) -> None:
-    """Print a title and a table; where no terminal bounds it, as wide as it needs to be."""
+def print_table(title: str, table: SideBySide, headlines: Sequence[str] = ()) -> None:
+    """Print a title, what matters most, and a table; where no terminal bounds it, as wide as it needs to be."""
     from rich.console import Console
 
     console = Console()
@@ -82,6 +82,10 @@ def print_table(title: str, table: SideBySide) -> None:
         needed = console.measure(table, options=console.options.update_width(10_000)).maximum
         console.width = max(console.width, needed, len(title))
     console.print(title, style="bold", highlight=False)
+    for headline in headlines:
+        console.print(headline, markup=False, highlight=False, soft_wrap=not console.is_terminal)
+    if headlines:
+        console.print()
     console.print(table)
 
 
@@ -93,9 +97,9 @@ def print_results(compared: Comparison, page: Path, as_json: bool, *, by_class: 
 
         typer.echo(json_text(as_facts(compared)))
     else:
-        from ehfl.report import comparison_table, summary
+        from ehfl.report import comparison_table, headlines, summary
 
-        print_table(compared.name, comparison_table(compared, by_class=by_class))
+        print_table(compared.name, comparison_table(compared, by_class=by_class), headlines(compared))
         print_sentences(summary(compared))
     say_where("report", page, err=as_json)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ehfl.report.figures import Drawing, draw_all
     from ehfl.report.participation import draw_participation
     from ehfl.report.place import check_place
+    from ehfl.report.story import headlines
     from ehfl.report.tables import comparison_table, summary_table
     from ehfl.report.texts import as_facts
     from ehfl.report.words import summary
@@ -45,6 +46,7 @@ __all__ = [
     "draw_participation",
     "draw_slowdown",
     "draw_verified",
+    "headlines",
     "promise_table",
     "summary",
     "summary_table",
@@ -63,6 +65,7 @@ __getattr__, __dir__ = lazy_names(
         "figures": {"Drawing", "draw_all"},
         "participation": {"draw_participation"},
         "place": {"check_place"},
+        "story": {"headlines"},
         "tables": {"comparison_table", "summary_table"},
         "texts": {"as_facts"},
         "words": {"summary"},

@@ -10,7 +10,7 @@ from ehfl.analysis.intervals import write_amount
 from ehfl.analysis.numbers import amount, value
 from ehfl.analysis.pairing import pairs
 from ehfl.analysis.worlds import World
-from ehfl.report.phrases import listed, spoken, with_range
+from ehfl.report.phrases import in_world, listed, spoken, with_range
 
 
 def goal_sentences(comparison: Comparison) -> Iterator[str]:
@@ -68,7 +68,7 @@ def theory_sentences(comparison: Comparison) -> Iterator[str]:
 
 def _theory(world: World, rows: Sequence[Row]) -> Iterator[str]:
     if not any(math.isfinite(row.noise_limit) for row in rows):
-        yield _in_world(world, "theory calls no arm best, since each has a run in which nobody trained.")
+        yield in_world(world, "Theory calls no arm best, since each has a run in which nobody trained.")
         return
     best = next(row for row in rows if row.arm == world.best)
     others = [row for row in rows if row is not best]
@@ -78,12 +78,8 @@ def _theory(world: World, rows: Sequence[Row]) -> Iterator[str]:
     praised = "one of the arms that theory calls best" if several else "the arm that theory calls best"
     slow, longest = spoken(world.short(slowest.arm)), "longest: " if len(others) > 1 else ""
     took = f"took {longest}{_times(slowest)}" if slowest.measured_slowdown else _untimed(slowest, best, world)
-    yield _in_world(world, f"beside {spoken(world.short(best.arm))}, {praised}, {slow} {took}.")
+    yield in_world(world, f"Beside {spoken(world.short(best.arm))}, {praised}, {slow} {took}.")
     yield f"{_predicted(slowest, slow)}."
-
-
-def _in_world(world: World, sentence: str) -> str:
-    return f"{world.name}: {sentence}" if world.name else sentence[0].upper() + sentence[1:]
 
 
 def _slowness(row: Row) -> tuple[float, float]:

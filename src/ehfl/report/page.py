@@ -21,6 +21,7 @@ from ehfl.report.looks import Look, looks_of
 from ehfl.report.page_chart import chart_data
 from ehfl.report.page_devices import device_parts
 from ehfl.report.phrases import counted, listed
+from ehfl.report.story import headlines
 from ehfl.report.words import summary
 
 if TYPE_CHECKING:  # the page shows figures, and needs no matplotlib for it
@@ -57,6 +58,7 @@ def _render(comparison: Comparison, drawings: Sequence[Drawing], **texts: Any) -
     return environment.get_template("page.html").render(
         comparison=comparison,
         line=_facts_line(comparison),
+        headlines=headlines(comparison),
         sentences=summary(comparison),
         groups=[(group, list(lines)) for group, lines in groupby(quantities(comparison), key=lambda line: line.group)],
         figures=[(drawing, _data_uri(drawing)) for drawing in drawings],

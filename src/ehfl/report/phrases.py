@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterable
 
 from ehfl.analysis import Difference
+from ehfl.analysis.intervals import write_gap
 from ehfl.analysis.numbers import p_value
+from ehfl.analysis.worlds import World
+from ehfl.history import Metric
 
 
 def spoken(arm: str, *, begins: bool = False) -> str:
@@ -59,3 +62,29 @@ def counted(n: int, noun: str) -> str:
     ('1 round', '1,500 rounds')
     """
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def in_world(world: World, sentence: str) -> str:
+    """Return a sentence that begins with the world's name, where it has one, and else with no arm's."""
+    return f"{world.name}: {sentence[0].lower()}{sentence[1:]}" if world.name else sentence
+
+
+def apart(metric: Metric, found: Difference) -> str:
+    """Return how far above or below something is.
+
+    >>> accuracy = Metric("accuracy", bounds=(0, 1))
+    >>> apart(accuracy, Difference(-0.013, -0.02, -0.006, 3, 0.01)), apart(accuracy, Difference(0, None, None, 1, None))
+    ('1.30 points below', 'level with')
+    """
+    return f"{size(metric, found)} {'above' if found.mean > 0 else 'below'}" if found.mean else "level with"
+
+
+def size(metric: Metric, found: Difference) -> str:
+    """Return how large a difference is, without its sign."""
+    written = write_gap(metric, found, 1 if found.mean > 0 else -1)
+    return written.mean.removeprefix("+") + points(metric)
+
+
+def points(metric: Metric) -> str:
+    """Return the unit of differences, which only shares have."""
+    return " points" if metric.is_share else ""

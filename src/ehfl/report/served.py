@@ -9,7 +9,7 @@ from ehfl.analysis.intervals import write_gap, write_metric
 from ehfl.analysis.served import hidden_by_average, is_always_worst
 from ehfl.analysis.served_lines import ACCURACY
 from ehfl.analysis.worlds import World
-from ehfl.report.phrases import listed, spoken, with_range
+from ehfl.report.phrases import in_world, listed, spoken, with_range
 
 
 def served_sentences(comparison: Comparison) -> Iterator[str]:
@@ -19,12 +19,7 @@ def served_sentences(comparison: Comparison) -> Iterator[str]:
         if first.worst_class is not None:
             told = _told_apart(others)
             classes = f"{_classes(comparison, world, first, told)}{_nothing_told(world, others, told)}"
-            yield from (_in_world(world, sentence) for sentence in (classes, *_clients(world, [first, *told])))
-
-
-def _in_world(world: World, sentence: str) -> str:
-    """Return a sentence that begins with the world's name, where it has one."""
-    return f"{world.name}: {sentence[0].lower()}{sentence[1:]}" if world.name else sentence
+            yield from (in_world(world, sentence) for sentence in (classes, *_clients(world, [first, *told])))
 
 
 def _told_apart(rows: Sequence[Row]) -> list[Row]:
@@ -38,7 +33,7 @@ def _told_apart(rows: Sequence[Row]) -> list[Row]:
 
 def _classes(comparison: Comparison, world: World, first: Row, told: Sequence[Row]) -> str:
     """Return how the worst class fares, under the first arm and under those that differ from it."""
-    begins = "Averages hide it. " if any(_is_hidden(comparison, world, row) for row in told) else ""
+    begins = "Averages hide it. " if any(is_hidden(comparison, world, row) for row in told) else ""
     # The class by its name where it is the worst with every seed; else it is the worst of each.
     always = is_always_worst(comparison.arm(first.arm))
     named = f"class {first.worst_class_name}" if always else f"the worst class ({first.worst_class_name} on average)"
@@ -78,7 +73,7 @@ def _clients(world: World, rows: Sequence[Row]) -> Iterator[str]:
         yield f"The worst tenth of the clients, by their own mixture of labels, comes to {listed(found)}."
 
 
-def _is_hidden(comparison: Comparison, world: World, row: Row) -> bool:
+def is_hidden(comparison: Comparison, world: World, row: Row) -> bool:
     """Return whether the worst class differs clearly more than the average does, and in the same direction."""
     if comparison.metric != ACCURACY or row.worst_class_difference is None:
         return False

@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import io
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import Any
 
 from rich.console import Console
@@ -15,10 +16,12 @@ from ehfl.analysis.audit import Audit
 from ehfl.analysis.served import classes_of, final_by_class
 from ehfl.analysis.worlds import World
 from ehfl.history import Record
+from ehfl.report.story import headlines
 from ehfl.report.tables import comparison_table
 from ehfl.report.words import summary
 
 _RECORDED = ("round", "participants", "step_size", "train_loss", "test_loss", "test_metric")
+_WIDTH = 100  # letters of a line in table.txt
 _FIRST = ("first_loss", "first_metric")  # of x_0, in the line of its run's first round
 _SERVED = ("by_class", "by_client", "first_by_class")  # values beside each other, where the task has classes
 
@@ -57,11 +60,12 @@ def _no_formula(label: str) -> str:
 
 
 def table_text(comparison: Comparison) -> str:
-    """Return the table and the sentences as plain text."""
+    """Return the table between the headlines and the sentences as plain text."""
     text = io.StringIO()
-    Console(file=text, width=100, force_terminal=False, color_system=None).print(comparison_table(comparison))
+    Console(file=text, width=_WIDTH, force_terminal=False, color_system=None).print(comparison_table(comparison))
     lines = [line.rstrip() for line in text.getvalue().splitlines()]
-    return "\n".join([comparison.name, *lines, "", *summary(comparison), ""])
+    above = [line for headline in headlines(comparison) for line in wrap(headline, _WIDTH)]
+    return "\n".join([comparison.name, *above, *([""] if above else []), *lines, "", *summary(comparison), ""])
 
 
 def as_facts(comparison: Comparison) -> dict[str, Any]:

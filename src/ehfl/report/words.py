@@ -10,7 +10,7 @@ from ehfl.history import Metric
 from ehfl.report.audit_words import weight_sentences
 from ehfl.report.device_words import lost_sentences
 from ehfl.report.pace import goal_sentences, theory_sentences
-from ehfl.report.phrases import chance, spoken, with_range
+from ehfl.report.phrases import apart, chance, points, size, spoken, with_range
 from ehfl.report.served import served_sentences
 from ehfl.report.sharing import shared_sentence
 from ehfl.report.traffic_words import traffic_sentences
@@ -72,11 +72,11 @@ def _against(row: Row, first: Row, label: str, metric: Metric) -> str:
         why = "they were trained for different numbers of rounds"
         return f"came to {final}; it cannot be compared pair by pair with {other}: {why}"
     if found.n == 1:
-        return f"ended {_apart(metric, found)} {other}; {_ONE_SEED}"
+        return f"ended {apart(metric, found)} {other}; {_ONE_SEED}"
     over = f" over the {found.n} seeds that both have" if found.n < max(row.seeds, first.seeds) else ""
     if found.p_value is None:
         alike = "with every seed alike, so that chance cannot be judged"
-        return f"ended {_apart(metric, found)} {other}{over}, {alike}"
+        return f"ended {apart(metric, found)} {other}{over}, {alike}"
     if found.low == found.high == 0:
         return f"ended exactly where {other} did{over or ' with every seed'}"
     return _judged(found, other, metric) + over
@@ -87,23 +87,10 @@ def _judged(found: Difference, other: str, metric: Metric) -> str:
     side = 1 if found.mean > 0 or not found.distinguishable else -1
     inside = f"({write_gap(metric, found, side).ends}, {chance(found)})"
     if not found.distinguishable:
-        return f"is not distinguishable from {other}: {write_gap(metric, found).mean}{_points(metric)} {inside}"
+        return f"is not distinguishable from {other}: {write_gap(metric, found).mean}{points(metric)} {inside}"
     if side == metric.sign:
-        return f"beat {other} by {_size(metric, found)} {inside}"
-    return f"ended {_apart(metric, found)} {other} {inside}{_worse(metric)}"
-
-
-def _apart(metric: Metric, found: Difference) -> str:
-    return f"{_size(metric, found)} {'above' if found.mean > 0 else 'below'}" if found.mean else "level with"
-
-
-def _size(metric: Metric, found: Difference) -> str:
-    written = write_gap(metric, found, 1 if found.mean > 0 else -1)
-    return written.mean.removeprefix("+") + _points(metric)
-
-
-def _points(metric: Metric) -> str:
-    return " points" if metric.is_share else ""
+        return f"beat {other} by {size(metric, found)} {inside}"
+    return f"ended {apart(metric, found)} {other} {inside}{_worse(metric)}"
 
 
 def _worse(metric: Metric) -> str:
