@@ -42,6 +42,19 @@ def check_equal(found: History, expected: History) -> None:
     assert found.weights.tobytes() == expected.weights.tobytes()
 
 
+def test_models_that_a_turn_sends_are_counted_as_an_aggregation_says() -> None:
+    class Halved(Mean):
+        models_up = 0
+
+    played = simulate(Fleet(clients=1, harvest=Replay([[1], [0]]), initial=1), Greedy(), rounds=2)
+    sent = train("quadratic", played, aggregation=Halved()).traffic
+    assert sent is not None and (sent.downloaded(turns=2), sent.uploaded(turns=2)) == (2 * 20 * 4 / 1e6, 0)
+
+    Halved.models_up = 0.5  # type: ignore[assignment]
+    with pytest.raises(UserError, match=r"^aggregation.models_up must be a whole number >= 0, got 0.5$"):
+        train("quadratic", played, aggregation=Halved())
+
+
 def test_momentum_on_the_quadratic_is_worked_by_hand() -> None:
     task = ProblemTask("by hand", Quadratic([1.0], variance=0.0), variance=0.0, minimum=0.0, examples=2, start=4.0)
     fleet = Fleet(clients=1, harvest=Replay([[1], [0], [1], [0]]), initial=1)

@@ -22,7 +22,7 @@ from ehfl.learning.server import Diverged, Server
 from ehfl.learning.tasks import Examples, Task, classes_of
 from ehfl.run_folder import OtherRun
 from ehfl.theory import StepSize, check_causal
-from ehfl.validation import whole_number
+from ehfl.validation import at, whole_number
 
 OnRound = Callable[[Record], None]
 
@@ -54,7 +54,8 @@ class Training:
         self._device = server.model.weights.device
         self._test = Examples(task.test.inputs.to(self._device), task.test.targets.to(self._device))
         self._classes = classes_of(task)
-        self._traffic = traffic_of(server.aggregation, self.n_parameters)
+        with at("aggregation"):
+            self._traffic = traffic_of(server.aggregation, self.n_parameters)
         self._identity = identity
         # What is held here is not overwritten in files: a checkpoint that is damaged has one before it.
         self._checkpointed: deque[State] = deque(maxlen=2)
