@@ -50,6 +50,15 @@ def test_the_least_heard_are_named_with_what_they_hold() -> None:
     ]
 
 
+def test_clients_that_are_heard_as_rarely_are_named_together() -> None:
+    """Five at 0.2 and five at 0.8: the least heard fifth would be any two of the five."""
+    fleet = Fleet(clients=10, harvest=Bernoulli([0.2] * 5 + [0.8] * 5))
+    held = audit_sentences([audited(fleet)])[1]
+
+    who = "Clients that weigh less than half of what is fair (5 of 10)"
+    assert held == f"{who} hold 100.0 % of class 0 and are heard in 20.0 % of the updates."
+
+
 def test_equal_clients_weigh_alike_exactly_or_as_far_as_seeds_tell() -> None:
     exact, guessed = audit_sentences([audited(ALIKE), audited(ALIKE, "round-robin")])
 
@@ -118,7 +127,8 @@ def test_a_comparison_says_who_was_heard_where_its_seeds_show_it() -> None:
     weighed, held = weight_sentences(several)
 
     assert weighed.startswith("Under greedy client 0 weighed ") and weighed.endswith(" by 4 seeds).")
-    assert held.startswith("The least heard fifth of the clients held 100.0 % of class 0 and was heard in ")
+    who = "Clients that weighed less than half of what is fair (3 of 10)"
+    assert held.startswith(f"{who} held 100.0 % of class 0 and were heard in ")
     assert weights_figure(several) is not None
     (row,) = several.rows
     assert row.chi_square is not None and row.chi_square.low is not None and row.chi_square.low > 0.1

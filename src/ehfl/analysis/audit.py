@@ -14,6 +14,7 @@ from ehfl.analysis.trials import Arm
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.scheduling import Chances, realised
 
+HARDLY_HEARD = "hardly heard"
 _ROUNDING = 1e-12  # of a chi^2 that is 0
 _A_TENTH_OFF = 0.01  # chi^2, since it is the mean of (N q_i - 1)^2
 _FIFTHS = ("least heard", "second", "third", "fourth", "most heard")
@@ -115,6 +116,17 @@ class Audit:
         """
         parts = [part for part in np.array_split(self.order, len(_FIFTHS)) if part.size]
         return [self._group(f"{name} fifth", part) for name, part in zip(_FIFTHS, parts, strict=False)]
+
+    def hardly_heard(self) -> Group:
+        """Return the clients that weigh less than half of what is fair; the least heard fifth, if that is them or none.
+
+        Not always the fifth: where several are heard as rarely, who is in it would be chance.
+        """
+        fifth = self.fifths()[0]
+        clients = np.flatnonzero(self.chances.weights < 0.5 / self.n_clients)
+        if not clients.size or set(clients) == set(fifth.clients):
+            return fifth
+        return self._group(HARDLY_HEARD, clients)
 
     def _group(self, name: str, clients: IntArray) -> Group:
         turns, all_turns = self.chances.turns[clients], float(self.chances.turns.sum())

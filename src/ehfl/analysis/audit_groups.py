@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from ehfl.analysis.audit import Audit
 
@@ -19,17 +19,19 @@ def alike(audits: Sequence[Audit]) -> list[list[Audit]]:
 
 
 def together(labels: Sequence[str]) -> str:
-    """Return one name for several arms: what their labels begin with, where there are many.
+    """Return one name for several arms: what their labels begin with is said once, and of many it stands for all.
 
-    >>> together(["greedy"]), together(["greedy", "mifa"])
-    ('greedy', 'greedy and mifa')
-    >>> together(["greedy, mean", "greedy, mifa", "greedy, fedau"]), together(["mean", "mifa", "fedau"])
-    ('greedy (3 arms)', 'mean and 2 more')
+    >>> together(["greedy"]), together(["round-robin", "round-robin:1"])
+    ('greedy', 'round-robin and round-robin:1')
+    >>> together(["shady: mean", "shady: mifa"]), together(["shady: mean", "shady: mifa", "shady: fedau"])
+    ('shady: mean and mifa', 'shady (3 arms)')
+    >>> together(["mean", "mifa", "fedau"])
+    'mean and 2 more'
     """
+    # Up to a sign that parts a label: what mean and mifa both begin with names nothing.
+    parts = [re.findall(r"[^:/,]*[:/,] *|[^:/,]+$", label) for label in labels]
+    common = [part[0] for part in takewhile(lambda found: len(set(found)) == 1, zip(*parts, strict=False))]
+    shared, rest = "".join(common), ["".join(part[len(common) :]) for part in parts]
     if len(labels) < 3:
-        return " and ".join(labels)
-    # Whole words alone: what mean and mifa both begin with names nothing.
-    words = [re.split(r"(?<=[-/:, ])", label) for label in labels]
-    shared = [parts[0] for parts in itertools.takewhile(lambda parts: len(set(parts)) == 1, zip(*words, strict=False))]
-    begins = "".join(shared).rstrip("-/:, ")
-    return f"{begins} ({len(labels)} arms)" if begins else f"{labels[0]} and {len(labels) - 1} more"
+        return " and ".join([labels[0], *rest[1:]])
+    return f"{shared.rstrip(':/, ')} ({len(labels)} arms)" if shared else f"{labels[0]} and {len(labels) - 1} more"

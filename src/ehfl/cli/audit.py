@@ -43,7 +43,7 @@ intervals. docs/audit.md explains the figures.
 Examples:
   ehfl audit
   ehfl audit experiments/demo.toml --figure weights.png
-  ehfl audit -o fleet.rate={low=0.1,high=0.9} -o learning.order=by-label
+  ehfl audit -o 'fleet.rate={low=0.1,high=0.9}' -o learning.order=by-label
   ehfl audit mine.toml --without-floor --json
 """
 

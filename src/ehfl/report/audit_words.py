@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ehfl.analysis import Comparison
-from ehfl.analysis.audit import Audit
+from ehfl.analysis.audit import HARDLY_HEARD, Audit, Group
 from ehfl.analysis.audit_groups import alike, together
 from ehfl.analysis.intervals import upper_end, write_amount
 from ehfl.analysis.numbers import amount, percent
@@ -20,15 +20,18 @@ _MUCH = 1.5  # times its fair share of a class from which on it is worth a sente
 
 @dataclass(frozen=True, slots=True)
 class _Tense:
-    """Verbs for what will be, or for what was."""
+    """Verbs for what will be, or for what was: of one, and of several."""
 
     weighs: str
     holds: str
-    heard: str
+    is_heard: str
+    weigh: str
+    hold: str
+    are_heard: str
 
 
-_BEFORE = _Tense("weighs", "holds", "is heard")
-_AFTER = _Tense("weighed", "held", "was heard")
+_BEFORE = _Tense("weighs", "holds", "is heard", "weigh", "hold", "are heard")
+_AFTER = _Tense("weighed", "held", "was heard", "weighed", "held", "were heard")
 
 
 def audit_sentences(audits: Sequence[Audit]) -> list[str]:
@@ -85,19 +88,24 @@ def _chi_square(audit: Audit) -> str:
 
 
 def _held(audit: Audit, verbs: _Tense) -> Iterator[str]:
-    """Say which label the least heard fifth has most of, if that is much."""
-    fifth = audit.fifths()[0]
+    """Say which label those who are hardly heard have most of, if that is much."""
     if not audit.deals:
         return
-    held = audit.held(fifth)
+    group = audit.hardly_heard()
+    held = audit.held(group)
     place = int(held.argmax())
-    if held[place] >= _MUCH * fifth.fair:
-        share, updates = percent(float(held[place])), percent(fifth.updates)
-        label = audit.classes[place]
-        yield (
-            f"The least heard fifth of the clients {verbs.holds} {share} of class {label} and {verbs.heard} in "
-            f"{updates} of the updates."
-        )
+    if held[place] >= _MUCH * group.fair:
+        holds, is_heard = _who(audit, group, verbs)
+        share, updates = percent(float(held[place])), percent(group.updates)
+        yield f"{holds} {share} of class {audit.classes[place]} and {is_heard} in {updates} of the updates."
+
+
+def _who(audit: Audit, group: Group, verbs: _Tense) -> tuple[str, str]:
+    """Return who holds something, and that they are heard."""
+    if group.name == HARDLY_HEARD:
+        some = f"Clients that {verbs.weigh} less than half of what is fair ({group.clients.size} of {audit.n_clients})"
+        return f"{some} {verbs.hold}", verbs.are_heard
+    return f"The {group.name} of the clients {verbs.holds}", verbs.is_heard
 
 
 def _mixed(audit: Audit) -> Iterator[str]:
