@@ -65,7 +65,8 @@ def test_a_run_of_an_older_version_has_a_dash() -> None:
 def test_a_sentence_says_who_sends_more_a_turn() -> None:
     said = [sentence for sentence in summary(arms({"mean": ONE, "mifa": ONE, "scaffold": TWO})) if " MB" in sentence]
 
-    assert said == ["Scaffold sends 2 models each way a turn, mean 1 model each way: 14 MB up in a run, against 7 MB."]
+    counted = "A turn of scaffold counts as 2 models each way, one of mean as 1 model each way"
+    assert said == [f"{counted}: 14 MB up in a run, against 7 MB."]
     assert not any(" MB" in sentence for sentence in summary(arms({"mean": ONE, "small": Traffic(125_000)})))
 
 

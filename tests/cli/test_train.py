@@ -86,7 +86,7 @@ def test_train_prints_a_table(capsys: Capture) -> None:
 
     out = capsys.readouterr().out
     assert "gap" in out and "12 rounds, 1 of them empty" in out
-    assert re.search(r"\n\d+ turns of clients, (0\.\d+) MB sent to them and \1 MB back\n$", out)
+    assert re.search(r"\n\d+ turns of clients: (0\.\d+) MB to them and \1 MB back\n$", out)
 
 
 def test_train_says_what_turns_have_sent(capsys: Capture) -> None:

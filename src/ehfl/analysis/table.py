@@ -161,9 +161,9 @@ def _traffic(comparison: Comparison) -> list[Quantity[Row]]:
     if len(known) < 2 and all((sent.down, sent.up) == (1, 1) for sent in known if sent is not None):
         return []
     return [
-        Quantity(ENERGY, "uploaded [MB]", "Models that turns sent to the server, 4 bytes a weight, mean over seeds",
+        Quantity(ENERGY, "uploaded [MB]", "Models that turns send to the server, as published, at 4 bytes a weight",
                  lambda row: amount_cell(row.uploaded)),
-        Quantity(ENERGY, "downloaded [MB]", "Models that turns sent to clients, likewise",
+        Quantity(ENERGY, "downloaded [MB]", "Models that turns send to clients, likewise",
                  lambda row: amount_cell(row.downloaded)),
     ]  # fmt: skip
 

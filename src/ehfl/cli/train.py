@@ -195,4 +195,4 @@ def _print_traffic(sent: Traffic | None, records: Sequence[Record]) -> None:
     if sent is not None:
         way = {name: f"{amount(size)} MB" for name, size in _traffic(sent, records).items()}
         turns = sum(record.participants for record in records)
-        typer.echo(f"{turns:,} turns of clients, {way['downloaded']} sent to them and {way['uploaded']} back")
+        typer.echo(f"{turns:,} turns of clients: {way['downloaded']} to them and {way['uploaded']} back")

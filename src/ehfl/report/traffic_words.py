@@ -16,9 +16,10 @@ def traffic_sentences(comparison: Comparison) -> Iterator[str]:
         (first, usual), *others = [(row, comparison.arm(row.arm).traffic) for row in comparison.rows_of(world)]
         for row, sent in others:
             if usual and sent and (sent.down, sent.up) != (usual.down, usual.up):
-                turn = f"{spoken(row.arm, begins=True)} sends {_models(sent)} a turn, {spoken(world.short(first.arm))}"
+                # Counted, not sent: SCAFFOLD counts as published, though a server may spare nodes the second upload.
+                turn = f"A turn of {spoken(row.arm)} counts as {_models(sent)}, one of {spoken(world.short(first.arm))}"
                 total = f"{amount(row.uploaded)} MB up in a run, against {amount(first.uploaded)} MB"
-                yield f"{turn} {_models(usual)}: {total}."
+                yield f"{turn} as {_models(usual)}: {total}."
 
 
 def _models(sent: Traffic) -> str:
