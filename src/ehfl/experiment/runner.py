@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -67,22 +67,13 @@ def run_all(
     check_function("on_look", on_look)
     check_function("on_note", on_note)
     with own_code.held(of_kind("spec", spec, Spec).code):
-        data = check_comparison(spec)
-        if on_note is not None:
-            for note in notes_on(spec):
-                on_note(note)
-        return _run_in(place, spec, data, 1 if play else jobs, on, on_look, play)
+        return _run_in(place, spec, 1 if play else jobs, on, on_look, on_note or (lambda note: None), play)
 
 
 def _run_in(
-    place: Path,
-    spec: Spec,
-    data: Mapping[str, str],
-    jobs: int | None,
-    on: Place,
-    on_look: OnLook | None,
-    play: Play | None,
+    place: Path, spec: Spec, jobs: int | None, on: Place, on_look: OnLook | None, on_note: OnNote, play: Play | None
 ) -> list[Outcome]:
+    data = check_comparison(spec)
     metric_name = loaded_task(spec.arms[-1].setting)[0].metric.name  # the same for all arms
     # What an arm is made from is the same under all its seeds, and takes a while to look at.
     inputs = {arm.label: inputs_of(Run(spec, arm, spec.seeds[0]), data[arm.label]) for arm in spec.arms}
@@ -94,6 +85,8 @@ def _run_in(
         place.mkdir(parents=True, exist_ok=True)
         with sole_use(place):  # two comparisons in one folder would each start the other's runs
             write_comparison(spec, place, [folder for _, folder, _ in work])
+            for note in notes_on(spec):  # once all is known to be right, so that a refusal stays one line
+                on_note(note)
             with _watched(Follower(spec.runs(), place, metric_name), on_look):
                 return _run(work, workers, Threads(threads), crew, play)
 
