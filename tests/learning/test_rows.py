@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -77,7 +77,8 @@ def test_an_empty_state_is_found_again(shelf: Shelf) -> None:
     assert again[3].tolist() == [0, 0]
 
 
-@given(turns=st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=60))
+@settings(max_examples=25)
+@given(turns=st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=10, max_size=30))
 def test_a_file_never_overwrites_what_somebody_holds(
     tmp_path_factory: pytest.TempPathFactory, turns: list[tuple[int, bool]]
 ) -> None:
