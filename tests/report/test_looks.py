@@ -71,3 +71,13 @@ def test_arms_of_a_comparison_look_as_their_trials_schedulers_say() -> None:
 @pytest.mark.parametrize("colour", ["#0072B2", "#444444", "#009E73", "#000000"])
 def test_colours_are_legible_by_night(colour: str) -> None:
     assert max(int(by_night(colour)[i : i + 2], 16) for i in (1, 3, 5)) > 0x90
+
+
+def test_in_a_further_world_a_scheduler_keeps_its_colour_and_dashes_say_which_it_is() -> None:
+    schedulers = {"a": "myopic", "b": "greedy", "c": "greedy", "d": "myopic", "e": "greedy"}
+    chosen = looks(schedulers, {"a": 0, "b": 0, "c": 1, "d": 1, "e": 1})
+
+    assert chosen["a"].colour == chosen["d"].colour != chosen["b"].colour == chosen["c"].colour
+    assert chosen["a"].dash == chosen["b"].dash == () != chosen["c"].dash == chosen["d"].dash
+    assert chosen["e"].colour not in (chosen["a"].colour, chosen["b"].colour)
+    assert len({(look.colour, look.dash) for look in chosen.values()}) == 5

@@ -15,7 +15,8 @@ from ehfl.analysis import Comparison, compare
 from ehfl.analysis.intervals import write_gap
 from ehfl.report import Drawing, style
 from ehfl.report.page import write_page
-from ehfl.report.words import summary
+from ehfl.report.story import headlines
+from ehfl.report.words import summary, topics
 from made_trials import ACCURACY, arms_ending_at, made_trial, two_worlds
 
 FINALS = {"myopic": [0.90, 0.92, 0.94], "greedy": [0.80, 0.821, 0.839], "always-on": [0.91, 0.91, 0.96]}
@@ -159,6 +160,16 @@ def test_with_two_worlds_differences_are_to_each_arms_baseline(tmp_path: Path) -
     text = " ".join(page.text)
     assert "an arm's baseline is the first that did" in text
     assert "3 of 6 clients or 4 of 6 clients wanted in each" in text
+
+
+def test_headlines_come_first_and_the_other_sentences_by_topic(tmp_path: Path) -> None:
+    several, single = (page_of(tmp_path, comparison) for comparison in (two_worlds(), arms_ending_at(FINALS)))
+
+    assert re.findall(r'<p class="headline">(.*?)</p>', several) == headlines(two_worlds())
+    assert re.findall(r"<h3>(.*?)</h3>", several) == [*topics(two_worlds())]
+    assert several.index('class="headline"') < several.index("<h3>Result</h3>") < several.index(">Curves<")
+    assert 'class="headline"' not in single
+    assert "<h3>" not in single
 
 
 def test_one_seed_has_no_band(tmp_path: Path) -> None:

@@ -58,11 +58,14 @@ class Look:
 
 def looks_of(comparison: Comparison) -> dict[str, Look]:
     """Return how each arm of a comparison looks."""
-    return looks({arm.name: arm.scheduler for arm in comparison.arms})
+    worlds = {arm.name: place for place, world in enumerate(comparison.worlds) for arm in world.arms}
+    return looks({arm.name: arm.scheduler for arm in comparison.arms}, worlds)
 
 
-def looks(schedulers: Mapping[str, str]) -> dict[str, Look]:
+def looks(schedulers: Mapping[str, str], worlds: Mapping[str, int] | None = None) -> dict[str, Look]:
     """Return how each label looks, given the registered name of its scheduler, empty for the user's own.
+
+    In a further world, which `worlds` counts from 0, schedulers keep their colours, and dashes say which one it is.
 
     >>> chosen = looks({"lazy": "myopic", "eager": "myopic", "not-greedy": ""})
     >>> [chosen[label].colour for label in ("lazy", "eager", "not-greedy")]
@@ -70,12 +73,14 @@ def looks(schedulers: Mapping[str, str]) -> dict[str, Look]:
     """
     found: dict[str, Look] = {}
     markers = cycle(_MARKERS)
-    for place, (label, scheduler) in enumerate(schedulers.items()):
-        earlier = list(schedulers.values())[:place]
-        colour = _colour(scheduler, [look.colour for look in found.values()])
+    world = worlds or dict.fromkeys(schedulers, 0)
+    for label, scheduler in schedulers.items():
+        beside = [other for other in found if world[other] == world[label]]
+        colour = _colour(scheduler, [found[other].colour for other in beside])
         drawn = [(look.colour, look.dash) for look in found.values()]
         # A scheduler's further arms are dashed, in whatever colour: lines that differ in colour alone fail in grey.
-        first = earlier.count(scheduler) if scheduler else 0
+        further = sum(schedulers[other] == scheduler for other in beside) if scheduler else 0
+        first = world[label] + further
         choices = [_DASHES[(first + n) % len(_DASHES)] for n in range(len(_DASHES))]
         dash = next((dash for dash in choices if (colour, dash) not in drawn), choices[0])
         found[label] = Look(colour, dash, next(markers))

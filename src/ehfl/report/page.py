@@ -22,7 +22,7 @@ from ehfl.report.page_chart import chart_data
 from ehfl.report.page_devices import device_parts
 from ehfl.report.phrases import counted, listed
 from ehfl.report.story import headlines
-from ehfl.report.words import summary
+from ehfl.report.words import topics
 
 if TYPE_CHECKING:  # the page shows figures, and needs no matplotlib for it
     from ehfl.report.figures import Drawing
@@ -59,7 +59,7 @@ def _render(comparison: Comparison, drawings: Sequence[Drawing], **texts: Any) -
         comparison=comparison,
         line=_facts_line(comparison),
         headlines=headlines(comparison),
-        sentences=summary(comparison),
+        topics=topics(comparison),
         groups=[(group, list(lines)) for group, lines in groupby(quantities(comparison), key=lambda line: line.group)],
         figures=[(drawing, _data_uri(drawing)) for drawing in drawings],
         devices=device_parts(comparison),

@@ -53,7 +53,7 @@ def slowdown_figure(comparison: Comparison) -> Figure | None:
 
 def _relative(comparison: Comparison) -> str:
     best = [style.shorten(world.best, 36) for world in comparison.contests]
-    return best[0] if len(best) == 1 else "the best arm that met the same"
+    return best[0] if len(best) == 1 else "the arm that theory calls best"
 
 
 def span(rows: Sequence[Row]) -> Range:

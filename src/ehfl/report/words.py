@@ -22,20 +22,30 @@ _ONE_SEED = "one seed: no interval can be given"
 
 def summary(comparison: Comparison) -> list[str]:
     """Return a few plain sentences: results, differences, what arms share, the goal, who took part, traffic, theory."""
-    return [
-        *_absent(comparison),
-        *idle_sentences(comparison),
-        *_results(comparison),
-        *_cautions(comparison.rows),
-        *served_sentences(comparison),
-        *filter(None, [shared_sentence(comparison)]),
-        *goal_sentences(comparison),
-        *turnout_sentences(comparison),
-        *weight_sentences(comparison),
-        *lost_sentences(comparison),
-        *traffic_sentences(comparison),
-        *theory_sentences(comparison),
-    ]
+    return [sentence for sentences in topics(comparison).values() for sentence in sentences]
+
+
+def topics(comparison: Comparison) -> dict[str, list[str]]:
+    """Return the same sentences by what they are about."""
+    found = {
+        "Result": [
+            *_absent(comparison),
+            *idle_sentences(comparison),
+            *_results(comparison),
+            *_cautions(comparison.rows),
+            *filter(None, [shared_sentence(comparison)]),
+        ],
+        "Who is served": [*served_sentences(comparison)],
+        "To the goal": [*goal_sentences(comparison)],
+        "Who took part": [
+            *turnout_sentences(comparison),
+            *weight_sentences(comparison),
+            *lost_sentences(comparison),
+            *traffic_sentences(comparison),
+        ],
+        "Beside theory": [*theory_sentences(comparison)],
+    }
+    return {topic: sentences for topic, sentences in found.items() if sentences}
 
 
 def _absent(comparison: Comparison) -> Iterator[str]:
