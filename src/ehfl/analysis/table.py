@@ -19,6 +19,7 @@ from ehfl.analysis.cells import (
     positive_cell,
     written_cell,
 )
+from ehfl.analysis.compared_with import baselines, best_arms
 from ehfl.analysis.intervals import write_gap, write_metric
 from ehfl.analysis.numbers import DASH, p_value, value
 from ehfl.analysis.served_lines import served_lines
@@ -62,26 +63,6 @@ def caption(comparison: Comparison) -> str:
         _TESTED if any(found.n > 1 for found in paired) else "",
     ]
     return "; ".join(part for part in parts if part)
-
-
-def baselines(comparison: Comparison) -> str:
-    """Return what differences are to: the first arm of each world that has others."""
-    return _whichever([world.baseline for world in comparison.contests])
-
-
-def best_arms(comparison: Comparison) -> str:
-    """Return what slowdowns are relative to: the arm that theory calls best of each world that has others."""
-    return _whichever([world.best for world in comparison.contests])
-
-
-def _whichever(arms: Sequence[str]) -> str:
-    """Return the arms of which an arm is compared with one.
-
-    >>> _whichever(["a"]), _whichever(["a", "b", "c"])
-    ('a', 'a, b or c, whichever met the same')
-    """
-    *others, last = arms or [""]
-    return f"{', '.join(others)} or {last}, whichever met the same" if others else last
 
 
 def _results(comparison: Comparison) -> list[Quantity[Row]]:

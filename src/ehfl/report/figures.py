@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ehfl.analysis import Comparison
+from ehfl.analysis.compared_with import baselines, best_arms
 from ehfl.analysis.difference_curves import difference_curves
 from ehfl.analysis.numbers import value
-from ehfl.analysis.table import baselines, best_arms
 from ehfl.report import batteries, devices, style
 from ehfl.report.audit_figure import weights_figure
 from ehfl.report.classes import classes_figure, say_classes

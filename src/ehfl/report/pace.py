@@ -12,6 +12,8 @@ from ehfl.analysis.pairing import pairs
 from ehfl.analysis.worlds import World
 from ehfl.report.phrases import in_world, listed, spoken, with_range
 
+_SUPPOSED = "gradient noise alone held learning back and clients' data did not differ"
+
 
 def goal_sentences(comparison: Comparison) -> Iterator[str]:
     """Say who came to the goal, and who was there first of each world."""
@@ -62,11 +64,14 @@ def _short_of_goal(row: Row, level: str) -> str:
 
 def theory_sentences(comparison: Comparison) -> Iterator[str]:
     """Say of each world's slowest arm how many times the best one's rounds it took, and how many by theory."""
+    several = len(comparison.contests) > 1
     for world in comparison.contests:
-        yield from _theory(world, comparison.rows_of(world))
+        yield from _theory(world, comparison.rows_of(world), short=several)
+    if several and any(math.isfinite(row.noise_limit) for row in comparison.rows):
+        yield f"Theory says so if {_SUPPOSED}."
 
 
-def _theory(world: World, rows: Sequence[Row]) -> Iterator[str]:
+def _theory(world: World, rows: Sequence[Row], *, short: bool) -> Iterator[str]:
     if not any(math.isfinite(row.noise_limit) for row in rows):
         yield in_world(world, "Theory calls no arm best, since each has a run in which nobody trained.")
         return
@@ -78,8 +83,14 @@ def _theory(world: World, rows: Sequence[Row]) -> Iterator[str]:
     praised = "one of the arms that theory calls best" if several else "the arm that theory calls best"
     slow, longest = spoken(world.short(slowest.arm)), "longest: " if len(others) > 1 else ""
     took = f"took {longest}{_times(slowest)}" if slowest.measured_slowdown else _untimed(slowest, best, world)
-    yield in_world(world, f"Beside {spoken(world.short(best.arm))}, {praised}, {slow} {took}.")
-    yield f"{_predicted(slowest, slow)}."
+    beside = in_world(world, f"Beside {spoken(world.short(best.arm))}, {praised}, {slow} {took}")
+    times = f"says {amount(slowest.noise_limit)} times"
+    if not math.isfinite(slowest.noise_limit):
+        yield from (f"{beside}.", f"Theory says nothing of {slow}, since it has a run in which nobody trained.")
+    elif short:
+        yield f"{beside}; theory {times}."
+    else:
+        yield from (f"{beside}.", f"Theory {times} if {_SUPPOSED}.")
 
 
 def _slowness(row: Row) -> tuple[float, float]:
@@ -104,10 +115,3 @@ def _untimed(row: Row, best: Row, world: World) -> str:
     else:
         why = "a run was at the goal by its first evaluation"
     return f"cannot be timed: {why}"
-
-
-def _predicted(row: Row, name: str) -> str:
-    if not math.isfinite(row.noise_limit):
-        return f"Theory says nothing of {name}, since it has a run in which nobody trained"
-    times = f"{amount(row.noise_limit)} times"
-    return f"Theory says {times} if gradient noise alone held learning back and clients' data did not differ"
