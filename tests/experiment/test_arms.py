@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ehfl import AGGREGATIONS
 from ehfl.analysis import Difference, read_results
 from ehfl.experiment import Arm, SpecError, make_spec, read_spec, run_all
 from ehfl.history import read_history
@@ -190,8 +191,8 @@ KEPT = "must be left out: it is the same for all arms"
         ({"scheduler": "round-robin:5"}, "arms[2].scheduler.per_round must be in [1, 4] (the clients), got 5"),
         ({"scheduler.width": 1}, "arms[2].scheduler.width must be a parameter of greedy, left out: it takes no "
          "parameters, got width"),
-        ({"aggregation": {"mean": 1}}, "arms[2].learning.aggregation must be one of mean, weighted or "
-         "package.module:Class, or a table with such a name, got {'mean': 1}"),
+        ({"aggregation": {"mean": 1}}, f"arms[2].learning.aggregation must be one of {', '.join(AGGREGATIONS.members)} "
+         "or package.module:Class, or a table with such a name, got {'mean': 1}"),
     ],
     ids=lambda part: " ".join(part) if isinstance(part, dict) else "",
 )  # fmt: skip
