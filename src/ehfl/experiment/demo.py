@@ -1,8 +1,8 @@
 """The demo: what `ehfl compare` runs without a spec. experiments/demo.toml says the same, every value spelled out.
 
 Two fleets that harvest as much in all. In the equal one all clients are alike, as in the paper, and nothing is left to
-choose. In the unequal one half of them are shady and hold other digits than the sunny half: who is heard decides which
-digits are learnt.
+choose. In the unequal one half of them are shady and hold other digits than the sunny half, low ones above all: who is
+heard decides which digits are learnt.
 """
 
 from __future__ import annotations

@@ -1,0 +1,28 @@
+"""The demo tells what README.md and docs/experiments.md say that it does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import ehfl
+from ehfl.report import headlines
+
+
+@pytest.mark.slow
+def test_the_demo_tells_its_story(tmp_path: Path) -> None:
+    compared = ehfl.compare(runs=tmp_path)
+    rows = {row.arm: row for row in compared.rows}
+    mean, mifa = rows["Unequal fleet: greedy"], rows["Unequal fleet: greedy + MIFA"]
+
+    equal, unequal = headlines(compared)
+    assert equal == "Equal fleet: greedy cannot be told from myopic, neither by accuracy nor by the worst class."
+    assert unequal.startswith("Unequal fleet: greedy + MIFA beat greedy by ")
+    assert "points, which hides that it gets " in unequal
+    assert unequal.endswith("; myopic cannot be told from greedy.")
+    # README.md: 5 points, half of the worst digit wrong, a sixth. Last bits of models depend on the machine.
+    assert mifa.difference is not None and mean.worst_class is not None and mifa.worst_class is not None
+    assert mifa.difference.mean == pytest.approx(0.05, abs=0.01)
+    assert mean.worst_class.mean == pytest.approx(1 / 2, abs=0.05)
+    assert mifa.worst_class.mean == pytest.approx(5 / 6, abs=0.03)
