@@ -170,6 +170,27 @@ def is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
+def number_in(name: str, value: object, interval: str) -> float:
+    """Return the value as a float, if it is a number in the interval; round brackets leave their end out.
+
+    >>> number_in("momentum", 1, "[0, 1)")
+    Traceback (most recent call last):
+    ehfl.validation.InvalidValue: momentum must be a number in [0, 1), got 1
+    """
+    if not is_number(value):
+        raise InvalidValue(name, f"a number in {interval}", repr(value))
+    low, high = map(float, interval[1:-1].split(","))
+    on_an_end = (value == low and interval[0] == "(") or (value == high and interval[-1] == ")")
+    if on_an_end or not low <= value <= high:
+        raise InvalidValue(name, f"a number in {interval}", value)
+    return float(value)
+
+
+def positive_number(name: str, value: object) -> float:
+    """Return the value as a float, if models in float32 can be moved by so much: less is lost, more overflows."""
+    return number_in(name, value, "[1e-30, 1e30]")
+
+
 def is_label(value: object, most: int) -> TypeGuard[str]:
     """Return whether the value is a text that tables have room for: 1 to so many characters, all printable."""
     return isinstance(value, str) and value.isprintable() and 0 < len(value) <= most

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +91,6 @@ def test_a_file_never_overwrites_what_somebody_holds(
         held = [*held, (rows, plain)][-2:] if keeps else held
         for some, expected in [(rows, plain), *held]:
             assert [int(some[i][0]) for i in range(4)] == list(expected.values())
-    gc.collect()
 
     assert len(file.vectors) <= 16  # three states of four clients, and the growth of the file
 

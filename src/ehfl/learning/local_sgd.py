@@ -12,7 +12,7 @@ from ehfl.machine import check_time
 from ehfl.randomness import Purpose, generator
 from ehfl.scheduling import Participation
 from ehfl.theory import StepSize
-from ehfl.validation import InvalidValue, is_number, whole_number
+from ehfl.validation import InvalidValue, is_number, number_in, whole_number
 
 _SECONDS_A_STEP = 1e-5  # torch does nothing in less
 
@@ -33,19 +33,14 @@ class LocalSgd:
         object.__setattr__(self, "batch_size", whole_number("batch_size", self.batch_size, low=1))
         # What a gradient is multiplied by must fit into float32.
         if self.clip is not None and not (is_number(self.clip) and 1e-30 <= self.clip <= 1e30):
-            raise InvalidValue("clip", "a number in [1e-30, 1e30] or None", _shown(self.clip))
-        if not (is_number(self.weight_decay) and 0 <= self.weight_decay <= 1e30):
-            raise InvalidValue("weight_decay", "a number in [0, 1e30]", _shown(self.weight_decay))
+            given = self.clip if is_number(self.clip) else repr(self.clip)
+            raise InvalidValue("clip", "a number in [1e-30, 1e30] or None", given)
         object.__setattr__(self, "clip", None if self.clip is None else float(self.clip))
-        object.__setattr__(self, "weight_decay", float(self.weight_decay))
+        object.__setattr__(self, "weight_decay", number_in("weight_decay", self.weight_decay, "[0, 1e30]"))
 
     def seconds(self, turns: int) -> float:
         """Return less than any machine takes for so many turns of a client [s]."""
         return turns * self.local_steps * _SECONDS_A_STEP
-
-
-def _shown(value: object) -> object:
-    return value if is_number(value) else repr(value)
 
 
 def minibatches(rule: LocalSgd, examples: IntArray, seed: int, client: int, t: int) -> Iterator[IntArray]:

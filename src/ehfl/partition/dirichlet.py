@@ -9,7 +9,7 @@ import numpy as np
 from ehfl.arrays import IntArray
 from ehfl.partition.contract import Targets, check_enough, class_labels
 from ehfl.randomness import Purpose, generator
-from ehfl.validation import InvalidValue, is_number, whole_number
+from ehfl.validation import InvalidValue, number_in, whole_number
 
 _ATTEMPTS = 1000
 
@@ -31,8 +31,7 @@ class Dirichlet:
 
     def __post_init__(self) -> None:
         # Beyond, where all shares are alike, NumPy's draws leave floating point.
-        if not (is_number(self.alpha) and 0 < self.alpha <= 1e9):
-            raise InvalidValue("alpha", "a number in (0, 1e9]", self.alpha)
+        number_in("alpha", self.alpha, "(0, 1e9]")
         whole_number("min_partition_size", self.min_partition_size, low=1)
 
     def partition(self, targets: Targets, n_clients: int, seed: int) -> list[IntArray]:

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from ehfl.arrays import FloatArray
 from ehfl.registry import Table
-from ehfl.theory.step_sizes import STEP_SIZES, StepSize, positive_number
-from ehfl.validation import InvalidValue, is_number
+from ehfl.theory.step_sizes import STEP_SIZES, StepSize
+from ehfl.validation import InvalidValue, is_number, positive_number
 
 
 @dataclass(frozen=True, slots=True)

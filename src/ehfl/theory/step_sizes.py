@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ehfl.arrays import FloatArray
 from ehfl.registry import Registry
 from ehfl.theory.counts import checked_counts, over_past_window, over_window
-from ehfl.validation import InvalidValue, is_number, whole_number
+from ehfl.validation import positive_number, whole_number
 
 
 class StepSize(Protocol):
@@ -182,13 +182,6 @@ STEP_SIZES: Registry[StepSize] = Registry(
     },
     methods=("__call__",),
 )
-
-
-def positive_number(name: str, value: object) -> float:
-    """Return the value as a float, if models in float32 can be moved by so much: less is lost, more overflows."""
-    if not (is_number(value) and 1e-30 <= value <= 1e30):
-        raise InvalidValue(name, "a number in [1e-30, 1e30]", value if is_number(value) else repr(value))
-    return float(value)
 
 
 _Windowed = Nominal | Linear | NominalCausal | LinearCausal

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from ehfl.learning.aggregation.contract import State, Update
-from ehfl.learning.aggregation.server_step import check_server_step, weighted_step
-from ehfl.validation import whole_number
+from ehfl.learning.aggregation.server_step import moved, weighted_sum
+from ehfl.validation import positive_number, whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class FedAu:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cutoff", whole_number("cutoff", self.cutoff, low=1, high=2**31))
-        check_server_step(self.server_step)
+        positive_number("server_step", self.server_step)
 
     def init(self, n_clients: int, n_params: int) -> State:
         """Remember of each client its present gap (S_n), its past intervals (M_n) and their rounds together."""
@@ -42,14 +42,9 @@ class FedAu:
         """Return the step by weighted updates, and the gaps with this round in them."""
         # Counts, not means, are remembered: they have no rounding that could add up.
         intervals, rounds = (state[name].tolist() for name in ("intervals", "rounds"))
-        took_part = []
-
-        def weight_of(update: Update) -> float:
-            took_part.append(update.client)
-            return rounds[update.client] / intervals[update.client] if intervals[update.client] else 1.0
-
-        after = weighted_step(x, updates, weight_of, self.server_step / len(intervals))
-        return after, self._counted(state, took_part)
+        omega = [total / count if count else 1.0 for total, count in zip(rounds, intervals, strict=True)]
+        total, clients = weighted_sum(x, updates, lambda update: omega[update.client])
+        return moved(x, total, self.server_step / len(omega)), self._counted(state, clients)
 
     def _counted(self, state: State, took_part: list[int]) -> State:
         gap = state["gap"] + 1

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 
 from ehfl.learning.aggregation.contract import State, Update
-from ehfl.learning.aggregation.mean import exact_on
-from ehfl.learning.aggregation.server_step import check_server_step, moved
-from ehfl.validation import InvalidValue, is_number
+from ehfl.learning.aggregation.server_step import moved, weighted_sum
+from ehfl.validation import number_in, positive_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +30,8 @@ class FedAvgM:
     server_step: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (is_number(self.momentum) and 0 <= self.momentum < 1):
-            given = self.momentum if is_number(self.momentum) else repr(self.momentum)
-            raise InvalidValue("momentum", "a number in [0, 1)", given)
-        check_server_step(self.server_step)
+        number_in("momentum", self.momentum, "[0, 1)")
+        positive_number("server_step", self.server_step)
 
     def init(self, n_clients: int, n_params: int) -> State:
         """Remember the velocity."""
@@ -42,12 +39,8 @@ class FedAvgM:
 
     def apply(self, x: Tensor, updates: Iterable[Update], state: State) -> tuple[Tensor, State]:
         """Return x moved by the velocity, which the mean of the updates has been added to."""
-        total, count = torch.zeros_like(x, dtype=exact_on(x.device)), 0
-        for update in updates:
-            # Models one after the other, and not `update.delta`, which float32 has rounded.
-            total.add_(update.weights).sub_(update.start)
-            count += 1
-        if not count:
+        total, clients = weighted_sum(x, updates, lambda update: 1.0)
+        if not clients:
             return x, state
-        velocity = self.momentum * state["velocity"] + total.div_(count)
+        velocity = self.momentum * state["velocity"] + total / len(clients)
         return moved(x, velocity, self.server_step), {"velocity": velocity}

@@ -10,8 +10,9 @@ from torch import Tensor
 
 from ehfl.learning.aggregation.contract import Assignment, State, Update
 from ehfl.learning.aggregation.mean import exact_on
-from ehfl.learning.aggregation.server_step import check_server_step, moved
+from ehfl.learning.aggregation.server_step import moved
 from ehfl.learning.rows import Rows
+from ehfl.validation import positive_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class FedAwe:
     server_step: float = 1.0
 
     def __post_init__(self) -> None:
-        check_server_step(self.server_step)
+        positive_number("server_step", self.server_step)
 
     def init(self, n_clients: int, n_params: int) -> State:
         """Remember each client's own model and last turn, and the number of rounds."""

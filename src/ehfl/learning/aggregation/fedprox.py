@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ehfl.learning.aggregation.contract import Assignment, State, Update
 from ehfl.learning.aggregation.mean import mean_of_models
-from ehfl.validation import InvalidValue, is_number
+from ehfl.validation import number_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,7 @@ class FedProx:
     mu: float = 0.1
 
     def __post_init__(self) -> None:
-        if not (is_number(self.mu) and 0 <= self.mu <= 1e30):
-            raise InvalidValue("mu", "a number in [0, 1e30]", self.mu if is_number(self.mu) else repr(self.mu))
+        number_in("mu", self.mu, "[0, 1e30]")
 
     def init(self, n_clients: int, n_params: int) -> State:
         """Remember nothing."""

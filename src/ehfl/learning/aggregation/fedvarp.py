@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from ehfl.learning.aggregation.contract import State, Update
-from ehfl.learning.aggregation.server_step import check_server_step, moved
+from ehfl.learning.aggregation.server_step import moved
 from ehfl.learning.rows import Rows
+from ehfl.validation import positive_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class FedVarp:
     server_step: float = 1.0
 
     def __post_init__(self) -> None:
-        check_server_step(self.server_step)
+        positive_number("server_step", self.server_step)
 
     def init(self, n_clients: int, n_params: int) -> State:
         """Remember an update of each client, and their sum."""

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from ehfl.arrays import real_numbers
 from ehfl.learning.aggregation.contract import State, Update
-from ehfl.learning.aggregation.server_step import check_server_step, weighted_step
-from ehfl.validation import InvalidValue
+from ehfl.learning.aggregation.server_step import moved, weighted_sum
+from ehfl.validation import InvalidValue, positive_number
 
 _LEAST = 1e-30  # what is divided by it must fit into float32
 
@@ -36,7 +36,7 @@ class InverseProbability:
     def __post_init__(self) -> None:
         if not (isinstance(self.probabilities, str) and self.probabilities == "auto"):
             object.__setattr__(self, "probabilities", _checked(self.probabilities))
-        check_server_step(self.server_step)
+        positive_number("server_step", self.server_step)
 
     @property
     def wants_probabilities(self) -> bool:
@@ -60,7 +60,8 @@ class InverseProbability:
         """Return the step by updates that are divided by their clients' probabilities."""
         chances = self.probabilities
         assert not isinstance(chances, str), "init has refused it"
-        return weighted_step(x, updates, lambda one: 1 / chances[one.client], self.server_step / len(chances)), state
+        total, _ = weighted_sum(x, updates, lambda update: 1 / chances[update.client])
+        return moved(x, total, self.server_step / len(chances)), state
 
 
 def _checked(given: object) -> tuple[float, ...]:

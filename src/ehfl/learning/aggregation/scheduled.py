@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from ehfl.learning.aggregation.contract import Aggregation, State, Update
-from ehfl.learning.aggregation.server_step import check_server_step, weighted_step
-from ehfl.validation import InvalidValue
+from ehfl.learning.aggregation.server_step import moved, weighted_sum
+from ehfl.validation import InvalidValue, positive_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Scheduled:
     server_step: float = 1.0
 
     def __post_init__(self) -> None:
-        check_server_step(self.server_step)
+        positive_number("server_step", self.server_step)
 
     def init(self, n_clients: int, n_params: int) -> State:
         """Remember N alone, which no round shows."""
@@ -36,8 +36,8 @@ class Scheduled:
 
     def apply(self, x: Tensor, updates: Iterable[Update], state: State) -> tuple[Tensor, State]:
         """Return the step by updates that count as much as the scheduler says."""
-        scale = self.server_step / int(state["n_clients"])
-        return weighted_step(x, updates, lambda update: update.weight, scale), state
+        total, _ = weighted_sum(x, updates, lambda update: update.weight)
+        return moved(x, total, self.server_step / int(state["n_clients"])), state
 
 
 def no_weights(aggregation: Aggregation, scheduler: str) -> InvalidValue:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.scheduling.view import Auto, View, check_width
-from ehfl.validation import InvalidValue, is_number
+from ehfl.validation import number_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,7 @@ class F3ast:
 
     def __post_init__(self) -> None:
         check_width("target", self.target)
-        if not (is_number(self.rate) and 1e-9 <= self.rate <= 1):
-            raise InvalidValue("rate", "a number in [1e-9, 1]", self.rate if is_number(self.rate) else repr(self.rate))
+        number_in("rate", self.rate, "[1e-9, 1]")
 
     def select(self, view: View) -> IntArray:
         """Return those who can pay and were chosen least of late."""
