@@ -58,7 +58,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "participants": (lambda: ehfl.Decider(FLEET, "greedy").note(0, RAGGED), "clients must be of the kind ndarray, got"),
     "a round": (lambda: ehfl.Ledger(FLEET, 3, 0).settle(3, np.arange(0)), "t must be a whole number in [0, 2], got 3"),
     "a function": (lambda: ehfl.simulate(FLEET, "greedy", 3, on_round=NUMBER), "on_round must be a function or None"),
-    "a concentration": (lambda: Dirichlet(TEXT), "alpha must be a number in (0, 1e9], got text"),
+    "a concentration": (lambda: Dirichlet(TEXT), "alpha must be a number in (0, 1e9], got 'text'"),
     "costs": (lambda: ehfl.Fleet(2, ehfl.Bernoulli(0.5), cost=RAGGED), "cost must be one number or one per client (2)"),
     "a width": (lambda: ehfl.Myopic(target=RAGGED), "target must be a whole number >= 1, got [[1], 2]"),
     "candidates": (
