@@ -54,7 +54,13 @@ def audit_figure(audits: Sequence[Audit], look: Mapping[str, Look]) -> Figure:
 
 def _handle(group: Sequence[Audit], look: Mapping[str, Look]) -> Line2D:
     mine, name = look[group[0].arm], together([audit.arm for audit in group])
-    return Line2D([], [], color=mine.colour, marker=mine.marker, linestyle="", label=style.shorten(name))
+    return Line2D([], [], color=mine.colour, markerfacecolor=_fill(mine), marker=mine.marker, linestyle="",
+                  label=style.shorten(name))  # fmt: skip
+
+
+def _fill(look: Look) -> str:
+    """Return what marks and bars are filled with: those of a dashed line are hollow."""
+    return "white" if look.dash else look.colour
 
 
 def _draw_weights(axes: Axes, groups: Sequence[Sequence[Audit]], look: Mapping[str, Look]) -> None:
@@ -63,8 +69,8 @@ def _draw_weights(axes: Axes, groups: Sequence[Sequence[Audit]], look: Mapping[s
         audit, mine = group[0], look[group[0].arm]
         clients = np.arange(audit.n_clients) + _beside(place, len(groups), 0.5 if most <= _FEW else 0.0)
         size, faded = (5, 1.0) if most <= _FEW else (3, 0.6)
-        axes.plot(clients, audit.chances.weights, mine.marker, color=mine.colour, markersize=size, alpha=faded,
-                  rasterized=audit.n_clients > _MANY)  # fmt: skip
+        axes.plot(clients, audit.chances.weights, mine.marker, color=mine.colour, markerfacecolor=_fill(mine),
+                  markersize=size, alpha=faded, zorder=3, rasterized=audit.n_clients > _MANY)  # fmt: skip
         if most <= _FEW:
             found = [audit.weight_of(client) for client in range(audit.n_clients)]
             low, high = np.array([(one.low, one.high) for one in found], dtype=np.float64).T  # NaN where exact
@@ -83,7 +89,7 @@ def _draw_mixtures(axes: Axes, groups: Sequence[Sequence[Audit]], look: Mapping[
     for place, group in enumerate(groups):
         audit, mine = group[0], look[group[0].arm]
         middles = np.array([classes.index(name) for name in audit.classes]) + _beside(place, len(groups), 0.8)
-        axes.bar(middles, audit.optimised, 0.9 * width, color=mine.colour, alpha=0.75)
+        axes.bar(middles, audit.optimised, 0.8 * width, color=_fill(mine), edgecolor=mine.colour, alpha=0.75)
         axes.hlines(audit.mixture, middles - width / 2, middles + width / 2, color="black", linewidth=1.4)
     axes.set_xlabel("class (black: its true share)")
     axes.set_ylabel("share of labels")
