@@ -272,6 +272,19 @@ def test_arms_that_theory_does_not_tell_apart_are_not_called_the_best() -> None:
     assert said(alike, "Beside").startswith("Beside myopic, one of the arms that theory calls best, greedy took")
 
 
+def test_where_no_arm_was_slower_none_took_longest() -> None:
+    even = arms_ending_at({"myopic": [0.9, 0.92], "greedy": [0.9, 0.92]})
+    sooner = arms_ending_at({"myopic": [0.8, 0.81], "greedy": [0.9, 0.92], "round-robin": [0.9, 0.93]})
+    counts = {"myopic": [4] * 8, "greedy": [1] * 8, "round-robin": [2] * 8}
+    unlike = arms_ending_at({"myopic": [0.8, 0.81], "greedy": [0.9, 0.92], "round-robin": [0.9, 0.93]}, counts=counts)
+
+    best = "Beside myopic, one of the arms that theory calls best,"
+    assert said(even, "Beside") == f"{best} greedy took as many rounds to the goal."
+    assert said(sooner, "Beside") == f"{best} no other took longer to the goal on average."
+    assert said(sooner, "Theory").startswith("Theory says as many rounds if gradient noise alone")
+    assert said(unlike, "Theory").startswith("Theory says up to 4 times if gradient noise alone")
+
+
 def test_a_single_arm_is_described_alone() -> None:
     sentences = summary(arms_ending_at({"myopic": [0.9, 0.92]}))
 

@@ -10,7 +10,7 @@ from ehfl.analysis.intervals import write_amount
 from ehfl.analysis.numbers import amount, value
 from ehfl.analysis.pairing import pairs
 from ehfl.analysis.worlds import World
-from ehfl.report.phrases import in_world, listed, spoken, with_range
+from ehfl.report.phrases import in_short, in_world, listed, spoken, with_range
 
 _SUPPOSED = "gradient noise alone held learning back and clients' data did not differ"
 
@@ -77,20 +77,28 @@ def _theory(world: World, rows: Sequence[Row], *, short: bool) -> Iterator[str]:
         return
     best = next(row for row in rows if row.arm == world.best)
     others = [row for row in rows if row is not best]
-    slowest = max(others, key=_slowness)
     # Equal but for rounding: the limits are ratios of sums over the same rounds.
     several = sum(row.noise_limit < 1 + 1e-9 for row in rows) > 1
     praised = "one of the arms that theory calls best" if several else "the arm that theory calls best"
-    slow, longest = spoken(world.short(slowest.arm)), "longest: " if len(others) > 1 else ""
-    took = f"took {longest}{_times(slowest)}" if slowest.measured_slowdown else _untimed(slowest, best, world)
-    beside = in_world(world, f"Beside {spoken(world.short(best.arm))}, {praised}, {slow} {took}")
-    times = f"says {amount(slowest.noise_limit)} times"
-    if not math.isfinite(slowest.noise_limit):
+    if len(others) > 1 and all(map(_was_no_slower, others)):
+        slowest, up_to = max(others, key=lambda row: row.noise_limit), "up to "
+        took = "no other took longer to the goal on average"
+    else:
+        slowest, up_to = max(others, key=_slowness), ""
+        took = _took(world, slowest, best, "longest: " if len(others) > 1 else "")
+    beside = in_world(world, f"Beside {in_short(world, best)}, {praised}, {took}")
+    yield from _predicted(beside, in_short(world, slowest), slowest.noise_limit, up_to, short=short)
+
+
+def _predicted(beside: str, slow: str, limit: float, up_to: str, *, short: bool) -> Iterator[str]:
+    """Yield what was measured, and how many times the best arm's rounds the slow one takes by theory."""
+    times = "as many rounds" if amount(limit) == "1" else f"{up_to}{amount(limit)} times"
+    if not math.isfinite(limit):
         yield from (f"{beside}.", f"Theory says nothing of {slow}, since it has a run in which nobody trained.")
     elif short:
-        yield f"{beside}; theory {times}."
+        yield f"{beside}; theory says {times}."
     else:
-        yield from (f"{beside}.", f"Theory {times} if {_SUPPOSED}.")
+        yield from (f"{beside}.", f"Theory says {times} if {_SUPPOSED}.")
 
 
 def _slowness(row: Row) -> tuple[float, float]:
@@ -98,10 +106,18 @@ def _slowness(row: Row) -> tuple[float, float]:
     return missed, row.measured_slowdown.mean if row.measured_slowdown else row.noise_limit
 
 
-def _times(row: Row) -> str:
-    assert row.measured_slowdown is not None
+def _was_no_slower(row: Row) -> bool:
+    """Return whether an arm was timed and took no more rounds to the goal than the best one, on average."""
+    return row.measured_slowdown is not None and row.measured_slowdown.mean <= 1
+
+
+def _took(world: World, row: Row, best: Row, longest: str) -> str:
+    slow = in_short(world, row)
+    if row.measured_slowdown is None:
+        return f"{slow} {_untimed(row, best, world)}"
     written = write_amount(row.measured_slowdown, null=1.0)
-    return with_range(f"{written.mean} times the rounds to the goal", written.ends)
+    times = "as many rounds" if written.mean == "1" else f"{written.mean} times the rounds"
+    return with_range(f"{slow} took {longest}{times} to the goal", written.ends)
 
 
 def _untimed(row: Row, best: Row, world: World) -> str:

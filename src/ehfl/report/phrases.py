@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from ehfl.analysis import Difference
+from ehfl.analysis import Difference, Row
 from ehfl.analysis.intervals import write_gap
 from ehfl.analysis.numbers import p_value
 from ehfl.analysis.worlds import World
@@ -32,6 +32,11 @@ def listed(names: Iterable[str], word: str = "and") -> str:
     """
     *others, last = names
     return f"{', '.join(others)} {word} {last}" if others else last
+
+
+def in_short(world: World, *rows: Row) -> str:
+    """Return the arms of these rows as a sentence has them that has named their world."""
+    return listed(spoken(world.short(row.arm)) for row in rows)
 
 
 def with_range(text: str, ends: str) -> str:

@@ -9,7 +9,7 @@ from ehfl.analysis.intervals import write_gap, write_metric
 from ehfl.analysis.served import hidden_by_average, is_always_worst
 from ehfl.analysis.served_lines import ACCURACY
 from ehfl.analysis.worlds import World
-from ehfl.report.phrases import in_world, listed, spoken, with_range
+from ehfl.report.phrases import in_short, in_world, listed, with_range
 
 
 def served_sentences(comparison: Comparison) -> Iterator[str]:
@@ -37,10 +37,10 @@ def _classes(comparison: Comparison, world: World, first: Row, told: Sequence[Ro
     # The class by its name where it is the worst with every seed; else it is the worst of each.
     always = is_always_worst(comparison.arm(first.arm))
     named = f"class {first.worst_class_name}" if always else f"the worst class ({first.worst_class_name} on average)"
-    under = f"Under {spoken(world.short(first.arm))}"
+    under = f"Under {in_short(world, first)}"
     text = f"{begins}{under} {named} is right in {_written(first.worst_class)} of its cases"
     if told:
-        others = [f"under {spoken(world.short(row.arm))} the worst class in {_beside(row)}" for row in told]
+        others = [f"under {in_short(world, row)} the worst class in {_beside(row)}" for row in told]
         return f"{text}, {'; '.join(others)}."
     average = f", all classes together in {_written(first.final)}" if comparison.metric == ACCURACY else ""
     return f"{text}{average}."
@@ -63,13 +63,13 @@ def _nothing_told(world: World, others: Sequence[Row], told: Sequence[Row]) -> s
         return ""
     if len(tested) > 1:
         return " No other arm's worst class is distinguishable from that."
-    return f" The worst class of {spoken(world.short(tested[0].arm))} is not distinguishable from that."
+    return f" The worst class of {in_short(world, tested[0])} is not distinguishable from that."
 
 
 def _clients(world: World, rows: Sequence[Row]) -> Iterator[str]:
     known = [row for row in rows if row.worst_tenth is not None]
     if known:
-        found = [f"{_written(row.worst_tenth)} under {spoken(world.short(row.arm))}" for row in known]
+        found = [f"{_written(row.worst_tenth)} under {in_short(world, row)}" for row in known]
         yield f"The worst tenth of the clients, by their own mixture of labels, comes to {listed(found)}."
 
 

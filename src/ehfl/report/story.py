@@ -9,7 +9,7 @@ from ehfl.analysis.intervals import write_metric
 from ehfl.analysis.served_lines import ACCURACY
 from ehfl.analysis.worlds import World
 from ehfl.history import Metric
-from ehfl.report.phrases import apart, listed, size, spoken
+from ehfl.report.phrases import apart, in_short, size, spoken
 from ehfl.report.served import is_hidden
 
 
@@ -32,7 +32,7 @@ def _headline(comparison: Comparison, world: World) -> Iterator[str]:
     fates = [_fate(comparison, world, row, first) for row in told]
     if alike:
         by = "" if told else _judged_by(comparison.metric, alike)
-        fates.append(f"{_names(world, alike)} cannot be told from {_names(world, [first])}{by}")
+        fates.append(f"{in_short(world, *alike)} cannot be told from {in_short(world, first)}{by}")
     begins = "" if world.name else spoken((told or alike)[0].arm, begins=True)[0]  # a label that is plain words
     text = "; ".join(fates)
     yield f"{world.name}: {text}." if world.name else f"{begins}{text[1:]}."
@@ -58,7 +58,7 @@ def _gap(row: Row) -> float:
 
 def _fate(comparison: Comparison, world: World, row: Row, first: Row) -> str:
     """Return what became of an arm that differs clearly from the first one, by the metric or by the worst class."""
-    arm, other, metric = _names(world, [row]), _names(world, [first]), comparison.metric
+    arm, other, metric = in_short(world, row), in_short(world, first), comparison.metric
     found, classes = row.difference, row.worst_class_difference
     assert found is not None
     better = found.mean * metric.sign > 0
@@ -74,10 +74,6 @@ def _fate(comparison: Comparison, world: World, row: Row, first: Row) -> str:
 def _judged_by(metric: Metric, rows: Sequence[Row]) -> str:
     classes = all(row.worst_class_difference is not None for row in rows)
     return f", neither by {metric.name} nor by the worst class" if classes else f" by {metric.name}"
-
-
-def _names(world: World, rows: Sequence[Row]) -> str:
-    return listed(spoken(world.short(row.arm)) for row in rows)
 
 
 def _share(found: Estimate | None) -> str:

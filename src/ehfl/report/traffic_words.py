@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ehfl.analysis import Comparison
 from ehfl.analysis.numbers import amount
 from ehfl.history import Traffic
-from ehfl.report.phrases import counted, spoken
+from ehfl.report.phrases import counted, in_short, spoken
 
 
 def traffic_sentences(comparison: Comparison) -> Iterator[str]:
@@ -17,7 +17,7 @@ def traffic_sentences(comparison: Comparison) -> Iterator[str]:
         for row, sent in others:
             if usual and sent and (sent.down, sent.up) != (usual.down, usual.up):
                 # Counted, not sent: SCAFFOLD counts as published, though a server may spare nodes the second upload.
-                turn = f"A turn of {spoken(row.arm)} counts as {_models(sent)}, one of {spoken(world.short(first.arm))}"
+                turn = f"A turn of {spoken(row.arm)} counts as {_models(sent)}, one of {in_short(world, first)}"
                 total = f"{amount(row.uploaded)} MB up in a run, against {amount(first.uploaded)} MB"
                 yield f"{turn} as {_models(usual)}: {total}."
 

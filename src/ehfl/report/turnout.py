@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from ehfl.analysis import Comparison, Row
 from ehfl.analysis.numbers import amount
 from ehfl.analysis.worlds import World
-from ehfl.report.phrases import listed, spoken
+from ehfl.report.phrases import in_short, listed, spoken
 
 
 def idle_sentences(comparison: Comparison) -> Iterator[str]:
@@ -36,14 +36,14 @@ def _turnout(world: World, rows: Sequence[Row], *, alone: bool) -> Iterator[str]
     steadiest, loosest = (_as_steady(rows, which) for which in (min, max))
     if steadiest != loosest:
         first, last = _were(steadiest, "the steadiest", wanted), _were(loosest, "the least steady", wanted)
-        yield f"{_names(world, steadiest, begins=True)} {first}; {_names(world, loosest)} {last}."
+        yield f"{_beginning(world, steadiest)} {first}; {in_short(world, *loosest)} {last}."
     else:
         yield f"{f'{world.name}: all' if world.name else 'All'} arms were equally steady, {_spread(rows[0])}."
     # Who was the least short of the target, unless all were as short or the steadiest are meant.
     closest = [row for row in rows if amount(row.shortfall) == amount(min(row.shortfall for row in rows))]
     if len(closest) < len(rows) and closest != steadiest:
         short = _short(closest[0], wanted) or f"always with {wanted} or more"
-        yield f"{_names(world, closest, begins=True)} came closest to the target, {short}."
+        yield f"{_beginning(world, closest)} came closest to the target, {short}."
 
 
 def _as_steady(rows: Sequence[Row], which: Callable[[Sequence[float]], float]) -> list[Row]:
@@ -52,10 +52,9 @@ def _as_steady(rows: Sequence[Row], which: Callable[[Sequence[float]], float]) -
     return [row for row in rows if amount(row.participants_std) == amount(std)]
 
 
-def _names(world: World, rows: Sequence[Row], *, begins: bool = False) -> str:
-    """Return arms as a sentence has them; the first of one that begins with them names the world, too."""
-    first = spoken(rows[0].arm, begins=True) if begins else spoken(world.short(rows[0].arm))
-    return listed([first, *(spoken(world.short(row.arm)) for row in rows[1:])])
+def _beginning(world: World, rows: Sequence[Row]) -> str:
+    """Return arms as a sentence has them that begins with them, and so with the world's name."""
+    return listed([spoken(rows[0].arm, begins=True), *(in_short(world, row) for row in rows[1:])])
 
 
 def _were(rows: Sequence[Row], what: str, wanted: str) -> str:
