@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ def test_a_copy_shares_what_is_not_replaced(shelf: Shelf) -> None:
     first = Rows(3, 2, shelf)
     first.put(vector(1), [0, 1])
     second = first.copy()
-    second.put(vector(2), [1])
+    second[1] = vector(2)
 
     assert [first[client].tolist() for client in range(3)] == [[1, -1], [1, -1], [0, 0]]
     assert [second[client].tolist() for client in range(3)] == [[1, -1], [2, -2], [0, 0]]
@@ -50,6 +51,18 @@ def test_what_is_put_there_is_a_copy(shelf: Shelf) -> None:
     given_.zero_()
 
     assert rows[0].tolist() == [3, -3]
+
+
+def test_clients_are_found_by_numbers_of_any_kind_and_only_those_that_exist() -> None:
+    rows = Rows(3, 2)
+    rows[torch.tensor(1)] = vector(5)  # as from a loop over a tensor
+
+    assert rows[1].tolist() == rows[np.int64(1)].tolist() == rows[torch.tensor(1)].tolist() == [5, -5]
+    for client in (-1, 3):
+        with pytest.raises(IndexError, match=re.escape(f"client must be in [0, 2], got {client}")):
+            rows[client]
+    with pytest.raises(ValueError, match=re.escape("vector must be of shape (2,), got one of shape (3,)")):
+        rows[0] = torch.zeros(3)
 
 
 def test_the_state_of_a_checkpoint_is_found_again(shelf: Shelf) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from operator import index
+from typing import Any, Protocol, SupportsIndex
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ehfl.learning.flat import Arrays
+from ehfl.validation import InvalidValue
 
 
 class Kept(Protocol):
@@ -76,7 +78,7 @@ class Rows:
 
     >>> before = Rows(n_clients=3, n_params=2)
     >>> after = before.copy()
-    >>> after.put(torch.tensor([1.0, 2.0]), clients=[1])
+    >>> after[1] = torch.tensor([1.0, 2.0])
     >>> before[1].tolist(), after[1].tolist(), after[2].tolist()
     ([0.0, 0.0], [1.0, 2.0], [0.0, 0.0])
     """
@@ -86,15 +88,27 @@ class Rows:
         self.shelf: Shelf = InMemory() if shelf is None else shelf
         self._kept: dict[int, Kept] = {}  # by client; zeros are not kept
 
-    def __getitem__(self, client: int) -> Tensor:
+    def __getitem__(self, client: SupportsIndex) -> Tensor:
         """Return the vector of a client, (n_params,), on the CPU; it may not be changed."""
-        kept = self._kept.get(client)
+        kept = self._kept.get(self._number(client))
         return torch.zeros(self.n_params) if kept is None else kept.read()
 
-    def put(self, vector: Tensor, clients: Iterable[int]) -> None:
-        """Replace the vectors of these clients by this one, which is kept once for all of them."""
-        assert vector.shape == (self.n_params,)
-        self._kept |= dict.fromkeys(clients, self.shelf.keep(vector))
+    def __setitem__(self, client: SupportsIndex, vector: Tensor) -> None:
+        """Replace the vector of a client by a copy of this one."""
+        self.put(vector, [client])
+
+    def put(self, vector: Tensor, clients: Iterable[SupportsIndex]) -> None:
+        """Replace the vectors of these clients by a copy of this one, which is kept once for all of them."""
+        if vector.shape != (self.n_params,):
+            raise InvalidValue("vector", f"of shape ({self.n_params},)", f"one of shape {tuple(vector.shape)}")
+        self._kept |= dict.fromkeys(map(self._number, clients), self.shelf.keep(vector))
+
+    def _number(self, client: SupportsIndex) -> int:
+        """Return a client's number as an int, by which tensors find theirs, too; others would quietly be zeros."""
+        number = index(client)
+        if not 0 <= number < self.n_clients:
+            raise IndexError(f"client must be in [0, {self.n_clients - 1}], got {number}")
+        return number
 
     def copy(self) -> Rows:
         """Return rows that share all vectors with these, to put others into."""

@@ -45,7 +45,7 @@ class FedVarp:
         for update in updates:
             delta = update.delta
             change += delta.to(change.dtype) - memory[update.client].to(change)
-            memory.put(delta, [update.client])
+            memory[update.client] = delta
             count += 1
         direction = change / max(count, 1) + before / memory.n_clients
         return moved(x, direction, self.server_step), {"memory": memory, "total": before + change}

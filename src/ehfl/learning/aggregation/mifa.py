@@ -42,5 +42,5 @@ class Mifa:
         for update in updates:
             delta = update.delta
             total += delta.to(total.dtype) - memory[update.client].to(total)
-            memory.put(delta, [update.client])
+            memory[update.client] = delta
         return moved(x, total, self.server_step / memory.n_clients), {"memory": memory, "total": total}

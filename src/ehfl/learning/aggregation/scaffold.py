@@ -57,6 +57,6 @@ class Scaffold:
                 before = controls[update.client].to(mean)
                 after = before - mean - delta / (update.steps * update.eta)
                 change += after - before
-                controls.put(after, [update.client])
+                controls[update.client] = after
         state = {"controls": controls, "mean": mean + change / controls.n_clients}
         return moved(x, total, self.server_step / max(count, 1)), state
