@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
@@ -16,7 +16,6 @@ from ehfl.experiment.checking import check_comparison
 from ehfl.experiment.execution import loaded_task
 from ehfl.experiment.reading import read_spec
 from ehfl.experiment.spec import Arm, Setting, Spec
-from ehfl.scheduling import Chances, chances
 from ehfl.validation import check_function, of_kind, renamed, whole_number
 
 _MOST_DEALS = 20  # seeds whose data are dealt out, the first of the spec's
@@ -65,31 +64,21 @@ def audit(
 
 @dataclass(frozen=True, slots=True)
 class _Auditor:
-    """Looks at each fleet under its scheduler once, and at each deal of the data."""
+    """Looks at each deal of the data once."""
 
     run_seeds: tuple[int, ...]
     seeds: int  # to be simulated
     with_floor: bool
     on_gradients: Callable[[int], None] | None
-    known: dict[str, Any] = field(default_factory=dict)
+    known: dict[str, _Data] = field(default_factory=dict)  # by what decides them
 
     def audited(self, arm: Arm) -> Audit:
         setting, learning = arm.setting, arm.setting.learning
-        players = setting.fleet, setting.scheduler, setting.target, setting.rounds
-        data = setting.fleet.clients, learning.task, learning.data, learning.partition, learning.order
-        heard: Chances = self._once(self._chances, setting, players)
-        held: _Data = self._once(self._dealt, setting, data)
+        decided_by = setting.fleet.clients, learning.task, learning.data, learning.partition, learning.order
+        key = json.dumps(decided_by, sort_keys=True, default=str)
+        heard = building.chances_of(setting, self.seeds)
+        held = self.known[key] = self.known.get(key) or self._dealt(setting)
         return Audit(arm.label, heard, held.classes, held.deals, held.spread, learning.aggregation["name"])
-
-    def _once(self, look: Callable[[Setting], Any], setting: Setting, decided_by: Sequence[Any]) -> Any:
-        key = json.dumps([look.__name__, *decided_by], sort_keys=True, default=str)
-        if key not in self.known:
-            self.known[key] = look(setting)
-        return self.known[key]
-
-    def _chances(self, setting: Setting) -> Chances:
-        fleet, scheduler = building.fleet_of(setting), building.scheduler_of(setting)
-        return chances(fleet, scheduler, setting.rounds, seeds=self.seeds, target=building.target_of(setting))
 
     def _dealt(self, setting: Setting) -> _Data:
         from ehfl.learning import deal, estimate_spread

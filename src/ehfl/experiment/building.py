@@ -121,6 +121,9 @@ def aggregation_of(setting: Setting) -> Aggregation:
     if not wants_probabilities(made):
         return made
     with at("learning.aggregation"):
+        if wants_losses(scheduler_of(setting)):
+            why = f"{setting.scheduler['name']} chooses by losses, so that nobody knows before training who takes part"
+            raise InvalidValue("probabilities", f"given, one in (0, 1] per client: {why}", "auto")
         return informed(made, chances_of(setting).turns.tolist())
 
 
@@ -138,21 +141,18 @@ def wants_chances(setting: Setting) -> bool:
     return wants_probabilities(plain_aggregation_of(setting))
 
 
-def chances_of(setting: Setting) -> Chances:
-    """Return how likely each client is to take part, for an aggregation that wants to know.
+def chances_of(setting: Setting, seeds: int | None = None) -> Chances:
+    """Return how likely each client is to take part, from so many simulated seeds where it cannot be computed.
 
     Estimates are made from the same weather for all runs, none of them a run's own, so that arms and seeds differ in
-    nothing by it; they are kept, since all seeds of an arm share them.
+    nothing by it; they are kept, since all seeds of an arm share them, and arms with the same fleet and scheduler.
     """
-    scheduler = scheduler_of(setting)
-    if wants_losses(scheduler):
-        why = f"{setting.scheduler['name']} chooses by losses, so that nobody knows before training who takes part"
-        raise InvalidValue("probabilities", f"given, one in (0, 1] per client: {why}", "auto")
-    parts = (setting.rounds, setting.target, setting.scheduler, setting.fleet)
+    seeds = seeds or min(max(_ESTIMATED_ROUNDS // setting.rounds, 20), 200)
+    parts = (seeds, setting.rounds, setting.target, setting.scheduler, setting.fleet)
     key = json.dumps(parts, sort_keys=True, default=str)
     if key not in _chances:
-        seeds = min(max(_ESTIMATED_ROUNDS // setting.rounds, 20), 200)
-        _chances[key] = chances(fleet_of(setting), scheduler, setting.rounds, seeds=seeds, target=target_of(setting))
+        fleet, scheduler = fleet_of(setting), scheduler_of(setting)
+        _chances[key] = chances(fleet, scheduler, setting.rounds, seeds=seeds, target=target_of(setting))
     return _chances[key]
 
 

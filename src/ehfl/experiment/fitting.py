@@ -34,9 +34,8 @@ def memory_needed(setting: Setting) -> int:
     if aggregation is None:
         return 0
     with at("learning.aggregation"), building.users_own("", "one that can be started"):
-        if not remembered_by(
-            aggregation, clients, n_params=1
-        ):  # most remember none: no need to count a model's weights
+        # Most remember none, which spares counting the model's weights.
+        if not remembered_by(aggregation, clients, n_params=1):
             return 0
         model = first_model(loaded_task(setting)[0], seed=0)
         return remembered_by(aggregation, clients, sum(weights.numel() for weights in model.parameters()))

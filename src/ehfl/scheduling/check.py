@@ -40,8 +40,8 @@ def check_scheduler(
 
     Checked: that it returns client numbers, each existing client at most once, spends no energy that is not there,
     leaves what it is shown unchanged, and does the same when shown the same again; that weights, if it brings any, are
-    finite and > 0, one for each client. Views are of fleets with so many
-    clients and a few more, with costs of all kinds; or of a fleet that is given, alone. Silence means that it passed.
+    finite and > 0, one for each client. Views are of fleets with so many clients and a few more, with costs of all
+    kinds; or of a fleet that is given, alone. Silence means that it passed.
 
     >>> class Everyone:
     ...     def select(self, view):

@@ -85,9 +85,8 @@ def _ratio(totals: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArra
 
     By the delta method: a ratio of means has the variance of the mean of (total - ratio * size) / mean size.
     """
-    ratio = totals.sum(axis=0) / max(
-        sizes.sum(), 1.0
-    )  # there is nothing in the totals either where there are no rounds
+    # Where there are no rounds there is nothing in the totals either.
+    ratio = totals.sum(axis=0) / max(sizes.sum(), 1.0)
     return ratio, (totals - np.multiply.outer(sizes, ratio)) / max(sizes.mean(), 1 / sizes.size)
 
 
