@@ -70,7 +70,7 @@ def worst_class_curve(arm: Arm) -> FloatArray | None:
     return np.array([np.nanmin(shares, axis=1) for shares in known]) if len(known) == len(found) else None
 
 
-def classes_of(arms: Sequence[Arm]) -> tuple[str, ...]:
+def common_classes(arms: Sequence[Arm]) -> tuple[str, ...]:
     """Return the classes that all arms have that have any, none where they are not the same."""
     found = {arm.trials[0].classes for arm in arms if final_by_class(arm) is not None}
     return found.pop() if len(found) == 1 else ()
@@ -80,12 +80,12 @@ def known_classes(arms: Sequence[Arm]) -> tuple[str, ...]:
     """Return the same, or refuse arms without: where figures by class are asked for."""
     if why := why_no_classes(arms):
         raise UserError(f"figures by class cannot be given: {why}")
-    return classes_of(arms)
+    return common_classes(arms)
 
 
 def why_no_classes(arms: Sequence[Arm]) -> str:
     """Return why there are no classes that arms could be compared by, empty where there are."""
-    if classes_of(arms):
+    if common_classes(arms):
         return ""
     return "arms have different classes" if any(arm.trials[0].classes for arm in arms) else "no run has classes"
 

@@ -81,7 +81,7 @@ class Metric:
             raise InvalidValue("goal", self.range, f"{goal:g}" if is_number(goal) else repr(goal))
 
 
-Shares = tuple[float | None, ...]
+Accuracies = tuple[float | None, ...]  # of classes or clients; None where there is nothing to judge by
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +99,9 @@ class Record:
     first_metric: float | None = None
     devices: Devices | None = None  # what the server saw of them, where the clients are real devices
     # Of x_{t+1}, where it was evaluated and the task has classes: the share of cases that it gets right.
-    by_class: Shares | None = None  # (n_classes,); None for a class without test examples
-    by_client: Shares | None = None  # under each client's own mixture of labels, (n_clients,)
-    first_by_class: Shares | None = None  # of x_0, in the first round's record alone
+    by_class: Accuracies | None = None  # (n_classes,); None for a class without test examples
+    by_client: Accuracies | None = None  # under each client's own mixture of labels, (n_clients,)
+    first_by_class: Accuracies | None = None  # of x_0, in the first round's record alone
     seconds: float = field(default=0.0, compare=False)  # for training in this round [s]
     eval_seconds: float = field(default=0.0, compare=False)  # for its evaluation [s]
 
@@ -123,8 +123,8 @@ class Evaluation:
     rounds: int  # played; 0 is x_0
     loss: float
     metric: float
-    by_class: Shares | None = field(default=None, repr=False)  # as in the record, where the task has classes
-    by_client: Shares | None = field(default=None, repr=False)
+    by_class: Accuracies | None = field(default=None, repr=False)  # as in the record, where the task has classes
+    by_client: Accuracies | None = field(default=None, repr=False)
 
     def worst_class(self, classes: Sequence[str]) -> tuple[str, float] | None:
         """Return the class of these names that the model gets the least right of, and how much; None without any."""

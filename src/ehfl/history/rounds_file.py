@@ -21,7 +21,7 @@ from ehfl.validation import UserError, is_number
 NAME = "rounds.jsonl"
 _WHOLE = {"round", "participants"}
 _TIMES = {"seconds", "eval_seconds"}
-_SHARES = {"by_class", "by_client", "first_by_class"}
+_ACCURACIES = {"by_class", "by_client", "first_by_class"}
 _OPTIONAL = {"train_loss", "test_loss", "test_metric", "losses", "first_loss", "first_metric"}
 
 
@@ -187,7 +187,7 @@ def _record(line: bytes, number: int) -> Record:
     """Return the record of a line, which must be that round's, and what would be written of it again."""
     facts = parse_json(line)
     devices = facts.pop("devices", None)
-    lists = {name: tuple(facts[name]) for name in ("losses", *_SHARES) if name in facts}
+    lists = {name: tuple(facts[name]) for name in ("losses", *_ACCURACIES) if name in facts}
     record = Record(**facts | lists, devices=None if devices is None else Devices.read(devices))
     for name, value in record.facts().items():
         if not _could_be(name, value):
@@ -214,7 +214,7 @@ def _could_be(name: str, value: Any) -> bool:
         return True  # it has been looked at when it was made
     if name == "losses":
         return all(map(_is_finite, value))
-    if name in _SHARES:
+    if name in _ACCURACIES:
         return bool(value) and all(share is None or (_is_finite(share) and 0 <= share <= 1) for share in value)
     return _is_finite(value) and (value >= 0 or name not in _TIMES)
 

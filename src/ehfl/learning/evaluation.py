@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ehfl.arrays import IntArray
-from ehfl.history import Shares
+from ehfl.history import Accuracies
 from ehfl.learning.server import Diverged
 from ehfl.learning.tasks import TASKS, Examples, Task, classes_of
 from ehfl.validation import InvalidValue, of_kind, short
@@ -59,7 +59,7 @@ def accuracy_by_class(task: Task | str, model: nn.Module, examples: Examples | N
     return dict(zip(classes, judged(task, model, examples, len(classes))[1], strict=True))
 
 
-def judged(task: Task, model: nn.Module, examples: Examples, n_classes: int = 0) -> tuple[Scores, Shares]:
+def judged(task: Task, model: nn.Module, examples: Examples, n_classes: int = 0) -> tuple[Scores, Accuracies]:
     """Return loss and metric, and the accuracy of each of so many classes, all from the same outputs."""
     was_training, versions = model.training, _versions(examples)
     model.eval()  # evaluation must not see a training mode that a user's layer may have
@@ -95,7 +95,7 @@ def outputs_of(model: nn.Module, inputs: Tensor) -> Tensor:
     return outputs
 
 
-def right_by_class(outputs: Tensor, targets: Tensor, n_classes: int) -> Shares:
+def right_by_class(outputs: Tensor, targets: Tensor, n_classes: int) -> Accuracies:
     """Return which share of each class's examples has its largest output at the target, (n_classes,).
 
     >>> right_by_class(torch.tensor([[0.0, 1.0], [2.0, 1.0]]), torch.tensor([1, 1]), n_classes=2)
@@ -110,7 +110,7 @@ def right_by_class(outputs: Tensor, targets: Tensor, n_classes: int) -> Shares:
     return tuple(hit / total if total else None for hit, total in zip(hits, totals, strict=True))
 
 
-def right_by_client(by_class: Sequence[float | None], labels: IntArray) -> Shares:
+def right_by_client(by_class: Sequence[float | None], labels: IntArray) -> Accuracies:
     """Return the accuracy under each client's own mixture of labels, (n_clients,), to six decimals.
 
     It is the mean of `by_class` by the client's label counts, (n_clients, n_classes): what the model is worth to a

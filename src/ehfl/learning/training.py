@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ehfl.arrays import Clients, FloatArray
-from ehfl.history import NAME, History, HistoryFile, Record, Shares, rewind, rounds_digest
+from ehfl.history import NAME, Accuracies, History, HistoryFile, Record, rewind, rounds_digest
 from ehfl.learning.aggregation import State, traffic_of
 from ehfl.learning.checkpoint import Checkpoint, latest_checkpoint
 from ehfl.learning.client_side import ClientSide
@@ -160,7 +160,7 @@ class Training:
             raise Diverged(f"{error} after {rounds} rounds: {remedy}") from error
         return {f"{name}_loss": scores.loss, f"{name}_metric": scores.metric} | self._served(name, by_class)
 
-    def _served(self, name: str, by_class: Shares) -> dict[str, Any]:
+    def _served(self, name: str, by_class: Accuracies) -> dict[str, Any]:
         """Return whom the model serves how well, where the task has classes, as a record names it."""
         if not by_class:
             return {}

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ehfl.analysis import Arm, Comparison
-from ehfl.analysis.served import classes_of, final_by_class
+from ehfl.analysis.served import common_classes, final_by_class
 from ehfl.analysis.served_lines import ACCURACY
 from ehfl.arrays import FloatArray
 from ehfl.report import style
@@ -25,7 +25,7 @@ _COLOURS = colormaps["YlOrBr_r"]  # the darker, the fewer are right: what is to 
 
 def classes_figure(comparison: Comparison) -> Figure | None:
     """Draw the accuracy of each class at the end, mean over seeds; None where arms have no classes, or unlike ones."""
-    arms, names = with_classes(comparison), classes_of(comparison.arms)
+    arms, names = with_classes(comparison), common_classes(comparison.arms)
     if not names:
         return None
     means = class_means(arms)
@@ -75,7 +75,7 @@ def drawn_classes(means: FloatArray) -> list[int]:
 
 def say_classes(comparison: Comparison) -> str:
     """Return the figure's caption."""
-    arms, names = with_classes(comparison), classes_of(comparison.arms)
+    arms, names = with_classes(comparison), common_classes(comparison.arms)
     means = class_means(arms)
     drawn, tested = len(drawn_classes(means)), int((~np.isnan(means.min(axis=1))).sum())
     seeds = max(len(arm.seeds) for arm in arms)

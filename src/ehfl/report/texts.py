@@ -13,7 +13,7 @@ from rich.console import Console
 
 from ehfl.analysis import Comparison
 from ehfl.analysis.audit import Audit
-from ehfl.analysis.served import classes_of, final_by_class
+from ehfl.analysis.served import common_classes, final_by_class
 from ehfl.analysis.worlds import World
 from ehfl.history import Record
 from ehfl.report.story import headlines
@@ -88,7 +88,7 @@ def as_facts(comparison: Comparison) -> dict[str, Any]:
 
 def _served(comparison: Comparison) -> dict[str, Any]:
     """Return the accuracy of each class at the end by arm, mean over seeds, where arms have the same classes."""
-    classes = classes_of(comparison.arms)
+    classes = common_classes(comparison.arms)
     found = {arm.name: final_by_class(arm) for arm in comparison.arms}
     means = {arm: shares.mean(axis=0).tolist() for arm, shares in found.items() if shares is not None}
     return {"classes": list(classes), "by_class": means} if classes else {}
