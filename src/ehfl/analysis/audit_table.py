@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ehfl.analysis.audit import Audit, Group
-from ehfl.analysis.cells import Cell, Quantity, amount_cell, percent_cell, positive_cell, written_cell
-from ehfl.analysis.intervals import write_metric
+from ehfl.analysis.cells import Cell, Quantity, amount_cell, metric_cell, percent_cell, positive_cell
 from ehfl.analysis.numbers import DASH, percent
 from ehfl.history import Metric
 
@@ -84,7 +83,7 @@ def _if_heard(cell: Callable[[Audit], Cell]) -> Callable[[Audit], Cell]:
 
 def _extreme(place: int) -> Callable[[Audit], Cell]:
     def cell(audit: Audit) -> Cell:
-        return written_cell(write_metric(_SHARE, audit.weight_of(int(audit.order[place]))))
+        return metric_cell(_SHARE, audit.weight_of(int(audit.order[place])))
 
     return _if_heard(cell)
 

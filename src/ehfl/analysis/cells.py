@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ehfl.analysis.intervals import Written, upper_end, write_amount
-from ehfl.analysis.numbers import DASH, amount, percent
+from ehfl.analysis.intervals import Written, upper_end, write_amount, write_gap, write_metric
+from ehfl.analysis.numbers import DASH, amount, p_value, percent
 
 if TYPE_CHECKING:  # see numbers.py
-    from ehfl.analysis.statistics import Estimate
+    from ehfl.analysis.statistics import Difference, Estimate
+    from ehfl.history import Metric
 
+PAIRED_TEST = "Student's paired t-test, two-sided, not corrected for several comparisons"
 Subject = TypeVar("Subject")  # what a table has one of for each arm: a Row or a Summary
 
 
@@ -41,8 +43,22 @@ class Quantity(Generic[Subject]):
         return f"  {self.label}" if self.nested else self.label
 
 
-def written_cell(made: Written, *, strong: bool = False) -> Cell:
-    """Return what was written of a mean and its interval."""
+def metric_cell(metric: Metric, found: Estimate | None) -> Cell:
+    """Return a value of the metric with its interval, a dash where there is none."""
+    return Cell(DASH) if found is None else _cell(write_metric(metric, found))
+
+
+def gap_cell(metric: Metric, found: Difference | None) -> Cell:
+    """Return a difference with its interval, which is strong where that leaves zero out; a dash where there is none."""
+    return Cell(DASH) if found is None else _cell(write_gap(metric, found), strong=found.distinguishable)
+
+
+def chance_cell(found: Difference | None) -> Cell:
+    """Return the p-value of a difference."""
+    return Cell(p_value(found.p_value if found else None))
+
+
+def _cell(made: Written, *, strong: bool = False) -> Cell:
     return Cell(made.mean, made.half_width, made.ends, strong)
 
 
@@ -53,7 +69,7 @@ def estimate_cell(found: Estimate | None, *, null: float | None = None) -> Cell:
     >>> estimate_cell(Estimate(2.0, 1.5, 2.5, 3))
     Cell(text='2.00', half_width='± 0.50', ends='1.50 to 2.50', strong=False)
     """
-    return Cell(DASH) if found is None else written_cell(write_amount(found, null=null))
+    return Cell(DASH) if found is None else _cell(write_amount(found, null=null))
 
 
 def positive_cell(found: Estimate | None) -> Cell:

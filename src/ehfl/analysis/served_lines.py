@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ehfl.analysis.cells import Cell, Quantity, estimate_cell, written_cell
-from ehfl.analysis.intervals import write_gap, write_metric
-from ehfl.analysis.numbers import DASH, amount, p_value
+from ehfl.analysis.cells import PAIRED_TEST, Cell, Quantity, chance_cell, estimate_cell, gap_cell, metric_cell
+from ehfl.analysis.numbers import DASH, amount
 from ehfl.history import Metric
 
 if TYPE_CHECKING:  # see numbers.py
@@ -34,19 +33,18 @@ def served_lines(rows: Sequence[Row], *, to: str) -> list[Quantity[Row]]:
     gaps: list[Quantity[Row]] = [
         Quantity(GROUP, "difference [points]", f"Accuracy of the worst class minus that of {to}, whichever "
                  "class it is, over pairs of runs that met the same; in bold if the 95 % interval leaves zero out",
-                 _gap, nested=True),
-        Quantity(GROUP, "p-value", "Student's paired t-test, two-sided, not corrected for several comparisons",
-                 _chance, nested=True),
+                 lambda row: gap_cell(ACCURACY, row.worst_class_difference), nested=True),
+        Quantity(GROUP, "p-value", PAIRED_TEST, lambda row: chance_cell(row.worst_class_difference), nested=True),
     ]  # fmt: skip
     clients: list[Quantity[Row]] = [
         Quantity(GROUP, "worst tenth of clients", f"{_BY_CLIENT}: mean over the tenth of the clients that a run serves "
-                 "worst, at least one", lambda row: _share(row.worst_tenth)),
+                 "worst, at least one", lambda row: metric_cell(ACCURACY, row.worst_tenth)),
         Quantity(GROUP, "spread over clients [points]", f"{_BY_CLIENT}: standard deviation over clients",
                  lambda row: _points(row.client_spread)),
     ]  # fmt: skip
     return [
         Quantity(GROUP, "worst class", "Accuracy of the class that a run gets the least right of, after the last "
-                 "round, mean over seeds and 95 % interval", lambda row: _share(row.worst_class)),
+                 "round, mean over seeds and 95 % interval", lambda row: metric_cell(ACCURACY, row.worst_class)),
         Quantity(GROUP, "lowest on average", "The class whose accuracy is the lowest, mean over seeds",
                  lambda row: Cell(row.worst_class_name or DASH), nested=True),
         *(gaps if any(row.worst_class_difference for row in rows) else ()),
@@ -63,7 +61,7 @@ def class_lines(comparison: Comparison) -> list[Quantity[Row]]:
         found = final_by_class(comparison.arm(row.arm))
         if found is None or np.isnan(found[:, place]).any():
             return Cell(DASH)
-        return _share(estimate(found[:, place]))
+        return metric_cell(ACCURACY, estimate(found[:, place]))
 
     means = "Its accuracy after the last round, mean over seeds and 95 % interval"
     return [
@@ -72,22 +70,8 @@ def class_lines(comparison: Comparison) -> list[Quantity[Row]]:
     ]
 
 
-def _share(found: Estimate | None) -> Cell:
-    return Cell(DASH) if found is None else written_cell(write_metric(ACCURACY, found))
-
-
 def _points(found: Estimate | None) -> Cell:
     """Return a spread of shares in points of a percent."""
     if found is None or found.low is None or found.high is None:
         return Cell(DASH if found is None else amount(100 * found.mean))
     return estimate_cell(replace(found, mean=100 * found.mean, low=100 * found.low, high=100 * found.high))
-
-
-def _gap(row: Row) -> Cell:
-    found = row.worst_class_difference
-    return Cell(DASH) if found is None else written_cell(write_gap(ACCURACY, found), strong=found.distinguishable)
-
-
-def _chance(row: Row) -> Cell:
-    found = row.worst_class_difference
-    return Cell(p_value(found.p_value if found else None))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from ehfl.analysis.cells import Cell, Quantity, amount_cell, estimate_cell, index_cell, percent_cell, written_cell
+from ehfl.analysis.cells import Cell, Quantity, amount_cell, estimate_cell, index_cell, metric_cell, percent_cell
 from ehfl.scheduling import Summary
 
 if TYPE_CHECKING:  # SciPy, behind estimates, takes longer to load than `ehfl simulate` to print its table
@@ -103,8 +103,7 @@ def _amount(figure: str) -> Callable[[Simulations], Cell]:
 
 
 def _share(figure: str) -> Callable[[Simulations], Cell]:
-    from ehfl.analysis.intervals import write_metric
     from ehfl.history import Metric
 
     share = Metric(figure, bounds=(0, 1))
-    return _cell(figure, percent_cell, lambda found: written_cell(write_metric(share, found)))
+    return _cell(figure, percent_cell, lambda found: metric_cell(share, found))

@@ -10,25 +10,26 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ehfl.analysis.cells import (
+    PAIRED_TEST,
     Cell,
     Quantity,
     amount_cell,
+    chance_cell,
     estimate_cell,
+    gap_cell,
     index_cell,
+    metric_cell,
     percent_cell,
     positive_cell,
-    written_cell,
 )
 from ehfl.analysis.compared_with import baselines, best_arms
-from ehfl.analysis.intervals import write_gap, write_metric
-from ehfl.analysis.numbers import DASH, p_value, value
+from ehfl.analysis.numbers import DASH, value
 from ehfl.analysis.served_lines import served_lines
 from ehfl.analysis.simulations import ENERGY, FAIR, LEAST, MOST, UNEVEN, WASTED, WEIGHT
 
 if TYPE_CHECKING:  # see numbers.py
     from ehfl.analysis.comparison import Comparison
     from ehfl.analysis.rows import Row
-    from ehfl.analysis.statistics import Estimate
     from ehfl.analysis.worlds import World
 
 _TESTED = "p-values of paired t-tests, not corrected for several comparisons"
@@ -72,31 +73,22 @@ def _results(comparison: Comparison) -> list[Quantity[Row]]:
     # With a single world the caption is enough; with several, columns must say which of them go together.
     marked = [world.baseline for world in comparison.contests] if len(comparison.worlds) > 1 else []
 
-    def final(found: Estimate) -> Cell:
-        return written_cell(write_metric(metric, found))
-
     def difference(row: Row) -> Cell:
-        found = row.difference
-        if found is None:
-            return Cell("baseline" if row.arm in marked else DASH)
-        return written_cell(write_gap(metric, found), strong=found.distinguishable)
-
-    def chance(row: Row) -> Cell:
-        return Cell(p_value(row.difference.p_value if row.difference else None))
+        is_marked = row.difference is None and row.arm in marked
+        return Cell("baseline") if is_marked else gap_cell(metric, row.difference)
 
     differences: list[Quantity[Row]] = [
         Quantity(group, f"difference{points}", f"Final {metric.name} minus that of {baselines(comparison)}, over "
                  "pairs of runs that met the same; in bold if the 95 % interval leaves zero out", difference,
                  nested=True),
-        Quantity(group, "p-value", "Student's paired t-test, two-sided, not corrected for several comparisons",
-                 chance, nested=True),
+        Quantity(group, "p-value", PAIRED_TEST, lambda row: chance_cell(row.difference), nested=True),
     ]  # fmt: skip
     return [
         Quantity(group, f"final {metric.name}", f"After the last round, mean over seeds and 95 % interval; {better}",
-                 lambda row: final(row.final)),
+                 lambda row: metric_cell(metric, row.final)),
         *(differences if comparison.contests else ()),
         Quantity(group, "area under the curve", "Divided by the rounds, from the first evaluation to the last; "
-                 f"{better}", lambda row: final(row.area)),
+                 f"{better}", lambda row: metric_cell(metric, row.area)),
     ]  # fmt: skip
 
 
