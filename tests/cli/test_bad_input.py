@@ -361,9 +361,14 @@ NAMES: list[Row] = [
         "--aggregation must be one of mean, ... or package.module:Class, got meen (did you mean mean?)",
     ),
     (
-        "compare -o learning.aggregation=inverse-probability -o fleet.clients=3 -o fleet.rate=[0.5,0,1]",
-        "learning.aggregation.probabilities must be auto ... "
-        "got 0.0 (client 1 never takes part: its weight would be infinite)",
+        "compare -o learning.aggregation=inverse-probability -o scheduler=greedy -o fleet.rate=[0.5,0,1]",
+        "learning.aggregation.probabilities must be above 0 for every client, "
+        "got 0 for client 1, who never takes part: its weight would be infinite",
+    ),
+    (
+        "train --aggregation inverse-probability --rate 0.5,0.00001,1 --rounds 5",
+        "--aggregation probabilities must be above 0 for every client, "
+        "got 0 for client 1, who took part in none of 200 simulated seeds: its weight would be infinite",
     ),
     (
         "train --aggregation inverse-probability -s power-of-choice --step-size 0.1",
@@ -703,7 +708,10 @@ RUNS: list[Row] = [
         "report done --out done/spec.toml/x",
         "--out must be a folder, got done/spec.toml/x, and done/spec.toml is a file",
     ),
-    ("train --rounds 1 --clients 2 --run done", "done belongs to another run (seeds is [7] there and [0] here"),
+    (
+        "train --rounds 1 --clients 2 --aggregation mifa --run done",  # and no note on memory before it
+        "done belongs to another run (seeds is [7] there and [0] here",
+    ),
     ("compare --runs . -o name=done -o rounds=1", "done is the folder of a single run, not of a comparison: give this"),
 ]
 COMMAND = typer.main.get_command(application.app)  # made once: Typer would make it anew for every row

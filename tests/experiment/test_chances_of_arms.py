@@ -101,7 +101,7 @@ def test_a_client_that_never_takes_part_is_refused_before_anything_is_written(tm
         run_all(spec, tmp_path / "runs", jobs=1)
 
     assert str(refused.value) == (
-        "learning.aggregation.probabilities must be auto or one number in (0, 1] per client, got 0.0 (client 3 never "
-        "takes part: its weight would be infinite)"
+        "learning.aggregation.probabilities must be above 0 for every client, got 0 for client 3, who never takes "
+        "part: its weight would be infinite"
     )
     assert not (tmp_path / "runs").exists()

@@ -140,9 +140,11 @@ def _train(run: Run, threads: int | None, place: Path | None) -> tuple[Task, Seq
     if threads is not None:
         limit = Threads(whole_number("--threads", threads, low=1, high=MOST_THREADS), exactly=True)
     data = check_comparison(run.spec)[run.arm.label]
+    if place is not None:
+        RunFolder(place).check_free_for(run.facts())
+    check_schedulers([run])
     for note in notes_on(run.spec):
         say(note)
-    check_schedulers([run])
     task = loaded_task(run.setting)[0]
     detail = partial(_detail, task.metric.name)
     with progress(f"training {run.setting.learning.task['name']}", run.setting.rounds, detail) as advance:

@@ -124,7 +124,17 @@ def aggregation_of(setting: Setting) -> Aggregation:
         if wants_losses(scheduler_of(setting)):
             why = f"{setting.scheduler['name']} chooses by losses, so that nobody knows before training who takes part"
             raise InvalidValue("probabilities", f"given, one in (0, 1] per client: {why}", "auto")
-        return informed(made, chances_of(setting).turns.tolist())
+        return informed(made, _above_zero(chances_of(setting)))
+
+
+def _above_zero(found: Chances) -> list[float]:
+    """Return how likely clients are to take part; refuse a fleet in which one is not, as far as is known."""
+    for client in np.flatnonzero(found.turns == 0):
+        how_often = "never takes part" if found.exact else f"took part in none of {found.seeds} simulated seeds"
+        given = f"0 for client {client}, who {how_often}: its weight would be infinite"
+        raise InvalidValue("probabilities", "above 0 for every client", given)
+    chances: list[float] = found.turns.tolist()
+    return chances
 
 
 def plain_aggregation_of(setting: Setting) -> Aggregation:

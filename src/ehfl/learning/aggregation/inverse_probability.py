@@ -50,7 +50,7 @@ class InverseProbability:
     def init(self, n_clients: int, n_params: int) -> State:
         """Remember nothing; probabilities that do not fit the clients are refused."""
         if isinstance(self.probabilities, str):
-            allowed = "given, one in (0, 1] per client: auto is known only in a comparison, from fleet and scheduler"
+            allowed = "given, one in (0, 1] per client: chances(fleet, scheduler, rounds).turns; auto is for specs"
             raise InvalidValue("probabilities", allowed, "auto")
         if len(self.probabilities) != n_clients:
             raise InvalidValue("probabilities", f"one per client ({n_clients})", f"a list of {len(self.probabilities)}")
