@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Option
 
-from ehfl.cli.options import AsJson, Data, Override, SpecFile, named_by_option, scheduler_names
+from ehfl.cli.options import AsJson, Data, Override, SpecFile, named_by_option, scheduler_names, with_data
 from ehfl.cli.output import (
     FIGURES,
     check_writable,
@@ -72,9 +71,9 @@ def audit(
     whole_number("--seeds", seeds, low=2, high=_MOST_SEEDS)
     if figure is not None:
         check_writable("--figure", figure, FIGURES)
-    overrides = [*(override or ()), *([f"learning.data={json.dumps(str(data))}"] if data else ())]
+    overrides, names = with_data(override, data)
     begin_process()
-    with named_by_option({"learning.data": "--data"} if data else {}), own_prints_aside():
+    with named_by_option(names), own_prints_aside():
         read = read_spec(spec, overrides)
         audits = _audited(read, seeds, with_floor=not without_floor)
     _say_unlabelled(read, audits, classes_asked_for=classes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ import typer
 from typer import Option
 
 from ehfl.cli.live import live
-from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecFile, named_by_option
+from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecFile, named_by_option, with_data
 from ehfl.cli.outcomes import resumable, show_outcomes
 from ehfl.cli.output import check_folder, say
 from ehfl.cli.streams import own_prints_aside
@@ -74,8 +73,8 @@ def compare(
     from ehfl.experiment import begin_process, read_spec, run_all
     from ehfl.report import check_place
 
-    overrides = [*(override or ()), *([f"learning.data={json.dumps(str(data))}"] if data else ())]
-    names = {"jobs": "--jobs"} | ({"learning.data": "--data"} if data else {})
+    overrides, names = with_data(override, data)
+    names["jobs"] = "--jobs"
     check_folder("--runs", runs)
     with named_by_option(names), own_prints_aside():
         read = read_spec(spec, overrides)

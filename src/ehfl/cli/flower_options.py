@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from ehfl.cli.options import RUNS, named_by_option
+from ehfl.cli.options import RUNS, named_by_option, with_data
 from ehfl.cli.output import check_folder
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import whole
@@ -46,8 +45,7 @@ class Given:
         from ehfl.experiment import read_spec
 
         check_folder("--runs", self.runs)
-        changes = [*self.override, *([f"learning.data={json.dumps(str(self.data))}"] if self.data else ())]
-        names = {"learning.data": "--data"} if self.data else {}
+        changes, names = with_data(self.override, self.data)
         if self.nodes is not None:
             whole_number("--nodes", self.nodes, low=1, high=MAX_NODES)
             if any(text.split("=")[0].strip() == "fleet.clients" for text in self.override):

@@ -5,8 +5,9 @@ An option is a key of a spec under another name, so values are read and checked 
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -116,6 +117,13 @@ def spec_of(context: typer.Context, **more: Any) -> Spec:
         changes["schedulers"] = [_value("schedulers", one) for one in several]
     changes["seeds"] = [check_seed(changes.pop("seed"))]
     return read_spec({}, changes | {key: value for key, value in more.items() if value is not None} | overrides)
+
+
+def with_data(override: Sequence[str] | None, data: Path | None) -> tuple[list[str], dict[str, str]]:
+    """Return the overrides with the one that --data stands for, where it is given, and how errors call its key."""
+    if data is None:
+        return [*(override or ())], {}
+    return [*(override or ()), f"learning.data={json.dumps(str(data))}"], {"learning.data": "--data"}
 
 
 def _check_given_once(context: typer.Context, overrides: Mapping[str, Any]) -> None:
