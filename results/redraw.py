@@ -33,6 +33,11 @@ HERE = Path(__file__).parent
 FIGURES = {
     "paper": ("learning", "differences", "energy", "participation", "batteries", "slowdown"),
     "paper-capacity1": ("learning",),
+    "unequal": ("learning", "classes"),
+    "unequal-own-steps": ("classes",),
+    "unequal-scarce": (),
+    "unequal-scarce-longer-steps": (),
+    "unequal-cifar10": ("classes",),
 }
 ACCURACY = Metric("accuracy", bounds=(0, 1))
 CLASSES = {"digits": tuple("0123456789"), "cifar10": CIFAR10_CLASSES}
@@ -104,13 +109,15 @@ def _scores(line: Line, prefix: str, *shares: str) -> dict[str, Any]:
     return found
 
 
-def publish(runs: Path, folder: Path) -> None:
-    """Write evaluations.csv of finished runs into the folder."""
+def publish(name: str, runs: Path, folder: Path) -> None:
+    """Write evaluations.csv of the spec's runs, whose folders lie in `runs`, into the folder."""
+    spec = read_spec(HERE.parent / "experiments" / f"{name}.toml")
+    finished = read(*(runs / Run(spec, arm, seed).folder_name for arm in spec.arms for seed in spec.seeds))
     folder.mkdir(exist_ok=True)
     with (folder / "evaluations.csv").open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["arm", "seed", "rounds", "loss", "metric", "by_class", "by_client"])
-        for trial in (trial for arm in read(runs).arms for trial in arm.trials):
+        for trial in (trial for arm in finished.arms for trial in arm.trials):
             for evaluation in trial.evaluations:
                 rows.writerow([trial.arm, trial.seed, *_cells(evaluation, last=trial.evaluations[-1])])
 
@@ -140,6 +147,6 @@ if __name__ == "__main__":
     given = parser.parse_args()
     for name in given.name:
         if given.runs:
-            publish(given.runs, HERE / name)
+            publish(name, given.runs, HERE / name)
         redraw(name, HERE / name)
         print(f"results/{name}: summary.json, table.txt, figures")
