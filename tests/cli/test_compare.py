@@ -165,6 +165,17 @@ aggregation = "weighted"
 """
 
 
+def test_what_several_worlds_come_to_stands_last_where_a_terminal_shows_it(capsys: Capture) -> None:
+    arms = "{label='Dim: myopic'},{label='Dim: greedy',scheduler='greedy'}"
+    bright = arms.replace("Dim", "Bright").replace("'}", "',fleet.rate=0.9}")
+
+    assert run("compare", *options([*FEW[:-1], "seeds=3", f"arms=[{arms},{bright}]"])) == 0
+
+    *_, empty, dim, bright, page = capsys.readouterr().out.splitlines()
+    assert (empty, page) == ("", "report: runs/demo/report.html")
+    assert dim.startswith("Dim: greedy ") and bright.startswith("Bright: greedy ")
+
+
 def test_arms_of_a_spec_are_compared_and_pairs_are_only_claimed_where_they_are(capsys: Capture) -> None:
     Path("arms.toml").write_text(ARMS)
 

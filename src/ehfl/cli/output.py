@@ -73,8 +73,8 @@ def say_where(what: str, path: Path, *, more: int = 0, err: bool = True) -> None
     typer.echo(f"{what}: {visible(str(path))}{f' and {more} more' if more else ''}", err=err)
 
 
-def print_table(title: str, table: SideBySide, headlines: Sequence[str] = ()) -> None:
-    """Print a title, what matters most, and a table; where no terminal bounds it, as wide as it needs to be."""
+def print_table(title: str, table: SideBySide) -> None:
+    """Print a title and a table; where no terminal bounds it, as wide as it needs to be."""
     from rich.console import Console
 
     console = Console()
@@ -82,15 +82,14 @@ def print_table(title: str, table: SideBySide, headlines: Sequence[str] = ()) ->
         needed = console.measure(table, options=console.options.update_width(10_000)).maximum
         console.width = max(console.width, needed, len(title))
     console.print(title, style="bold", highlight=False)
-    for headline in headlines:
-        console.print(headline, markup=False, highlight=False, soft_wrap=not console.is_terminal)
-    if headlines:
-        console.print()
     console.print(table)
 
 
 def print_results(compared: Comparison, page: Path, as_json: bool, *, by_class: bool = False) -> None:
-    """Print a comparison as a table or JSON, and where its page lies; with a line for each class where asked for."""
+    """Print a comparison as a table or JSON, and where its page lies; with a line for each class where asked for.
+
+    What it comes to stands last: table and sentences of several worlds are longer than most terminals are high.
+    """
     if as_json:
         from ehfl.files import json_text
         from ehfl.report import as_facts
@@ -99,19 +98,21 @@ def print_results(compared: Comparison, page: Path, as_json: bool, *, by_class: 
     else:
         from ehfl.report import comparison_table, headlines, summary
 
-        print_table(compared.name, comparison_table(compared, by_class=by_class), headlines(compared))
+        print_table(compared.name, comparison_table(compared, by_class=by_class))
         print_sentences(summary(compared))
+        print_sentences(headlines(compared), style="bold")
     say_where("report", page, err=as_json)
 
 
-def print_sentences(sentences: Sequence[str]) -> None:
-    """Print an empty line and then a line each, broken between words where a terminal is narrower."""
+def print_sentences(sentences: Sequence[str], style: str = "") -> None:
+    """Print an empty line and then a line each, if any, broken between words where a terminal is narrower."""
     from rich.console import Console
 
     console = Console(highlight=False)
-    console.print()
+    if sentences:
+        console.print()
     for sentence in sentences:
-        console.print(sentence, markup=False, soft_wrap=not console.is_terminal)
+        console.print(sentence, markup=False, style=style, soft_wrap=not console.is_terminal)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What several worlds come to, a sentence each: what stands above the table and at the top of the page."""
+"""What several worlds come to, a sentence each: what stands last in a terminal, first on the page and in table.txt."""
 
 from __future__ import annotations
 
