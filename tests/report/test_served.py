@@ -13,7 +13,8 @@ import pytest
 from ehfl.analysis import Comparison, compare
 from ehfl.history import Metric
 from ehfl.report import comparison_table, style, summary
-from ehfl.report.classes import MOST, classes_figure, drawn_classes, say_classes
+from ehfl.report.captions import say_classes
+from ehfl.report.classes import MOST, classes_figure, drawn_classes
 from ehfl.report.figures import draw_all
 from ehfl.report.page import write_page
 from ehfl.report.page_chart import chart_data

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ehfl.analysis import Comparison
 from ehfl.analysis.compared_with import baselines, best_arms
 from ehfl.analysis.difference_curves import difference_curves
 from ehfl.analysis.numbers import value
+from ehfl.analysis.served import common_classes
 from ehfl.report import batteries, devices
+from ehfl.report.classes import class_means, drawn_classes, is_accuracy, with_classes
 from ehfl.report.phrases import counted, listed
 from ehfl.report.rasters import say_cells
 from ehfl.report.scales import linear_within
@@ -43,12 +47,34 @@ def say_differences(comparison: Comparison) -> str:
 
 def _say_alone(comparison: Comparison) -> str:
     alone = [world.baseline for world in comparison.worlds if world not in comparison.contests]
-    return f" Not shown, since no other arm met the same: {listed(alone)}." if alone else ""
+    return _not_shown("since no other arm met the same", alone)
+
+
+def _not_shown(why: str, names: Sequence[str]) -> str:
+    return f" Not shown, {why}: {listed(names)}." if names else ""
 
 
 def _say_shrinking(comparison: Comparison) -> str:
     level = linear_within([curve.gaps for curve in difference_curves(comparison)])
     return "" if level is None else f" The axis is linear within {level:g} of zero and logarithmic beyond."
+
+
+def say_classes(comparison: Comparison) -> str:
+    """Return the caption of the map of classes."""
+    arms, names = with_classes(comparison), common_classes(comparison.arms)
+    means = class_means(arms)
+    untested = [name for name, lowest in zip(names, means.min(axis=1), strict=True) if np.isnan(lowest)]
+    drawn, tested = len(drawn_classes(means)), len(names) - len(untested)
+    seeds = max(len(arm.seeds) for arm in arms)
+    over = f", mean over {seeds} seeds" if seeds > 1 else ""
+    top = "; at the top, of all classes together" if is_accuracy(comparison) else ""
+    worst = f" Shown are the {drawn} classes, of {tested}, that some arm serves worst." if drawn < tested else ""
+    others = [arm.name for arm in comparison.arms if arm not in arms]
+    return (
+        f"Share of the test examples that the last model gets right, class by class [%]{over}{top}. The darker, the "
+        f"fewer; framed: the lowest of each arm.{worst}{_not_shown('for want of test examples', untested)}"
+        f"{_not_shown('for want of classes', others)}"
+    )
 
 
 def say_energy(comparison: Comparison) -> str:
@@ -111,12 +137,11 @@ def say_devices(comparison: Comparison) -> str:
     """Return the caption of the figure of devices."""
     drawn = devices.on_devices(comparison)
     other = [arm.name for arm in comparison.arms if arm not in drawn]
-    without = f" Not shown, for want of devices: {listed(other)}." if other else ""
     shown = "How many devices" if any(map(devices.is_counted, drawn)) else "Which devices"
     return (
         f"{shown} took part in each round, with {_first_seed(comparison)}. Work was lost of those that were asked to "
         "train and whose update does not count; idle ones were not asked; dark ones did not answer when the round "
-        f"began.{without}"
+        f"began.{_not_shown('for want of devices', other)}"
     )
 
 
@@ -125,7 +150,7 @@ def say_slowdown(comparison: Comparison) -> str:
     drawn = [row.arm for row in measured(comparison)]
     compared = [arm.name for world in comparison.contests for arm in world.arms]
     untimed = [arm for arm in compared if arm not in drawn]
-    without = f" Not shown, for want of a time to the goal in every run: {listed(untimed)}." if untimed else ""
+    without = _not_shown("for want of a time to the goal in every run", untimed)
     bars = "; bars are 95 % t-intervals, cut off at the axis" if _most_seeds(comparison) > 1 else ""
     return (
         f"Rounds to the goal of {value(comparison.metric, comparison.goal)}, relative to {best_arms(comparison)}, "

@@ -16,7 +16,6 @@ from ehfl.analysis.served_lines import ACCURACY
 from ehfl.arrays import FloatArray
 from ehfl.report import style
 from ehfl.report.looks import looks_of
-from ehfl.report.phrases import listed
 
 MOST = 30  # classes that are drawn, each with its name and numbers
 _ABREAST = 6  # arms whose names stand side by side, in lines; those of more are slanted
@@ -71,30 +70,6 @@ def drawn_classes(means: FloatArray) -> list[int]:
     lowest = means.min(axis=1)
     tested = np.flatnonzero(~np.isnan(lowest))
     return sorted(tested[np.argsort(lowest[tested], kind="stable")[:MOST]].tolist())
-
-
-def say_classes(comparison: Comparison) -> str:
-    """Return the figure's caption."""
-    arms, names = with_classes(comparison), common_classes(comparison.arms)
-    means = class_means(arms)
-    drawn, tested = len(drawn_classes(means)), int((~np.isnan(means.min(axis=1))).sum())
-    seeds = max(len(arm.seeds) for arm in arms)
-    over = f", mean over {seeds} seeds" if seeds > 1 else ""
-    top = "; at the top, of all classes together" if is_accuracy(comparison) else ""
-    worst = f" Shown are the {drawn} classes, of {tested}, that some arm serves worst." if drawn < tested else ""
-    untested = (
-        f" Not shown, for want of test examples: {listed(_untested(means, names))}." if tested < len(names) else ""
-    )
-    others = [arm.name for arm in comparison.arms if arm not in arms]
-    without = f" Not shown, for want of classes: {listed(others)}." if others else ""
-    return (
-        f"Share of the test examples that the last model gets right, class by class [%]{over}{top}. The darker, the "
-        f"fewer; framed: the lowest of each arm.{worst}{untested}{without}"
-    )
-
-
-def _untested(means: FloatArray, names: tuple[str, ...]) -> list[str]:
-    return [name for name, lowest in zip(names, means.min(axis=1), strict=True) if np.isnan(lowest)]
 
 
 def _draw_cells(axes: Axes, shares: FloatArray, top: float) -> None:

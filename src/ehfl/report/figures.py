@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ehfl.analysis import Comparison
 from ehfl.report import batteries, captions, devices, style
 from ehfl.report.audit_figure import weights_figure
-from ehfl.report.classes import classes_figure, say_classes
+from ehfl.report.classes import classes_figure
 from ehfl.report.curves import energy_figure, rounds_figure
 from ehfl.report.differences import differences_figure
 from ehfl.report.looks import looks_of
@@ -63,7 +63,7 @@ def _participation(comparison: Comparison) -> Figure:
 _FIGURES: dict[str, tuple[str, Callable[[Comparison], Figure | None], Callable[[Comparison], str]]] = {
     "learning": ("Learning, round by round", rounds_figure, captions.say_rounds),
     "differences": ("Differences, pair by pair", differences_figure, captions.say_differences),
-    "classes": ("Who is served, class by class", classes_figure, say_classes),
+    "classes": ("Who is served, class by class", classes_figure, captions.say_classes),
     "energy": ("Learning for the energy spent", energy_figure, captions.say_energy),
     "participation": ("Participants", _participation, captions.say_participation),
     "weights": ("Who was heard", weights_figure, captions.say_weights),
