@@ -169,6 +169,6 @@ def _slowdown(comparison: Comparison) -> list[Quantity[Row]]:
     return [
         Quantity(group, "slowdown, measured", f"Rounds to the goal over those of {best}, over pairs of runs that met "
                  "the same, and 95 % interval", lambda row: estimate_cell(row.measured_slowdown, null=1.0)),
-        Quantity(group, "noise limit", "What theory says if gradient noise alone held learning back and "
-                 "clients' data did not differ", limit, nested=True),
+        Quantity(group, "noise limit", "What theory says of a plain mean, whatever an arm aggregates by, if gradient "
+                 "noise alone held learning back and clients' data did not differ", limit, nested=True),
     ]  # fmt: skip
