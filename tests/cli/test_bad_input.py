@@ -384,7 +384,7 @@ NAMES: list[Row] = [
     ),
     (
         "train --aggregation scheduled",
-        "--aggregation must be one that goes with the scheduler, or the scheduler f3ast, ... got Scheduled with myopic",
+        "--aggregation must be used with a scheduler that brings weights (f3ast, ... got Scheduled with myopic",
     ),
     ("simulate -s f3ast:rate=0", "--scheduler rate must be a number in [1e-9, 1], got 0"),
     ("simulate -s f3ast:rate=1.5", "--scheduler rate must be a number in [1e-9, 1], got 1.5"),

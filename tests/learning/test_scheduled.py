@@ -78,8 +78,8 @@ def test_a_scheduler_without_weights_is_refused(blobs: Task, given: Any) -> None
         train(blobs, given, **QUICK | {"step_size": 0.1})
 
     assert str(refused.value) == (
-        "aggregation must be one that goes with the scheduler, or the scheduler f3ast, energy-cycles or another that "
-        "brings weights, got Scheduled with Greedy()"
+        "aggregation must be used with a scheduler that brings weights (f3ast, energy-cycles or one of your own), "
+        "got Scheduled with Greedy()"
     )
 
 

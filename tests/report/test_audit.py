@@ -43,7 +43,7 @@ def test_the_least_heard_are_named_with_what_they_hold() -> None:
     assert sentences == [
         "Under greedy client 0 weighs 1.8 % in a plain mean and client 9 19.2 %, where 10.0 % each would be fair "
         "(chi^2 = 0.305, exactly).",
-        "The least heard fifth of the clients holds 100.0 % of class 0 and is heard in 5.8 % of the updates.",
+        "The 2 least heard of 10 clients hold 100.0 % of class 0 and are heard in 5.8 % of the updates.",
         "What the mean optimises has 5.1 % of class 0 (19.0 % in truth) and 36.2 % of class 4 (21.0 % in truth).",
         "Where it comes to rest, |grad f|^2 can be as high as chi^2 zeta^2 = 0.610, "
         "with zeta^2 = 2 at the first model.",
@@ -78,6 +78,20 @@ def test_arms_that_differ_in_their_aggregation_alone_share_sentences_and_are_no_
     assert sentences[-1] == "The weights are a plain mean's; mifa aggregates otherwise."
     assert audit_table([first, other]).names == ("greedy and memory",)
     assert sum("client 0" in sentence for sentence in sentences) == 1
+
+
+@pytest.mark.parametrize(
+    ("rates", "who"),
+    [
+        ([0.1, 0.9, 0.9], "The least heard of 3 clients holds 100.0 % of class 0 and is"),
+        ([0.1, 0.1, 0.9, 0.9, 0.9, 0.9], "The 2 least heard of 6 clients hold 100.0 % of class 0 and are"),
+    ],
+)
+def test_those_who_are_hardly_heard_are_counted_not_called_a_fifth(rates: list[float], who: str) -> None:
+    found = chances(Fleet(clients=len(rates), harvest=Bernoulli(rates)), "greedy", 50)
+    labels_of_two = np.array([[9, 0] if rate < 0.5 else [0, 9] for rate in rates])
+
+    assert audit_sentences([Audit("greedy", found, ("0", "1"), (labels_of_two,))])[1].startswith(f"{who} heard in")
 
 
 def test_where_nobody_is_heard_that_is_all_there_is_to_say(tmp_path: Path) -> None:

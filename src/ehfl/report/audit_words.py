@@ -105,7 +105,10 @@ def _who(audit: Audit, group: Group, verbs: _Tense) -> tuple[str, str]:
     if group.name == HARDLY_HEARD:
         some = f"Clients that {verbs.weigh} less than half of what is fair ({group.clients.size} of {audit.n_clients})"
         return f"{some} {verbs.hold}", verbs.are_heard
-    return f"The {group.name} of the clients {verbs.holds}", verbs.is_heard
+    if group.clients.size == 1:
+        return f"The least heard of {audit.n_clients:,} clients {verbs.holds}", verbs.is_heard
+    # Not "a fifth": of six clients these are two.
+    return f"The {group.clients.size:,} least heard of {audit.n_clients:,} clients {verbs.hold}", verbs.are_heard
 
 
 def _mixed(audit: Audit) -> Iterator[str]:

@@ -42,5 +42,5 @@ class Scheduled:
 
 def no_weights(aggregation: Aggregation, scheduler: str) -> InvalidValue:
     """Return the error for an aggregation that goes by weights which its scheduler does not bring."""
-    allowed = "one that goes with the scheduler, or the scheduler f3ast, energy-cycles or another that brings weights"
+    allowed = "used with a scheduler that brings weights (f3ast, energy-cycles or one of your own)"
     return InvalidValue("aggregation", allowed, f"{type(aggregation).__name__} with {scheduler}")
