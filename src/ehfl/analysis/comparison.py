@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from ehfl.analysis import notebook, pairing
-from ehfl.analysis.rows import Row, final_difference, row_of
+from ehfl.analysis.rows import Row, row_of
 from ehfl.analysis.statistics import Difference
 from ehfl.analysis.timing import common_goal
 from ehfl.analysis.trials import Arm, Trial
@@ -68,7 +68,7 @@ class Comparison:
 
     def difference(self, arm: str, baseline: str) -> Difference | None:
         """Return an arm's final metric less the baseline's, pair by pair; None where they cannot be paired."""
-        return final_difference(self.arm(arm), self.arm(baseline))
+        return pairing.final_difference(self.arm(arm), self.arm(baseline), pairing.final_metric)
 
     def frame(self) -> DataFrame:
         """Return the figures as a pandas DataFrame: a row for each arm, a column for each number."""

@@ -6,10 +6,12 @@ drops out of their difference. Nothing is assumed: every trial carries what it m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
+from ehfl.analysis.statistics import Difference, difference
 from ehfl.analysis.trials import Arm, Trial
+from ehfl.arrays import FloatArray
 
 CONDITIONS = ("weather", "data", "first model")
 
@@ -21,6 +23,20 @@ def pairs(arm: Arm, other: Arm) -> list[tuple[int, int]]:
         for place, place_of_other in _common_seeds(arm, other)
         if arm.trials[place].met == other.trials[place_of_other].met
     ]
+
+
+def final_difference(arm: Arm, other: Arm, value_of: Callable[[Arm], FloatArray]) -> Difference | None:
+    """Return the difference of a value of each run's last model, pair by pair; None without pairs of equal length."""
+    common = pairs(arm, other)
+    if not common or arm.evaluated[-1] != other.evaluated[-1]:
+        return None
+    mine, theirs = (list(places) for places in zip(*common, strict=True))
+    return difference(value_of(arm)[mine], value_of(other)[theirs])
+
+
+def final_metric(arm: Arm) -> FloatArray:
+    """Return the metric after the last round, (n_seeds,)."""
+    return arm.metric[:, -1]
 
 
 def differing(arm: Arm, other: Arm) -> tuple[str, ...]:

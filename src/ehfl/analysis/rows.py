@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ehfl.analysis.audit import weight_figures
-from ehfl.analysis.difference_curves import difference_curve
+from ehfl.analysis.pairing import final_difference, final_metric
 from ehfl.analysis.served import served_figures
-from ehfl.analysis.statistics import Difference, Estimate, difference, estimate
+from ehfl.analysis.statistics import Difference, Estimate, estimate
 from ehfl.analysis.timing import energy_at, rounds_to, slowdown
 from ehfl.analysis.trials import Arm
 from ehfl.analysis.worlds import World
@@ -68,8 +68,8 @@ def row_of(arm: Arm, world: World, metric: Metric, goal: float) -> Row:
     return Row(
         arm=arm.name,
         seeds=len(arm.seeds),
-        final=estimate(arm.metric[:, -1]),
-        difference=None if arm is first else final_difference(arm, first),
+        final=estimate(final_metric(arm)),
+        difference=None if arm is first else final_difference(arm, first, final_metric),
         area=estimate(_area(arm)),
         reached=int(np.isfinite(reached).sum()),
         rounds_to_goal=estimate(reached) if everyone else None,
@@ -88,15 +88,6 @@ def row_of(arm: Arm, world: World, metric: Metric, goal: float) -> Row:
         **weight_figures(arm),
         **served_figures(arm, first),
     )
-
-
-def final_difference(arm: Arm, other: Arm) -> Difference | None:
-    """Return the paired difference of what arms of equal length ended at; None where there are no pairs."""
-    curve = difference_curve(arm, other)
-    if curve is None or arm.evaluated[-1] != other.evaluated[-1]:
-        return None
-    gaps = curve.gaps[:, -1]
-    return difference(gaps, np.zeros_like(gaps))
 
 
 def _mean_sent(arm: Arm, sent: Callable[[Traffic, int], float]) -> float | None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ehfl.analysis.pairing import pairs
-from ehfl.analysis.statistics import Difference, difference, estimate
+from ehfl.analysis.pairing import final_difference, final_metric
+from ehfl.analysis.statistics import Difference, estimate
 from ehfl.analysis.trials import Arm
 from ehfl.arrays import FloatArray
 from ehfl.validation import UserError
@@ -24,7 +24,7 @@ def served_figures(arm: Arm, first: Arm) -> dict[str, Any]:
     by_class, by_client = final_by_class(arm), final_by_client(arm)
     found: dict[str, Any] = {}
     if by_class is not None:
-        found["worst_class"] = estimate(np.nanmin(by_class, axis=1))
+        found["worst_class"] = estimate(_worst_class(arm))
         found["worst_class_name"] = arm.trials[0].classes[int(np.nanargmin(by_class.mean(axis=0)))]
         found["worst_class_difference"] = None if arm is first else _paired(arm, first, _worst_class)
     if by_client is not None:
@@ -99,7 +99,7 @@ def is_always_worst(arm: Arm) -> bool:
 
 def hidden_by_average(arm: Arm, first: Arm) -> Difference | None:
     """Return by how much more the worst class differs from the first arm's than the metric does, pair by pair."""
-    return _paired(arm, first, lambda one: _worst_class(one) - one.metric[:, -1])
+    return _paired(arm, first, lambda one: _worst_class(one) - final_metric(one))
 
 
 def _worst_class(arm: Arm) -> FloatArray:
@@ -109,14 +109,10 @@ def _worst_class(arm: Arm) -> FloatArray:
     return worst
 
 
-def _paired(arm: Arm, first: Arm, values: Callable[[Arm], FloatArray]) -> Difference | None:
-    """Return the paired difference of a value a seed between arms that were trained as long and have classes."""
-    common = pairs(arm, first)
-    unlike = arm.evaluated[-1] != first.evaluated[-1] or final_by_class(first) is None or final_by_class(arm) is None
-    if not common or unlike:
-        return None
-    mine, theirs = (list(places) for places in zip(*common, strict=True))
-    return difference(values(arm)[mine], values(first)[theirs])
+def _paired(arm: Arm, first: Arm, value_of: Callable[[Arm], FloatArray]) -> Difference | None:
+    """Return the paired difference of a value that arms with classes have."""
+    known = all(final_by_class(one) is not None for one in (arm, first))
+    return final_difference(arm, first, value_of) if known else None
 
 
 def _shares(found: Sequence[tuple[float | None, ...] | None]) -> FloatArray | None:

@@ -21,11 +21,10 @@ def _on_memory(settings: list[Setting]) -> Iterator[str]:
     """Yield how much aggregations remember, those that need as much in one line."""
     from ehfl.learning.memory import is_filed
 
-    names: dict[tuple[int, int], list[str]] = {}
+    names: dict[tuple[int, int], dict[str, None]] = {}  # each once, in their order
     for setting in settings:
         if needed := memory_needed(setting):
-            alike = names.setdefault((setting.fleet.clients, needed), [])
-            alike += [setting.learning.aggregation["name"]] * (setting.learning.aggregation["name"] not in alike)
+            names.setdefault((setting.fleet.clients, needed), {})[setting.learning.aggregation["name"]] = None
     for (clients, needed), alike in names.items():
         where = "in a file of its folder while it runs" if is_filed(needed) else "in memory"
         verb = "remembers" if len(alike) == 1 else "remember"
