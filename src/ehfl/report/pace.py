@@ -92,7 +92,7 @@ def _theory(world: World, rows: Sequence[Row], *, short: bool) -> Iterator[str]:
 
 def _predicted(beside: str, slow: str, limit: float, up_to: str, *, short: bool) -> Iterator[str]:
     """Yield what was measured, and how many times the best arm's rounds the slow one takes by theory."""
-    times = "as many rounds" if amount(limit) == "1" else f"{up_to}{amount(limit)} times"
+    times = "as many rounds" if round(limit, 2) == 1 else f"{up_to}{amount(limit)} times"
     if not math.isfinite(limit):
         yield from (f"{beside}.", f"Theory says nothing of {slow}, since it has a run in which nobody trained.")
     elif short:
