@@ -139,7 +139,7 @@ def _changed(facts: Facts, overrides: list[str], spec: Spec) -> Iterator[str]:
         given = inside(facts, key.split("."))
         held = inside(found, key.split("."))
         told = any(text.partition("=")[0].strip() in (key, key.split(".")[0]) for text in overrides)
-        if given is not None and not told and not isinstance(given, dict) and held != _in_toml(given):
+        if given is not None and not told and not isinstance(given, dict) and held not in (given, _in_toml(given)):
             yield f"{key} was given as {given!r} and became {held!r}"
 
 
