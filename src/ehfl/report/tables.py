@@ -90,7 +90,8 @@ class SideBySide:
 def summary_table(simulations: Mapping[str, Simulations]) -> SideBySide:
     """Return schedulers side by side, a figure a line."""
     many = list(simulations.values())
-    target = f"target: {many[0].summaries[0].target:,} clients a round"
+    wanted = many[0].summaries[0].target
+    target = f"target: {wanted:,} client{'' if wanted == 1 else 's'} a round"
     seeds = many[0].seeds
     intervals = f"; means and 95 % t-intervals over {seeds} seeds" if seeds > 1 else ""
     return SideBySide(tuple(simulations), lines_of(simulated(seeds), many), f"{target}{intervals}")
