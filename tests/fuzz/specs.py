@@ -139,14 +139,14 @@ def _changed(facts: Facts, overrides: list[str], spec: Spec) -> Iterator[str]:
         given = inside(facts, key.split("."))
         held = inside(found, key.split("."))
         told = any(text.partition("=")[0].strip() in (key, key.split(".")[0]) for text in overrides)
-        if given is not None and not told and not isinstance(given, dict) and held not in (given, _in_toml(given)):
+        if given is not None and not told and not isinstance(given, dict) and held not in _in_toml(given):
             yield f"{key} was given as {given!r} and became {held!r}"
 
 
-def _in_toml(given: Any) -> Any:
-    """Return a value as TOML has it, which knows neither arrays nor whole numbers where there may be fractions."""
+def _in_toml(given: Any) -> list[Any]:
+    """Return how TOML may have a value: it knows no arrays, and large whole numbers where there may be fractions."""
     plain = given.tolist() if isinstance(given, np.ndarray | np.generic) else given
-    return float(plain) if isinstance(plain, int) and abs(plain) > 2**53 else plain
+    return [plain, float(plain)] if isinstance(plain, int) and abs(plain) > 2**53 else [plain]
 
 
 def _written_and_read(spec: Spec, place: Path) -> Iterator[str]:
