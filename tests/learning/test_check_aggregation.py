@@ -172,3 +172,11 @@ def test_a_share_must_be_a_weight() -> None:
 
     with pytest.raises(BrokenRules, match=r"must have a share that is a finite number >= 0, got -1.0 for 1 examples"):
         check_aggregation(Negative(lambda me, x, updates, state: (mean(x, updates), state)))
+
+
+def test_a_field_cannot_have_the_name_of_a_method() -> None:
+    class HalfOfThem(Own):
+        share = 0.5
+
+    with pytest.raises(BrokenRules, match=r"has a field share, which is the name of a method: give it another"):
+        check_aggregation(HalfOfThem(lambda me, x, updates, state: (mean(x, updates), state)))

@@ -63,6 +63,7 @@ class _Trial:
         """Yield what is wrong, and stop at the first fault that makes the rest pointless."""
         at = "init"
         try:
+            self._check_names()
             state = self._started()
             for t in range(self.rounds):
                 # None, all and few of the clients in turn.
@@ -79,6 +80,12 @@ class _Trial:
             yield str(fault)
         except FAILURES as error:  # whatever the user's own code raises
             yield f"fails: {at}, {blame(self.aggregation, error)}"
+
+    def _check_names(self) -> None:
+        """Refuse a field with the name of an optional method, which would be called."""
+        for name in ("assign", "share"):
+            if hasattr(self.aggregation, name) and not callable(getattr(self.aggregation, name)):
+                raise _Fault(f"has a field {name}, which is the name of a method: give it another")
 
     def _started(self) -> State:
         first, again = (self.aggregation.init(self.clients, _PARAMETERS) for _ in range(2))
