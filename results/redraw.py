@@ -33,8 +33,8 @@ HERE = Path(__file__).parent
 FIGURES = {
     "paper": ("learning", "differences", "energy", "participation", "batteries", "slowdown"),
     "paper-capacity1": ("learning",),
-    "unequal": ("learning", "classes"),
-    "unequal-own-steps": ("classes",),
+    "unequal": ("classes",),
+    "unequal-own-steps": (),
     "unequal-scarce": (),
     "unequal-scarce-longer-steps": (),
     "unequal-cifar10": ("classes",),
@@ -135,8 +135,8 @@ def redraw(name: str, folder: Path) -> None:
     write_text(folder / "table.txt", table_text(comparison))
     with TemporaryDirectory() as drawn:  # all figures, as PNG and SVG
         draw_all(comparison, Path(drawn))
-        (folder / "figures").mkdir(exist_ok=True)
         for figure in FIGURES[name]:
+            (folder / "figures").mkdir(exist_ok=True)
             shutil.copyfile(Path(drawn) / f"{figure}.png", folder / "figures" / f"{figure}.png")
 
 
