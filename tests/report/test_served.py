@@ -18,7 +18,7 @@ from ehfl.report.classes import MOST, classes_figure, drawn_classes
 from ehfl.report.figures import draw_all
 from ehfl.report.page import write_page
 from ehfl.report.page_chart import chart_data
-from ehfl.report.served import served_sentences
+from ehfl.report.served_words import served_sentences
 from ehfl.report.texts import as_facts, rounds_csv
 from made_served import served, served_trial
 from made_trials import ACCURACY, arms_ending_at

@@ -180,6 +180,7 @@ def test_steadiness_goal_and_theory_are_told_world_by_world() -> None:
     assert said(comparison, "Unequal fleet: all") == (
         "Unequal fleet: all arms were equally steady, with a standard deviation of 0 participants a round."
     )
+    assert any(re.match(r"Unequal fleet: under [^:]* client \d weighed", sentence) for sentence in summary(comparison))
     slowest = said(comparison, "Unequal fleet: beside")
     assert slowest.startswith("Unequal fleet: beside myopic, the arm that theory calls best, greedy took longest: 1.0")
     assert slowest.endswith("; theory says 1.33 times.")

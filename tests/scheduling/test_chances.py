@@ -24,7 +24,7 @@ from ehfl.scheduling import (
     realised,
     simulate,
 )
-from ehfl.scheduling.expected import _is_independent, independent_weights
+from ehfl.scheduling.expected_chances import _is_independent, independent_weights
 from ehfl.validation import InvalidValue
 
 TEN = np.linspace(0.1, 0.9, 10)
@@ -214,7 +214,7 @@ def test_several_participations_count_by_their_rounds(worked: Participation) -> 
 def test_turns_are_counted_in_blocks_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     played = simulate(Fleet(clients=7, harvest=Bernoulli(0.5)), Greedy(), rounds=50, seed=3)
     whole = realised(played)
-    monkeypatch.setattr("ehfl.scheduling.shares._BLOCK", 3)
+    monkeypatch.setattr("ehfl.scheduling.mean_weights._BLOCK", 3)
 
     assert realised(played).weights == pytest.approx(whole.weights, rel=1e-12)
 

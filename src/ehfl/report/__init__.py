@@ -5,7 +5,7 @@ numbers allow, `page` makes one HTML file of it all (`templates/`), `texts` give
 shows is defined in `analysis.table`; `tables` renders it for the terminal, `page` for browsers. An arm looks the same
 everywhere (`looks`), and figures and the page choose axes alike (`scales`). Of runs on real devices there are a figure
 (`devices`), a part of the page (`page_devices`) and sentences (`device_words`); of tasks with classes, a map
-(`classes`) and sentences (`served`). What clients weigh in the mean has a figure (`audit_figure`), sentences
+(`classes`) and sentences (`served_words`). What clients weigh in the mean has a figure (`audit_figure`), sentences
 (`audit_words`) and a table (`audit_tables`). `bound_tables`, `bound_figures` and `participation` serve the other
 commands.
 

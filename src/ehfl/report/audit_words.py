@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from ehfl.analysis.audit import HARDLY_HEARD, Audit, Group
 from ehfl.analysis.audit_groups import alike, together
 from ehfl.analysis.intervals import upper_end, write_amount
 from ehfl.analysis.numbers import amount, percent
-from ehfl.report.phrases import listed, spoken
+from ehfl.report.phrases import in_world, listed, spoken
 
 _MEANS = ("mean", "fedprox", "fedavgm")  # in which participants weigh alike
 _MUCH = 1.5  # times its fair share of a class from which on it is worth a sentence that a group holds so much of it
@@ -42,20 +42,23 @@ def audit_sentences(audits: Sequence[Audit]) -> list[str]:
 
 def weight_sentences(comparison: Comparison) -> Iterator[str]:
     """Say of which arms the runs have shown that some clients were heard more than others, and which labels suffer."""
-    for group in alike([Audit.played(arm) for arm in comparison.arms]):
-        if group[0].matters:
-            yield f"{_under(group)} {_extremes(group[0], _AFTER)}."
-            yield from _held(group[0], _AFTER)
+    for world in comparison.worlds:
+        for group in alike([Audit.played(arm) for arm in world.arms]):
+            if group[0].matters:
+                everyone = len(group) == len(world.arms) > 2
+                under = "Under all arms" if everyone else _under(world.short(audit.arm) for audit in group)
+                yield in_world(world, f"{under} {_extremes(group[0], _AFTER)}.")
+                yield from _held(group[0], _AFTER)
 
 
 def _before(group: Sequence[Audit]) -> Iterator[str]:
-    audit = group[0]
+    audit, under = group[0], _under(audit.arm for audit in group)
     if not audit.chances.anybody:
-        yield f"{_under(group)} nobody ever takes part."
+        yield f"{under} nobody ever takes part."
     elif not audit.uneven:
-        yield f"{_under(group)} {_even(audit)}."
+        yield f"{under} {_even(audit)}."
     else:
-        yield f"{_under(group)} {_extremes(audit, _BEFORE)}."
+        yield f"{under} {_extremes(audit, _BEFORE)}."
         yield from _held(audit, _BEFORE)
         yield from _mixed(audit)
         yield from _floor(audit)
@@ -68,8 +71,8 @@ def _even(audit: Audit) -> str:
     return f"no client can be told to weigh more than another in a plain mean ({told})"
 
 
-def _under(group: Sequence[Audit]) -> str:
-    return f"Under {together([spoken(audit.arm) for audit in group])}"
+def _under(arms: Iterable[str]) -> str:
+    return f"Under {together(list(map(spoken, arms)))}"
 
 
 def _extremes(audit: Audit, verbs: _Tense) -> str:

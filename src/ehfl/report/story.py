@@ -10,7 +10,7 @@ from ehfl.analysis.served_lines import ACCURACY
 from ehfl.analysis.worlds import World
 from ehfl.history import Metric
 from ehfl.report.phrases import apart, in_short, size, spoken
-from ehfl.report.served import is_hidden
+from ehfl.report.served_words import is_hidden
 
 
 def headlines(comparison: Comparison) -> list[str]:

@@ -11,7 +11,7 @@ from ehfl.report.audit_words import weight_sentences
 from ehfl.report.device_words import lost_sentences
 from ehfl.report.pace import goal_sentences, theory_sentences
 from ehfl.report.phrases import apart, chance, points, size, spoken, with_range
-from ehfl.report.served import served_sentences
+from ehfl.report.served_words import served_sentences
 from ehfl.report.sharing import shared_sentence
 from ehfl.report.traffic_words import traffic_sentences
 from ehfl.report.turnout import idle_sentences, turnout_sentences

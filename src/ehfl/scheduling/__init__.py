@@ -13,9 +13,9 @@ below.
 from ehfl.scheduling.check import check_scheduler
 from ehfl.scheduling.contract import Scheduler, SchedulerError, brings_weights, wants_losses
 from ehfl.scheduling.course import Course, Lockstep, course_of
-from ehfl.scheduling.expected import chances
-from ehfl.scheduling.heard import Chances, realised
+from ehfl.scheduling.expected_chances import chances
 from ehfl.scheduling.participation import Participation
+from ehfl.scheduling.realised_chances import Chances, realised
 from ehfl.scheduling.rounds import Decider, Round, check_target, play
 from ehfl.scheduling.schedulers import (
     SCHEDULERS,

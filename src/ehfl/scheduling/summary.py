@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.arrays import IntArray
-from ehfl.scheduling.shares import chi_square_of, heard_shares
+from ehfl.scheduling.mean_weights import chi_square_of, heard_shares
 from ehfl.validation import whole_number
 
 if TYPE_CHECKING:

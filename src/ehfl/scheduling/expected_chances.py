@@ -9,10 +9,10 @@ from ehfl.energy import Bernoulli, Fleet
 from ehfl.machine import check_memory
 from ehfl.randomness import MAX_ROUNDS, TILE, Purpose, check_seed, generator
 from ehfl.scheduling.contract import Scheduler, is_mains_powered
-from ehfl.scheduling.heard import Chances, estimated
+from ehfl.scheduling.mean_weights import chi_square_of
+from ehfl.scheduling.realised_chances import Chances, estimated
 from ehfl.scheduling.rounds import check_target
 from ehfl.scheduling.schedulers import SCHEDULERS, AlwaysOn, Greedy
-from ehfl.scheduling.shares import chi_square_of
 from ehfl.scheduling.simulation import simulate
 from ehfl.validation import of_kind, whole_number
 

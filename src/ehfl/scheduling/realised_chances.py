@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ehfl.arrays import FloatArray
+from ehfl.scheduling.mean_weights import chi_square_of, heard_shares
 from ehfl.scheduling.participation import Participation
-from ehfl.scheduling.shares import chi_square_of, heard_shares
 from ehfl.validation import InvalidValue, of_kind
 
 
