@@ -25,7 +25,8 @@ class EnergyCycles:
     there when the cycle begins, so everyone can pay when its round has come. Here it comes by chance: who cannot pay in
     its round waits for the first round of the same cycle in which it can, and has no turn if there is none. That keeps
     the paper's limit of one turn a cycle, and falls short of 1/E_i by what the weather denies: `ehfl audit` shows how
-    much. Who harvests nothing has no turn. Weights need the aggregation `scheduled`.
+    much. Who harvests nothing has no turn. Weights need the aggregation `scheduled`. Cycles and weights are as others
+    describe them: only the paper's abstract and introduction were at hand.
     """
 
     def select(self, view: View) -> IntArray:
