@@ -56,7 +56,7 @@ def drawn(seed: int, dtype: torch.dtype = torch.float32) -> Tensor:
 
 
 def update(client: int, x: Tensor, weights: Tensor, examples: int | None = None) -> Update:
-    return Update(client, x, weights, loss=0.5, steps=5, examples=examples or SIZES[client])
+    return Update(client, x, weights, loss=0.5, steps=5, examples=examples or SIZES[client], eta=0.1)
 
 
 def updates_from(x: Tensor, clients: Sequence[int]) -> Iterator[Update]:

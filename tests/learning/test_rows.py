@@ -164,6 +164,20 @@ def test_the_checkpoint_before_finds_its_vectors(
     assert again.weights.tobytes() == whole.weights.tobytes()
 
 
+def test_rows_of_any_two_names_are_in_files_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "MOST_IN_MEMORY", 0)
+    names = ["control.x", "control.y", "sent/x"]
+    state = memory.shelved({name: Rows(1, 2) for name in names}, tmp_path)
+
+    for value, name in enumerate(names, start=1):
+        state[name].put(vector(value), [0])
+
+    assert [state[name][0].tolist() for name in names] == [[1, -1], [2, -2], [3, -3]]
+    assert len(list(tmp_path.iterdir())) == 3
+    memory.delete_files(state)
+    assert not list(tmp_path.iterdir())
+
+
 def test_memory_that_does_not_fit_is_refused_before_anything_is_trained(
     blobs: Task, gaps: Participation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

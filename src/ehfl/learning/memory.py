@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from urllib.parse import quote
 
 from torch import Tensor
 
@@ -49,11 +50,12 @@ def shelved(state: State, folder: Path) -> State:
     """Return a first state whose vectors will be kept in files of the folder, if there may be many."""
     if not is_filed(size_of(state)):
         return state
-    return {name: _in_file(value, folder / name) if isinstance(value, Rows) else value for name, value in state.items()}
+    return {name: _in_file(value, folder, name) if isinstance(value, Rows) else value for name, value in state.items()}
 
 
-def _in_file(rows: Rows, path: Path) -> Rows:
-    return Rows(rows.n_clients, rows.n_params, RowFile(path.with_suffix(_SUFFIX), rows.n_params))
+def _in_file(rows: Rows, folder: Path, name: str) -> Rows:
+    path = folder / f"{quote(name, safe='')}{_SUFFIX}"  # names are the user's, and may have slashes and dots
+    return Rows(rows.n_clients, rows.n_params, RowFile(path, rows.n_params))
 
 
 def without_files(state: State) -> State:
