@@ -188,7 +188,9 @@ def test_a_line_and_its_swatches_have_the_same_dashes(browser: api.Browser, tmp_
         opened.goto((tmp_path / "dashes.html").as_uri())
         for place, dashed in ((0, False), (3, True)):
             drawn = [f".plot .line.arm-{place}", f".legend .arm-{place} .swatch path", f"thead .arm-{place} path"]
-            styles = [opened.locator(path).evaluate(_STROKE) for path in drawn]
+            # Found and asked in one go: a locator's line may be drawn anew, for another width, before it is asked.
+            ask = f"path => ({_STROKE})(document.querySelector(path))"
+            styles = [opened.evaluate(ask, path) for path in drawn]
             assert styles[0] == styles[1] == styles[2]
             assert (styles[0][1] != "none") == dashed
 
