@@ -100,6 +100,20 @@ class Registry(Generic[Thing]):
         """Return whether what was given has a parameter of that name."""
         return parameter in _parameters(self._factory(self.table(given, key)["name"], key or self.kind))
 
+    def names_declared(self, given: object, attribute: str, key: str = "") -> tuple[str, ...]:
+        """Return the parameters that the class of what was given lists under an attribute, none where it has none.
+
+        >>> Registry("harvest", {"bernoulli": "ehfl.energy:Bernoulli"}, ()).names_declared("bernoulli:1", "per_client")
+        ('rate',)
+        """
+        key = key or self.kind
+        name = self.table(given, key)["name"]
+        factory = self._factory(name, key)
+        declared = getattr(factory, attribute, ())
+        if not isinstance(declared, tuple | list) or not set(declared) <= set(_parameters(factory)):
+            raise InvalidValue(key, f"a class whose {attribute} is a tuple of its parameters' names", repr(declared))
+        return tuple(declared)
+
     def text(self, table: Table) -> str:
         """Return a table in the short form in which people write it, which serves as a label.
 

@@ -323,10 +323,10 @@ NAMES: list[Row] = [
         "simulate -s greedy -s GREEDY",
         "--scheduler must have labels that differ in letters or digits, got greedy and GREEDY",
     ),
-    ("simulate --harvest ''", "--harvest must be one of bernoulli, replay or package.module:Class, got ''"),
+    ("simulate --harvest ''", "--harvest must be one of bernoulli, ... or package.module:Class, got ''"),
     (
         "simulate --harvest bernouli",
-        "--harvest must be one of bernoulli, replay or package.module:Class, got bernouli (did you mean bernoulli?)",
+        "--harvest must be one of bernoulli, ... or package.module:Class, got bernouli (did you mean bernoulli?)",
     ),
     ("simulate --harvest bernoulli:2", "--harvest rate must be in [0, 1], got 2"),
     ("simulate --harvest bernoulli", "--harvest rate must be given: bernoulli needs it, got nothing"),

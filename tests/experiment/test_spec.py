@@ -308,6 +308,45 @@ def test_a_rate_file_may_stand_in_the_harvests_table(tmp_path: Path) -> None:
     assert (spec.base.fleet.clients, fleet_of(spec.base).rates.tolist()) == (2, [0.25, 0.75])
 
 
+LAMPS = """
+import numpy as np
+
+class Lamps:
+    per_client = ("power",)
+
+    def __init__(self, power):
+        self.power = np.asarray(power)
+
+    def units(self, seed, rounds, clients):
+        own = self.power[clients.start : clients.stop] if self.power.ndim else np.full(len(clients), self.power)
+        return np.tile(own.astype(int), (len(rounds), 1))
+
+    def mean_rates(self, n_clients):
+        return np.broadcast_to(self.power, n_clients).astype(float)
+"""
+
+
+@pytest.mark.parametrize("power", ["[1, 3, 5]", '"powers.csv"', "{ low = 1, high = 5 }"])
+def test_what_a_harvest_declares_as_per_client_is_written_like_a_rate(
+    power: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "powers.csv").write_text("power\n1\n3\n5\n")
+    (tmp_path / "lamps_per_client.py").write_text(LAMPS)
+    monkeypatch.syspath_prepend(tmp_path)
+    clients = "clients = 3\n" if "low" in power else ""  # a list and a file say how many there are
+    path = written(tmp_path, f'[fleet]\n{clients}harvest = {{ name = "lamps_per_client:Lamps", power = {power} }}')
+
+    spec = read_spec(path)
+
+    assert (spec.base.fleet.clients, fleet_of(spec.base).rates.tolist()) == (3, [1, 3, 5])
+
+
+def test_a_list_beside_a_harvest_of_any_number_of_clients_says_how_many_there_are() -> None:
+    spec = make_spec({"fleet": {"harvest": {"name": "bernoulli", "rate": {"low": 0.2, "high": 0.4}}, "cost": [1, 2]}})
+
+    assert (spec.base.fleet.clients, fleet_of(spec.base).rates.tolist()) == (2, [0.2, 0.4])
+
+
 def test_a_recorded_harvest_says_how_many_clients_there_are(tmp_path: Path) -> None:
     (tmp_path / "sun.csv").write_text("1,0,1\n0,1,0\n")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ehfl.energy import HARVESTS
 from ehfl.experiment import SpecError, make_spec, read_spec
 
 SCHEDULERS = (
@@ -235,7 +236,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no such harvest": (
         {"fleet": {"harvest": {"name": "bernouli", "rate": 0.5}}},
-        "fleet.harvest must be one of bernoulli, replay or package.module:Class, got bernouli "
+        f"fleet.harvest must be one of {', '.join(HARVESTS.members)} or package.module:Class, got bernouli "
         "(did you mean bernoulli?)",
     ),
     "a harvest and a rate": (
@@ -419,3 +420,21 @@ def test_a_harvest_whose_code_fails_is_refused_in_one_line(
 
     expected = f"fleet.harvest must be one whose {method} can be asked for, got ZeroDivisionError: division by zero"
     assert refused({"fleet": {"harvest": f"refused_harvest:Night:{method}"}}) == expected
+
+
+UNSURE = """
+class Unsure:
+    per_client = "power"
+    def __init__(self, power: float):
+        self.power = power
+"""
+
+
+def test_a_harvest_that_declares_no_parameters_of_its_own_as_per_client_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "unsure_harvest.py").write_text(UNSURE)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    expected = "fleet.harvest must be a class whose per_client is a tuple of its parameters' names, got 'power'"
+    assert refused({"fleet": {"harvest": "unsure_harvest:Unsure:3"}}) == expected

@@ -2,15 +2,26 @@
 
 May enter: NumPy, numba through `kernels`, `ehfl.arrays`, `files`, `randomness`, `registry`. Leaves: `Fleet`, `Harvest`
 (the Protocol to implement for a harvest of your own), `check_harvest`, which tries it, `Bernoulli`, `Replay`,
-`HARVESTS` (harvests by name), and `Ledger`, the devices' half of a round: who pays, who harvests. Energy is counted in
-whole quanta, which a fleet gives a name (`Fleet.unit`).
+`HARVESTS` (harvests by name), `per_client_parameters`, which of theirs are one value a client, and `Ledger`, the
+devices' half of a round: who pays, who harvests. Energy is counted in whole quanta, which a fleet gives a name
+(`Fleet.unit`).
 """
 
 from ehfl.energy.bernoulli import Bernoulli
 from ehfl.energy.check import check_harvest
 from ehfl.energy.fleet import Fleet
-from ehfl.energy.harvest import HARVESTS, Harvest
+from ehfl.energy.harvest import HARVESTS, Harvest, per_client_parameters
 from ehfl.energy.ledger import EnergyTotals, Ledger
 from ehfl.energy.replay import Replay
 
-__all__ = ["HARVESTS", "Bernoulli", "EnergyTotals", "Fleet", "Harvest", "Ledger", "Replay", "check_harvest"]
+__all__ = [
+    "HARVESTS",
+    "Bernoulli",
+    "EnergyTotals",
+    "Fleet",
+    "Harvest",
+    "Ledger",
+    "Replay",
+    "check_harvest",
+    "per_client_parameters",
+]

@@ -30,6 +30,9 @@ class Harvest(Protocol):
     ...         return np.full(n_clients, 1 / np.pi)
     >>> Daylight().units(seed=0, rounds=range(24), clients=range(100)).sum(axis=1)[[0, 12]].tolist()
     [0, 100]
+
+    A class may declare `per_client`, a tuple of those of its parameters that are one value for all clients or one for
+    each: specs then take them as a number, a list, a file or { low, high }, as they do bernoulli's rate.
     """
 
     def units(self, seed: int, rounds: range, clients: range) -> IntArray:
@@ -56,6 +59,15 @@ def rates_of(harvest: Harvest, n_clients: int) -> FloatArray:
         raise InvalidValue("harvest.mean_rates", allowed, f"{given[client]} for client {client}")
     rates: FloatArray = given.astype(np.float64, copy=False)
     return rates.view()
+
+
+def per_client_parameters(given: object, key: str = "") -> tuple[str, ...]:
+    """Return which parameters of a harvest, named as in a spec, may be one value for each client.
+
+    >>> per_client_parameters("bernoulli:0.5")
+    ('rate',)
+    """
+    return HARVESTS.names_declared(given, "per_client", key)
 
 
 HARVESTS: Registry[Harvest] = Registry(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ehfl.energy import HARVESTS, Fleet
+from ehfl.energy import HARVESTS, Fleet, per_client_parameters
 from ehfl.machine import check_memory
 from ehfl.partition import PARTITIONS, InLabelOrder, Partition
 from ehfl.randomness import MAX_CLIENTS, TILE
@@ -42,7 +42,7 @@ def fleet_in(table: Table, key: str = "fleet.harvest") -> Fleet:
     # before anything is spread over them
     clients = whole_number("fleet.clients", table["clients"], low=1, high=MAX_CLIENTS)
     check_memory("fleet.clients", clients, _BYTES_A_CLIENT * clients)
-    made = HARVESTS.make(_with_rates(table["harvest"], clients), key)
+    made = HARVESTS.make(_spread_parameters(table["harvest"], clients), key)
     with at(key), users_own("", "one whose mean_rates can be asked for"):
         made.mean_rates(clients)  # refuses another number of clients
     levels = {name: _whole(spread(table[name], clients)) for name in _LEVELS}
@@ -51,12 +51,13 @@ def fleet_in(table: Table, key: str = "fleet.harvest") -> Fleet:
 
 
 def harvest_table(setting: Setting) -> Table:
-    """Return the harvest's name and parameters, its rate spread over the clients."""
-    return _with_rates(setting.fleet.harvest_table(), setting.fleet.clients)
+    """Return the harvest's name and parameters, those per client spread over the clients."""
+    return _spread_parameters(setting.fleet.harvest_table(), setting.fleet.clients)
 
 
-def _with_rates(table: Table, n_clients: int) -> Table:
-    return table | ({"rate": spread(table["rate"], n_clients)} if "rate" in table else {})
+def _spread_parameters(table: Table, n_clients: int) -> Table:
+    own = per_client_parameters(table, "fleet.harvest")
+    return table | {name: spread(table[name], n_clients) for name in own if name in table}
 
 
 @contextmanager

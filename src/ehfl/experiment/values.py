@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationInfo
 
-from ehfl.energy import HARVESTS
+from ehfl.energy import HARVESTS, per_client_parameters
 from ehfl.files import read_numbers
 from ehfl.partition import PARTITIONS
 from ehfl.registry import Here, Registry, Table, lies_there
@@ -33,13 +33,19 @@ def per_client(value: Any, info: ValidationInfo) -> Any:
 
 
 def count_clients(fleet: Mapping[str, Any], info: ValidationInfo) -> int:
-    """Return how many values the longest list or file with one per client has, 0 where there is none."""
+    """Return how many clients a record is of, else how many values the longest list or file with one per client has.
+
+    0 where there is neither.
+    """
     given = {f"fleet.{name}": fleet.get(name) for name in PER_CLIENT}
-    harvest = fleet.get("harvest")
-    table = {} if harvest is None else HARVESTS.table(harvest, "fleet.harvest", folder_of(info))
-    if table and table["name"] != "bernoulli":  # a record knows how many clients it is of
-        return int(getattr(HARVESTS.make(table, "fleet.harvest"), "n_clients", 0))
-    given["fleet.harvest.rate"] = table.get("rate")
+    table = read_harvest(fleet.get("harvest"), info)
+    if table is not None:
+        own = per_client_parameters(table, "fleet.harvest")
+        # Whichever value the first client gets: the harvest is made to be asked for its clients alone.
+        first = {name: table[name]["low"] for name in own if isinstance(table.get(name), Mapping)}
+        if recorded := int(getattr(HARVESTS.make(table | first, "fleet.harvest"), "n_clients", 0)):
+            return recorded
+        given |= {f"fleet.harvest.{name}": table.get(name) for name in own}
     lists = (
         _read_per_client(value, key, folder_of(info, value)) for key, value in given.items() if _may_be_list(value)
     )
@@ -82,14 +88,14 @@ def read_data(value: Any, info: ValidationInfo) -> str | None:
 
 
 def read_harvest(value: Any, info: ValidationInfo) -> Table | None:
-    """Return a harvest as a table; its rate may be written as any value per client."""
+    """Return a harvest as a table; what it declares as per client may be written in every form of such a value."""
     if value is None:
         return None
     table = HARVESTS.table(value, "fleet.harvest", folder_of(info))
-    # Bernoulli's rate is the one parameter of a harvest that a spec may write in every form of a value per client.
-    if "rate" in table and table["name"] == "bernoulli":
-        rate = table["rate"]
-        table["rate"] = _read_per_client(rate, "fleet.harvest.rate", folder_of(info, rate))
+    for name in per_client_parameters(table, "fleet.harvest"):
+        if name in table:
+            given = table[name]
+            table[name] = _read_per_client(given, f"fleet.harvest.{name}", folder_of(info, given))
     return HARVESTS.spelled_out(table, "fleet.harvest")
 
 
