@@ -21,7 +21,7 @@ from ehfl.learning.tasks.cifar10_files import TEST, TRAINING
 Row = tuple[str, str]
 
 THE_LINE: list[Row] = [
-    ("nosuch", "command must be one of compare, report, simulate, audit, bound, train, flower, got nosuch"),
+    ("nosuch", "command must be one of compare, report, simulate, audit, bound, devices, ... flower, got nosuch"),
     ("simulat", "command must be one of compare, ... train, flower, got simulat (did you mean simulate?)"),
     ("--nosuch", "option must be one of --version, --help, got --nosuch"),
     ("simulate --nosuch", "option must be one of --clients, ... --help, got --nosuch"),
@@ -71,6 +71,41 @@ THE_LINE: list[Row] = [
         "bound --verify --task digits",
         "--task must be left out with --verify, which has problems of its own, got digits",
     ),
+]
+
+DEVICES: list[Row] = [
+    ("devices --device cortex-m5 --radio ble", "--device must be one of ... got cortex-m5 (did you mean cortex-m4?)"),
+    ("devices --device cortex-m4 --radio blue", "--radio must be one of ... got blue (did you mean ble?)"),
+    ("devices --device cortex-m4", "--radio must be one of ... got nothing"),
+    ("devices --radio ble", "--device must be one of ... got nothing"),
+    ("devices --task digits", "--task must be left out without --device and --radio, got digits"),
+    ("devices --local-steps 2", "--local-steps must be left out without --device and --radio, got 2"),
+    ("devices --device cortex-m4 --radio ble -k 0", "--local-steps must be a whole number >= 1, got 0"),
+    ("devices --device cortex-m4 --radio ble --task nosuch", "--task must be one of digits, ... got nosuch"),
+    (
+        "devices --device cortex-m4 --radio ble --aggregation nosuch",
+        "--aggregation must be one of mean, ... got nosuch",
+    ),
+    (
+        "devices --device cortex-m4 --radio ble --task wells",
+        "flop_per_sample must be given, above 0: wells is no network whose work could be counted, got nothing",
+    ),
+    ("devices -o session=2", "--device must be one of ... got nothing"),
+    (
+        "devices --device cortex-m4 --radio ble -o sesion=2",
+        "sesion must be one of ... got sesion (did you mean session?)",
+    ),
+    ("devices --device cortex-m4 --radio ble -o session=-2", "session must be a number in [0, 1e30], got -2"),
+    ("devices --device cortex-m4 --radio ble -o session=much", "session must be a number, got 'much'"),
+    (
+        "devices --device cortex-m4 --radio ble -o device=ble",
+        "device must be left out where --device is given, got ble",
+    ),
+    (
+        "devices --device cortex-m4 --radio ble -o flop_per_joule=1 -o joules_per_sample=2",
+        "joules_per_sample must be left out where flop_per_joule is given: either says it all, got 2",
+    ),
+    ("devices extra", "ehfl devices must be given options alone, got extra as well"),
 ]
 
 NUMBERS: list[Row] = [
@@ -629,7 +664,7 @@ SIGNS: list[Row] = [
     ('simulate "--\x1b[31mred"', "option must be one of --clients, ... --help, got --\\x1b[31mred"),
     (
         '"\x1b[31mred"',
-        "command must be one of compare, report, simulate, audit, bound, train, flower, got \\x1b[31mred",
+        "command must be one of compare, report, simulate, audit, bound, devices, ... flower, got \\x1b[31mred",
     ),
     ('compare -o "\x1b[31mred=3"', "\\x1b[31mred is not a key (name, seeds, ... )"),
     ('compare -o "rounds=\x1b[31mred"', "rounds must be a whole number in [1, 10000000], got '\\x1b[31mred'"),
@@ -841,7 +876,7 @@ FLOWER: list[Row] = [
     ),
 ]
 
-ROWS = [*THE_LINE, *NUMBERS, *NAMES, *SPECS, *PLACES, *FOLDERS, *SIGNS, *FLOWER]
+ROWS = [*THE_LINE, *DEVICES, *NUMBERS, *NAMES, *SPECS, *PLACES, *FOLDERS, *SIGNS, *FLOWER]
 
 
 @pytest.mark.parametrize(("line", "message"), ROWS, ids=[line for line, _ in ROWS])

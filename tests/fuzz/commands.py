@@ -37,9 +37,11 @@ SMALL = {
     "compare": {"--jobs": "1"},
     "audit": {"--seeds": "2"},
     "report": {},
+    "devices": {"--device": "cortex-m4", "--radio": "ble"},
     "flower app": {},
 }
 RIGHT = {
+    "--radio": ("ble", "esp32-wifi-mqtt", "lora-sf9"),
     "--clients": ("1", "2", "3", "4"),
     "--rate": ("0.5", "0", "1", "0.1,0.5,0.9", "rates.csv", "{low=0.1,high=0.9}", "odd.csv"),
     "--harvest": ("bernoulli:0.3", "replay:sun.csv", "replay:odd.csv"),
@@ -61,7 +63,7 @@ RIGHT = {
     "--clip": ("1", "0.5"),
     "--weight-decay": ("0", "0.01"),
     "--eval-every": ("1", "2"),
-    "--device": ("cpu", "auto"),
+    "--device": ("cpu", "auto", "cortex-m4", "stm32f722"),
     "--threads": ("1",),
     "--jobs": ("1",),
     "--on": ("local",),

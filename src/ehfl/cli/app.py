@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import ehfl
-from ehfl.cli import audit, bound, compare, flower, report, simulate, train
+from ehfl.cli import audit, bound, compare, devices, flower, report, simulate, train
 from ehfl.cli.stopping import terminated_like_interrupted
 from ehfl.cli.streams import leave_closed_pipe, show_what_can_be_shown
 from ehfl.cli.usage import OneOfEach, UsageError, refusal
@@ -31,6 +31,9 @@ app.command(cls=OneOfEach, help=report.HELP, short_help="Table, figures and page
 app.command(cls=OneOfEach, help=simulate.HELP, short_help="Energy and participation only.")(simulate.simulate)
 app.command(cls=OneOfEach, help=audit.HELP, short_help="Who is heard, and what a mean makes of it.")(audit.audit)
 app.command(cls=OneOfEach, help=bound.HELP, short_help="What theory promises.")(bound.bound)
+app.command(cls=OneOfEach, help=devices.HELP, short_help="What devices and radios draw; a round's cost.")(
+    devices.devices
+)
 app.command(cls=OneOfEach, help=train.HELP, short_help="One scheduler, one task, one run.")(train.train)
 app.add_typer(flower.commands)
 

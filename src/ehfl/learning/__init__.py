@@ -4,9 +4,9 @@
 of what comes back (paper, section 2), and returns a `History`; with a run folder it can be killed at any instant and
 goes on from its last checkpoint. Tasks (`tasks/`) and aggregations (`aggregation/`) have a file each and a registry:
 `TASKS`, `AGGREGATIONS`; `check_task` and `check_aggregation` try one's own. `load_model` gives a run's model back,
-`evaluate` and `accuracy_by_class` judge it. A round has two halves: `engine` trains clients, `server` aggregates; the
-`client_side` brings one to the other, in this process (`in_process`) or from devices (`ehfl.flower`). `reference` is
-the plain loop that they are tested against.
+`evaluate` and `accuracy_by_class` judge it, `task_size` says how large it is. A round has two halves: `engine` trains
+clients, `server` aggregates; the `client_side` brings one to the other, in this process (`in_process`) or from devices
+(`ehfl.flower`). `reference` is the plain loop that they are tested against.
 
 May enter: torch (here and in flower/ alone), NumPy, safetensors, pooch; `ehfl.randomness`, `registry`, `own_code`,
 `scheduling`, `theory`, `history`, `run_folder`, `partition`. Leaves: the names below.
@@ -43,6 +43,7 @@ from ehfl.learning.local_sgd import LocalSgd
 from ehfl.learning.rows import Rows
 from ehfl.learning.saved import load_model
 from ehfl.learning.server import Diverged
+from ehfl.learning.size import TaskSize, task_size
 from ehfl.learning.tasks import ACCURACY, RMSE, TASKS, Examples, Task, accuracy, load_task, rmse
 from ehfl.learning.tasks.check import check_task
 from ehfl.learning.training import Training
@@ -76,6 +77,7 @@ __all__ = [
     "Spread",
     "State",
     "Task",
+    "TaskSize",
     "Training",
     "Update",
     "Weighted",
@@ -92,6 +94,7 @@ __all__ = [
     "load_model",
     "load_task",
     "rmse",
+    "task_size",
     "train",
     "training_in_process",
 ]

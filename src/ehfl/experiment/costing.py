@@ -1,0 +1,152 @@
+"""What a round costs in joules, from a table of devices and radios and from what is learned.
+
+    cost = { device = "cortex-m4", radio = "esp32-wifi-mqtt" }
+    cost = { device = ["cortex-m4", "raspberry-pi"], radio = "ble", session = 0.01 }    # clients in turn have either
+    cost = [{ device = "cortex-m4", radio = "ble" }, { joules_per_sample = 0.01, radio = "ble" }]    # likewise
+
+Sizes of tasks that come with ehfl stand in a file, since a simulation shall not wait for torch; others are counted.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from ehfl.energy import RoundCost, device_of, radio_of, round_cost
+from ehfl.registry import Table
+from ehfl.validation import InvalidValue, at, closest, is_number, short
+
+if TYPE_CHECKING:
+    from ehfl.experiment.spec import LearningSpec
+    from ehfl.learning import Task
+
+_NAMES = ("device", "radio")  # each a name, or a list over which clients take turns
+_OF_DEVICE = ("flop_per_joule", "joules_per_sample")
+_OF_RADIO = ("session", "joules_per_bit_up", "joules_per_bit_down")
+_NUMBERS = (*_OF_RADIO, *_OF_DEVICE, "model_bytes", "flop_per_sample", "samples")
+_KEYS = (*_NAMES, *_NUMBERS)
+Load = Callable[[], "Task"]
+
+
+def is_costing(value: Any) -> bool:
+    """Return whether a cost is given by devices and radios: a table that is no spread, or a list of tables.
+
+    >>> is_costing({"device": "cortex-m4", "radio": "ble"}), is_costing({"low": 1, "high": 2}), is_costing([1, 2])
+    (True, False, False)
+    """
+    first = value[0] if isinstance(value, list | tuple) and value else value
+    return isinstance(first, Mapping) and first.keys() != {"low", "high"}
+
+
+def read_costing(value: Any, key: str) -> Any:
+    """Return the table, or the tables as a tuple, if all keys are known and all values of the right kind."""
+    if isinstance(value, Mapping):
+        with at(key):
+            return _read_table(value, lists=True)
+    return tuple(_read_one(table, f"{key}[{place}]") for place, table in enumerate(value, start=1))
+
+
+def _read_one(table: Any, key: str) -> Table:
+    if not isinstance(table, Mapping):
+        raise InvalidValue(key, 'a table like { device = "cortex-m4", radio = "ble" }', short(repr(table)))
+    with at(key):
+        return _read_table(table, lists=False)
+
+
+def _read_table(table: Mapping[str, Any], *, lists: bool) -> Table:
+    for name, value in table.items():
+        if name not in _KEYS:
+            raise InvalidValue(str(name), f"one of {', '.join(_KEYS)}", f"{name}{closest(str(name), _KEYS)}")
+        if name in _NAMES and not (isinstance(value, str) or (lists and _is_names(value))):
+            raise InvalidValue(name, f"a name{' or a list of names' if lists else ''}", short(repr(value)))
+        if name in _NUMBERS and not is_number(value):
+            raise InvalidValue(name, "a number", short(repr(value)))
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in table.items()}
+
+
+def _is_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(name, str) for name in value)
+
+
+def costs_of(
+    costing: Any, learning: LearningSpec, clients: int, load: Load, key: str = "fleet.cost"
+) -> list[RoundCost]:
+    """Return what a round costs, part by part: of one client where all are alike, else of each.
+
+    `load` loads the task, and is called only for one that does not come with ehfl.
+    """
+    kinds = _kinds(costing, clients, key)
+    found: dict[str, RoundCost] = {}
+    for table, place in kinds:
+        if json.dumps(table) not in found:
+            found[json.dumps(table)] = _cost(table, place, learning, load)
+    costs = [found[json.dumps(table)] for table, _ in kinds]
+    return costs[:1] if len(found) == 1 else [costs[client % len(costs)] for client in range(clients)]
+
+
+def joules_of(costing: Any, learning: LearningSpec, clients: int, load: Load) -> float | list[float]:
+    """Return what a round costs [J], one number for all or one per client."""
+    totals = [cost.total for cost in costs_of(costing, learning, clients, load)]
+    return totals if len(totals) > 1 else totals[0]
+
+
+def _kinds(costing: Any, clients: int, key: str) -> list[tuple[Table, str]]:
+    """Return the tables over which the clients take turns, each with its key."""
+    if not isinstance(costing, Mapping):
+        return [(table, f"{key}[{place}]") for place, table in enumerate(costing, start=1)][:clients]
+    lists = {name: costing[name] for name in _NAMES if isinstance(costing.get(name), list)}
+    period = math.lcm(*(len(names) for names in lists.values()))
+    return [
+        ({**costing, **{name: names[client % len(names)] for name, names in lists.items()}}, key)
+        for client in range(min(period, clients))
+    ]
+
+
+def _cost(table: Table, key: str, learning: LearningSpec, load: Load) -> RoundCost:
+    with at(key):
+        device = device_of(table.get("device"), **{name: table.get(name) for name in _OF_DEVICE})
+        radio = radio_of(table.get("radio"), **{name: table.get(name) for name in _OF_RADIO})
+    wanted = ["model_bytes"] + ["flop_per_sample"] * (device.joules_per_sample is None)
+    # The task is asked only where a size is missing, since it may have to be loaded; its errors have keys of their own.
+    known = {} if table.keys() >= {*wanted} else _known_size(learning.task, load)
+    size: dict[str, Any] = {name: table.get(name, known.get(name)) for name in wanted}
+    sent = _sent(learning.aggregation)
+    samples = table.get("samples", learning.local_steps * learning.batch_size)
+    with at(key):
+        if "flop_per_sample" in wanted and not size["flop_per_sample"]:
+            why = f"{learning.task['name']} is no network whose work could be counted"
+            raise InvalidValue("flop_per_sample", f"given, above 0: {why}", size["flop_per_sample"] or "nothing")
+        return round_cost(device, radio, samples=samples, **size, **sent)
+
+
+def _known_size(task: Table, load: Load) -> dict[str, int]:
+    network = task.get("network", "paper")
+    name = task["name"] if network == "paper" else f"{task['name']} {network}"
+    if (known := _sizes()["tasks"].get(name)) is not None:
+        return known
+    from ehfl.learning import task_size
+
+    return task_size(load())._asdict()
+
+
+def _sent(aggregation: Table) -> dict[str, int]:
+    """Return how many models a turn sends each way."""
+    if (known := _sizes()["aggregations"].get(aggregation["name"])) is not None:
+        return known
+    from ehfl.learning import AGGREGATIONS
+    from ehfl.learning.aggregation import traffic_of
+
+    sent = traffic_of(AGGREGATIONS.make(aggregation, "learning.aggregation"), n_params=0)
+    return {"models_down": sent.down, "models_up": sent.up}
+
+
+@cache
+def _sizes() -> dict[str, dict[str, dict[str, int]]]:
+    """Return what is known of tasks and aggregations without torch, which importing `ehfl.learning` would bring."""
+    text = files("ehfl").joinpath("learning", "tasks", "sizes.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)

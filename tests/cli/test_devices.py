@@ -1,0 +1,78 @@
+"""`ehfl devices`, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from ehfl.cli import main
+from ehfl.energy import devices, radios
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as stop:
+        main(["devices", *arguments])
+    assert stop.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_every_profile_is_listed_with_its_sources_in_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys)
+    words = " ".join(out.split())
+
+    for profile in [*devices().values(), *radios().values()]:
+        assert f"{profile.name}: {profile.what}" in words
+        assert f"but: {profile.wrong}" in words
+        assert all(figure.source in words for figure in profile.figures.values())
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = json.loads(printed(capsys, "--json"))
+
+    assert listed["radios"]["esp32-wifi-mqtt"]["figures"]["session"]["value"] == 0.543
+    assert {kind: [*names] for kind, names in listed.items()} == {"devices": [*devices()], "radios": [*radios()]}
+
+
+def test_the_cost_of_a_round_with_its_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, "--device", "cortex-m4", "--radio", "esp32-wifi-mqtt")
+
+    assert out.splitlines()[0] == "digits on cortex-m4 over esp32-wifi-mqtt: 607 mJ a round"
+    assert [line.split() for line in out.splitlines()[2:6]] == [
+        ["session", "543", "mJ", "89.5%"],
+        ["download", "3.22", "mJ", "0.5%"],
+        ["upload", "5.79", "mJ", "1.0%"],
+        ["computing", "55", "mJ", "9.1%"],
+    ]
+
+
+def test_scaffold_sends_twice_as_much(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = ("--device", "cortex-m4", "--radio", "ble", "--json")
+    mean, scaffold = (
+        json.loads(printed(capsys, *chosen, "--aggregation", name))["joules"] for name in ("mean", "scaffold")
+    )
+
+    assert scaffold["upload"] == 2 * mean["upload"]
+    assert scaffold["download"] == 2 * mean["download"]
+    assert scaffold["computing"] == mean["computing"]
+
+
+def test_steps_batches_and_figures_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
+    own = ("-o", "session=1", "-o", "joules_per_bit_up=0", "-o", "joules_per_bit_down=0", "-o", "joules_per_sample=0.5")
+    joules = json.loads(printed(capsys, *own, "-k", "3", "--batch-size", "4", "--json"))["joules"]
+
+    assert joules == {"session": 1, "download": 0, "upload": 0, "computing": 6.0, "total": 7.0, "base": 1, "step": 2.0}
+
+
+def test_the_cost_of_a_task_that_comes_with_ehfl_needs_no_torch() -> None:
+    code = (
+        "import sys\nfrom ehfl.cli import main\n"
+        "try: main(['devices', '--device', 'cortex-m4', '--radio', 'ble', '--aggregation', 'scaffold'])\n"
+        "except SystemExit: print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1] == "False"
