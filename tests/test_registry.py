@@ -257,10 +257,21 @@ def test_what_is_no_thing_is_refused_by_what_it_lacks(given: object) -> None:
 
 
 def test_several_methods_are_named_together() -> None:
-    harvests: Registry[Any] = Registry("harvest", {}, methods=("units", "mean_rates"))
+    harvests: Registry[Any] = Registry("harvest", {}, methods=("units", "mean_rates"), or_methods=("watts",))
 
-    with pytest.raises(InvalidValue, match=r"harvest must be a harvest, with units, mean_rates, got 5 without units"):
+    with pytest.raises(
+        InvalidValue, match="harvest must be a harvest, with units, mean_rates, or watts, got 5 without units"
+    ):
         harvests.make(5)
+
+
+def test_a_thing_may_have_the_other_methods_of_its_kind_instead() -> None:
+    class Lamp:
+        def watts(self) -> float:
+            return 60.0
+
+    lamp = Lamp()
+    assert Registry("harvest", {}, methods=("units",), or_methods=("watts",)).make(lamp) is lamp
 
 
 # names that are not known

@@ -12,7 +12,18 @@ TYPE_CHECKING = False  # for type checkers it is true; `typing` itself could be 
 if TYPE_CHECKING:
     from ehfl import analysis, energy, experiment, learning, report, scheduling, theory
     from ehfl.analysis import Comparison, read
-    from ehfl.energy import HARVESTS, Bernoulli, EnergyTotals, Fleet, Harvest, Ledger, Replay, check_harvest
+    from ehfl.energy import (
+        HARVESTS,
+        Bernoulli,
+        EnergyTotals,
+        Fleet,
+        Harvest,
+        Ledger,
+        PowerHarvest,
+        Replay,
+        check_harvest,
+        fleet_in_joules,
+    )
     from ehfl.experiment import compare
     from ehfl.history import History, Metric
     from ehfl.learning import AGGREGATIONS, TASKS, check_aggregation, check_task, evaluate, load_model, load_task, train
@@ -74,6 +85,7 @@ __all__ = [
     "Myopic",
     "OldestFirst",
     "Participation",
+    "PowerHarvest",
     "PowerOfChoice",
     "Replay",
     "Round",
@@ -94,6 +106,7 @@ __all__ = [
     "energy",
     "evaluate",
     "experiment",
+    "fleet_in_joules",
     "learning",
     "load_model",
     "load_task",
@@ -111,7 +124,10 @@ __getattr__, __dir__ = lazy_names(
     "ehfl",
     {
         "analysis": ["Comparison", "read"],
-        "energy": ["HARVESTS", "Bernoulli", "EnergyTotals", "Fleet", "Harvest", "Ledger", "Replay", "check_harvest"],
+        "energy": [
+            "HARVESTS", "Bernoulli", "EnergyTotals", "Fleet", "Harvest", "Ledger", "PowerHarvest", "Replay",
+            "check_harvest", "fleet_in_joules",
+        ],
         "experiment": ["compare"],
         "history": ["History", "Metric"],
         "learning": [

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ehfl.validation import InvalidValue
 
@@ -35,3 +35,21 @@ def real_numbers(name: str, given: object, allowed: str) -> FloatArray:
         kind = f"an array of {found.dtype} and shape {found.shape}"
         raise InvalidValue(name, allowed, kind if found.ndim else repr(given))
     return found.astype(np.float64)
+
+
+def per_client(name: str, given: ArrayLike, n_clients: int) -> NDArray[Any]:
+    """Return one number, shape (1,), or one per client, as they were given, in an array of its own."""
+    allowed = f"one number or one per client ({n_clients})"
+    try:
+        values = np.array(given)  # a copy: the caller's may change
+    except ValueError:  # rows of different lengths
+        raise InvalidValue(name, allowed, repr(given)) from None
+    if values.shape not in ((), (n_clients,)):
+        raise InvalidValue(name, allowed, f"an array of {values.shape}")
+    return np.atleast_1d(values)
+
+
+def first_of(values: NDArray[Any], outside: NDArray[np.bool_]) -> str:
+    """Return the first value that is outside, and whose it is where there are several."""
+    at = int(np.argmax(outside))
+    return f"{values[at].item()}" + (f" for client {at}" if values.size > 1 else "")

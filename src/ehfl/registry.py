@@ -49,6 +49,7 @@ class Registry(Generic[Thing]):
     kind: str  # what the thing is called in messages: "scheduler"
     members: Mapping[str, str]  # name -> "package.module:Class"
     methods: tuple[str, ...]  # that every one of them has
+    or_methods: tuple[str, ...] = ()  # that it may have in their place
 
     def table(self, given: object, key: str = "", folder: Path | None = None) -> Table:
         """Return what was given, a text or a table, as a table; parameters that were left out stay out.
@@ -182,9 +183,12 @@ class Registry(Generic[Thing]):
 
     def _checked(self, thing: object, key: str, shown: str) -> Thing:
         missing = [method for method in self.methods if not hasattr(thing, method)]
+        if self.or_methods and all(hasattr(thing, method) for method in self.or_methods):
+            missing = []
         if missing or isinstance(thing, type):
             article = "an" if self.kind[0] in "aeiou" else "a"
-            needed = f"{article} {self.kind}, with {', '.join(self.methods)}"
+            others = f", or {', '.join(self.or_methods)}" if self.or_methods else ""
+            needed = f"{article} {self.kind}, with {', '.join(self.methods)}{others}"
             raise InvalidValue(key, needed, f"{shown}{f' without {missing[0]}' if missing else ''}")
         return cast(Thing, thing)
 

@@ -20,6 +20,8 @@ from ehfl.learning.tasks.cifar10_files import TEST, TRAINING
 
 Row = tuple[str, str]
 
+JOULES = "--round-length '1 h' --capacity '5 Wh' --cost '12 J'"
+
 THE_LINE: list[Row] = [
     ("nosuch", "command must be one of compare, report, simulate, audit, bound, devices, ... flower, got nosuch"),
     ("simulat", "command must be one of compare, ... train, flower, got simulat (did you mean simulate?)"),
@@ -211,6 +213,39 @@ NUMBERS: list[Row] = [
     ),
     ("simulate --capacity 2 --initial 3", "--initial must be at most the capacity 2, got 3"),
     ("simulate --capacity 1,2 --initial 2 --clients 2", "--initial must be at most the capacity 1, got 2 for client 0"),
+    (
+        "simulate --capacity '5 Wh'",
+        "--capacity must be a number of units, unless fleet.round_length is given, got '5 Wh'",
+    ),
+    (
+        "simulate --initial '20 %'",
+        "--initial must be a number of units, unless fleet.round_length is given, got '20 %'",
+    ),
+    ("simulate -o fleet.quantum=1", "fleet.quantum must be left out unless fleet.round_length is given, got 1"),
+    (
+        "simulate --round-length '1 year'",
+        "--round-length must be a number [s], or a text with a unit (s, ... got 1 year",
+    ),
+    (f"simulate {JOULES}", "fleet.arrival must be given, what a unit of the harvest brings [J], ... got nothing"),
+    (f"simulate {JOULES} -o fleet.arrival=20 -o fleet.unit=mJ", "fleet.unit must be left out where ... got mJ"),
+    (f"simulate {JOULES} -o fleet.arrival=20 -o fleet.efficiency=2", "fleet.efficiency must be in (0, 1], got 2.0"),
+    (
+        f"simulate {JOULES} -o fleet.arrival=20 -o fleet.standby='5 J'",
+        "fleet.standby must be a number [W], ... got 5 J",
+    ),
+    (f"simulate {JOULES} -o fleet.arrival=20 --initial '200 %'", "--initial must be at most the capacity, got 36000.0"),
+    (
+        f"simulate {JOULES} -o fleet.arrival=20 -o fleet.quantum=7",
+        "fleet.quantum must be one of which a round's cost (12 J) is a whole number to 0.1 %, such as 0.01, got 7",
+    ),
+    (
+        f"simulate {JOULES} -o fleet.arrival=20 -o fleet.quantum=1e-9",
+        "fleet.quantum must be at least 1.68e-05 J, so that the largest battery (5 Wh) can be counted, got 1e-09",
+    ),
+    (
+        "simulate --round-length '1 h' --capacity '10 J' --cost '12 J' -o fleet.arrival=1",
+        "--capacity must be ... got clients can never take part: a round costs 12 J, a battery holds 10 J",
+    ),
     ("simulate --initial -1", "--initial must be a whole number in [0, 1073741823], got -1"),
     ("simulate --initial inf", "--initial must be a whole number in [0, 1073741823], got inf"),
     ("simulate --initial '{low=0,high=inf}'", "--initial must be a number, a list ... got {'low': 0, 'high': inf}"),

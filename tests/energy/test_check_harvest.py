@@ -233,5 +233,7 @@ def test_seeds_under_which_next_to_nothing_is_harvested_are_not_called_alike() -
 def test_what_is_asked_for_is_checked() -> None:
     with pytest.raises(InvalidValue, match=r"clients must be a whole number in \[1, 100000\], got 0"):
         check_harvest("bernoulli:0.5", clients=0)
-    with pytest.raises(InvalidValue, match="harvest must be a harvest, with units, mean_rates, got"):
+    with pytest.raises(
+        InvalidValue, match="harvest must be a harvest, with units, mean_rates, or watts, mean_watts, got"
+    ):
         check_harvest(object())  # type: ignore[arg-type]

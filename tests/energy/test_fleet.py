@@ -157,7 +157,9 @@ def test_a_fleet_refuses_bad_input_by_name_range_and_value(arguments: dict[str, 
 
 @pytest.mark.parametrize("harvest", [0.5, Bernoulli, None])
 def test_what_is_no_harvest_is_named(harvest: object) -> None:
-    with pytest.raises(ValueError, match="harvest must be a harvest, with units, mean_rates, got"):
+    with pytest.raises(
+        ValueError, match="harvest must be a harvest, with units, mean_rates, or watts, mean_watts, got"
+    ):
         Fleet(clients=10, harvest=harvest)  # type: ignore[arg-type]
 
 

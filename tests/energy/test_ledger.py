@@ -280,7 +280,7 @@ def test_a_taken_up_account_goes_on_from_its_balance() -> None:
     ("changes", "fault"),
     [
         ({"stored": 5, "harvested": 5}, "totals.stored must be at most the capacity 4, got 5"),
-        ({"stored": 3}, "totals must be balanced: initial + harvested = spent + stored + wasted, got 4 and 3"),
+        ({"stored": 3}, "totals must be balanced: initial + harvested = spent + stored + wasted + lost, got 4 and 3"),
         ({"spent": -1, "harvested": 3}, "totals.spent must be a whole number >= 0, got -1"),
         ({"stored": 4.0}, "totals.stored must be a whole number >= 0, got 4.0"),
         ({"mains": True}, "totals.mains must be a whole number >= 0, got True"),

@@ -80,12 +80,15 @@ def test_both_fleets_of_the_demo_harvest_as_much() -> None:
     assert rates == pytest.approx([5] * 5)
 
 
+JOULES = ("round_length", "quantum", "efficiency", "self_discharge", "reserve", "standby", "arrival")
+
+
 def test_the_demo_in_the_file_leaves_no_default_out() -> None:
-    """What it does not spell out itself has no value by default: data, clip, and the rate, which the harvest has."""
+    """What it does not spell out itself has no value by default: data, clip, the harvest's rate, joules."""
     spec = read_spec(EXPERIMENTS / "demo.toml").base
 
     assert set(type(spec).model_fields) - spec.model_fields_set == {"scheduler"}  # its arms have them
-    assert set(type(spec.fleet).model_fields) - spec.fleet.model_fields_set == {"rate"}
+    assert set(type(spec.fleet).model_fields) - spec.fleet.model_fields_set == {"rate", *JOULES}
     assert set(type(spec.learning).model_fields) - spec.learning.model_fields_set == {"data", "clip"}
     assert set(type(spec.evaluation).model_fields) == spec.evaluation.model_fields_set
     assert set(type(spec.flower).model_fields) - spec.flower.model_fields_set == {"norm_limit"}

@@ -84,6 +84,7 @@ def test_the_summary_is_what_comes_out_by_hand(worked: Participation) -> None:
         "worst_streak": 2,  # the last two rounds, of 1 each
         "shortfall": 1.0,  # (2 + 0 + 1 + 1) / 4
         "waste": pytest.approx(3 / 9),
+        "lost": 0.0,
         "used": pytest.approx(4 / 9),
         "fairness": pytest.approx(16 / (3 * 8)),  # turns 2, 0, 2
         "chi_square": pytest.approx(3 * (1 / 36 + 1 / 9 + 1 / 36)),  # weights 1/2, 0, 1/2
@@ -135,7 +136,7 @@ def test_the_share_of_energy_used_is_of_energy_where_costs_differ() -> None:
 def test_the_summary_prints_a_line_for_each_figure(worked: Participation) -> None:
     lines = str(worked.summary(target=2)).splitlines()
 
-    assert len(lines) == 18
+    assert len(lines) == 19
     assert "empty rounds  1" in lines
     assert "fairness      0.6667" in lines
 

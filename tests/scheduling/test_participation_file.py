@@ -276,7 +276,7 @@ FOREIGN: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda path: rewrite(path, final_energy=np.full(7, -1, np.int32)),
         "final_energy does not fit the clients",
     ),
-    "energy lost": (lambda path: rewrite(path, facts=totals(harvested=1)), "energy was lost"),
+    "energy lost": (lambda path: rewrite(path, facts=totals(harvested=1)), "energy is missing"),
     "energy from nowhere": (
         lambda path: rewrite(path, facts=totals(stored=ONE.totals.stored + 1, harvested=ONE.totals.harvested + 1)),
         "final_energy does not add up",

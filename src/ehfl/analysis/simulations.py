@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # SciPy, behind estimates, takes longer to load than `ehfl si
 ON_TARGET = 0.95  # share of its rounds with as many as wanted from which on a seed counts as on target
 ENERGY = "Energy and turns"
 WASTED = "Share of the harvest that found the battery full"
+LOST = "Share of all energy that charging, leaks and standing by took"
 FAIR = "Jain's index of turns per client: 1 when all have equally many"
 UNEVEN = (
     "N sum (q_i - 1/N)^2, with q_i what client i weighs in a plain mean of the participants: 0 when all weigh alike"
@@ -59,8 +60,11 @@ class Simulations:
         }
 
 
-def simulated(seeds: int = 1) -> list[Quantity[Simulations]]:
-    """Return the lines of the table of `ehfl simulate`; with several seeds, means with their intervals."""
+def simulated(seeds: int = 1, *, losses: bool = False) -> list[Quantity[Simulations]]:
+    """Return the lines of the table of `ehfl simulate`; with several seeds, means with their intervals.
+
+    What was lost has a line where any battery has `losses`.
+    """
     group = "Participants a round"
     over = " over seeds" if seeds > 1 else ""
     several: list[Quantity[Simulations]] = [
@@ -82,6 +86,7 @@ def simulated(seeds: int = 1) -> list[Quantity[Simulations]]:
         Quantity(group, "clients short a round", "Clients missing to the target, mean", _amount("shortfall")),
         Quantity(ENERGY, "energy spent", "Share of all energy that rounds took", _share("used")),
         Quantity(ENERGY, "harvest wasted", WASTED, _share("waste")),
+        *([Quantity(ENERGY, "energy lost", LOST, _share("lost"))] if losses else []),
         Quantity(ENERGY, "fairness (Jain)", FAIR, _cell("fairness", index_cell, estimate_cell)),
         Quantity(ENERGY, "chi^2 of weights", UNEVEN, _cell("chi_square", index_cell, estimate_cell)),
         Quantity(ENERGY, LEAST, f"{WEIGHT}, of the client with the least", _amount("least_weight"), nested=True),

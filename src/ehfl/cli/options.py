@@ -41,6 +41,10 @@ Capacity = Annotated[
 ]
 Initial = Annotated[str | None, Option(metavar="UNITS", help="What a battery holds at the start, likewise [0].")]
 Cost = Annotated[str | None, Option(metavar="UNITS", help="What a round costs a participant, likewise [1].")]
+RoundLength = Annotated[
+    str | None,
+    Option(metavar="TIME", help="How long a round takes, 3600 or '1 h': energies are joules then, or texts as '5 Wh'."),
+]
 Scheduler = Annotated[
     list[str] | None,
     Option(
@@ -79,6 +83,7 @@ KEYS = {
     "capacity": "fleet.capacity",
     "initial": "fleet.initial",
     "cost": "fleet.cost",
+    "round_length": "fleet.round_length",
     "scheduler": "schedulers",
     "target": "target",
     "rounds": "rounds",
@@ -97,7 +102,7 @@ KEYS = {
 }
 NAMES = {key: f"--{option.replace('_', '-')}" for option, key in KEYS.items()}  # how errors call a key
 _ARMS = ("scheduler", "schedulers", "arms")  # keys that say which arms there are
-_PER_CLIENT = {"fleet.rate", "fleet.capacity", "fleet.initial", "fleet.cost"}
+_NUMBERS = {"fleet.rate", "fleet.capacity", "fleet.initial", "fleet.cost", "fleet.round_length"}  # or lists of them
 
 
 @own_prints_aside()
@@ -158,7 +163,7 @@ def _value(key: str, value: Any) -> Any:
         return str(value)
     if isinstance(value, str) and value.startswith("{"):
         return literal(value)
-    if key == "target" or (key in _PER_CLIENT and isinstance(value, str)):
+    if key == "target" or (key in _NUMBERS and isinstance(value, str)):
         found = literal(value)
         if isinstance(found, str) and "," in found:
             several = literal(f"[{found}]")

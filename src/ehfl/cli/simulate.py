@@ -18,6 +18,7 @@ from ehfl.cli.options import (
     Initial,
     Override,
     Rate,
+    RoundLength,
     Rounds,
     Scheduler,
     Seed,
@@ -57,6 +58,7 @@ Examples:
   ehfl simulate --seeds 20 --rounds 300 --capacity 5
   ehfl simulate --rate 0.1,0.5,0.9 --cost 1,2,3 --rounds 200 --json
   ehfl simulate --harvest replay:sun.csv --clients 4 --rounds 48
+  ehfl simulate --round-length '1 h' --capacity '5 Wh' --cost '12 J' -o fleet.arrival=20
   ehfl simulate --clients 1000000 --rounds 50 -s myopic -s always-on
 """
 
@@ -69,6 +71,7 @@ def simulate(
     capacity: Capacity = None,
     initial: Initial = None,
     cost: Cost = None,
+    round_length: RoundLength = None,
     scheduler: Scheduler = None,
     target: Target = None,
     rounds: Rounds = 1000,

@@ -49,6 +49,7 @@ def as_facts(fleet: Fleet, seeds: Sequence[int], played: Played) -> dict[str, An
     return {
         "version": ehfl.__version__,
         "fleet": {"clients": fleet.clients, "harvest": repr(fleet.harvest), "unit": fleet.unit}
+        | {name: size for name in ("quantum", "round_length") if (size := getattr(fleet, name)) is not None}
         | {name: finite(value, instead="inf") for name, value in levels.items()},
         **({"seed": seeds[0]} if single else {"seeds": list(seeds)}),
         "schedulers": {
@@ -71,19 +72,24 @@ def print_played(fleet: Fleet, spec: Spec, played: Played) -> None:
     from ehfl.report import summary_table
 
     rounds = next(iter(played.values()))[0].summary.rounds
-    amounts = [f"battery {_amount(fleet.capacity, fleet.unit)}"]
+    amounts = [f"battery {_amount(fleet.capacity, fleet)}"]
     if (fleet.costs != 1).any() or fleet.unit != "units":
-        amounts.append(f"cost {_amount(fleet.cost, fleet.unit)}")
+        amounts.append(f"cost {_amount(fleet.cost, fleet)}")
     seeds = f"seed {spec.seeds[0]}" if len(spec.seeds) == 1 else f"{len(spec.seeds):,} seeds"
     title = f"{fleet.clients:,} clients, {fleet.harvest!r}, {', '.join(amounts)}, {rounds:,} rounds, {seeds}"
     print_table(title, summary_table({label: _over_seeds(many) for label, many in played.items()}))
 
 
-def _amount(value: Any, unit: str) -> str:
-    """Return an amount of energy, or the range of one per client, with its unit."""
+def _amount(value: Any, fleet: Fleet) -> str:
+    """Return an amount of energy, or the range of one per client, with its unit; in joules where they are known."""
     import numpy as np
 
-    low, high = float(np.min(value)), float(np.max(value))
+    from ehfl.quantities import as_energy
+
+    low, high, unit = float(np.min(value)), float(np.max(value)), fleet.unit
+    if fleet.quantum is not None:
+        ends = dict.fromkeys(as_energy(end * fleet.quantum) for end in (low, high))
+        return " to ".join(ends)
     numbers = f"{low:g}" if low == high else f"{low:g} to {high:g}"
     return numbers if high == np.inf and low == high else f"{numbers} {unit}"
 

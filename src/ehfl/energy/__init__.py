@@ -4,8 +4,9 @@ May enter: NumPy, numba through `kernels`, `ehfl.arrays`, `files`, `randomness`,
 (the Protocol to implement for a harvest of your own), `check_harvest`, which tries it, `Bernoulli`, `Replay`,
 `HARVESTS` (harvests by name), `per_client_parameters`, which of theirs are one value a client, and `Ledger`, the
 devices' half of a round: who pays, who harvests. Energy is counted in whole quanta, which a fleet gives a name
-(`Fleet.unit`). What a round costs in joules: `round_cost` of a `Device` and a `Radio`, which `device_of` and `radio_of`
-know by name, `devices` and `radios` with sources.
+(`Fleet.unit`); `fleet_in_joules` makes quanta of joules, and of what a `PowerHarvest` brings in watts. What a round
+costs in joules: `round_cost` of a `Device` and a `Radio`, which `device_of` and `radio_of` know by name, `devices` and
+`radios` with sources.
 """
 
 from ehfl.energy.bernoulli import Bernoulli
@@ -13,7 +14,9 @@ from ehfl.energy.check import check_harvest
 from ehfl.energy.cost import Device, Radio, RoundCost, round_cost
 from ehfl.energy.fleet import Fleet
 from ehfl.energy.harvest import HARVESTS, Harvest, per_client_parameters
+from ehfl.energy.joules import fleet_in_joules
 from ehfl.energy.ledger import EnergyTotals, Ledger
+from ehfl.energy.power import PowerHarvest
 from ehfl.energy.profiles import device_of, devices, radio_of, radios
 from ehfl.energy.replay import Replay
 
@@ -25,12 +28,14 @@ __all__ = [
     "Fleet",
     "Harvest",
     "Ledger",
+    "PowerHarvest",
     "Radio",
     "Replay",
     "RoundCost",
     "check_harvest",
     "device_of",
     "devices",
+    "fleet_in_joules",
     "per_client_parameters",
     "radio_of",
     "radios",

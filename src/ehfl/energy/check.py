@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.energy.harvest import HARVESTS, Harvest, rates_of
+from ehfl.energy.power import InQuanta, PowerHarvest, is_power
 from ehfl.energy.weather import fault_of
 from ehfl.randomness import MAX_CLIENTS, MAX_ROUNDS, check_seed
 from ehfl.validation import FAILURES, BrokenRules, InvalidValue, blame, whole_number
@@ -29,7 +30,7 @@ class _Fault(Exception):
 
 
 def check_harvest(
-    harvest: Harvest | str | Mapping[str, Any],
+    harvest: Harvest | PowerHarvest | str | Mapping[str, Any],
     *,
     clients: int = 10,
     rounds: int = 1000,
@@ -55,9 +56,10 @@ def check_harvest(
     ehfl.validation.BrokenRules: Moving breaks the rules:
       - is no pure function of (seed, client, round): round 0, client 1 got 1 and 0 when asked again (draw ...
     """
-    made = HARVESTS.make(harvest)
+    named = HARVESTS.make(harvest)
     # Made again where that can be, as every process of a comparison does.
-    twin = None if made is harvest else HARVESTS.make(harvest)
+    twin = None if named is harvest else _counted(HARVESTS.make(harvest))
+    made = _counted(named)
     whole_number("clients", clients, low=1, high=MAX_CLIENTS if quick else _MOST)
     whole_number("rounds", rounds, low=1, high=MAX_ROUNDS if quick else _MOST)
     check_seed(seed)
@@ -71,7 +73,12 @@ def check_harvest(
         except _Fault as fault:
             faults.append(str(fault))
     if faults:
-        raise BrokenRules(type(made).__name__, faults)
+        raise BrokenRules(type(named).__name__, faults)
+
+
+def _counted(harvest: Harvest | PowerHarvest) -> Harvest:
+    """Return a harvest in whole numbers: one in watts as thousandths of a joule, an hour a round."""
+    return InQuanta(harvest, quantum=1e-3, round_length=3600) if is_power(harvest) else harvest  # type: ignore[return-value]
 
 
 @contextmanager

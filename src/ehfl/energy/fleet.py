@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ehfl.arrays import FloatArray, IntArray, Levels
+from ehfl.arrays import FloatArray, IntArray, Levels, first_of, per_client
 from ehfl.energy.battery import MAX_LEVEL
 from ehfl.energy.harvest import HARVESTS, Harvest, rates_of
+from ehfl.energy.power import is_power
+from ehfl.energy.storage import Storage, storage_of
 from ehfl.randomness import MAX_CLIENTS
 from ehfl.validation import InvalidValue, is_label, whole_number
 
@@ -21,8 +22,8 @@ from ehfl.validation import InvalidValue, is_label, whole_number
 class Fleet:
     """Clients that live on harvested energy (paper, section 2).
 
-    Capacity, initial level and cost are one number for all clients or one per client. Energy is a whole number of what
-    `unit` names: the paper's units, or a quantum such as a millijoule.
+    Capacity, initial level, cost and losses are one number for all clients or one per client. Energy is a whole number
+    of what `unit` names: the paper's units, or a quantum such as a millijoule. `fleet_in_joules` makes one from joules.
 
     >>> from ehfl.energy import Bernoulli
     >>> Fleet(clients=10, harvest=Bernoulli(rate=0.5)).sustainable
@@ -37,20 +38,30 @@ class Fleet:
     initial: ArrayLike = 0  # E_i(0)
     cost: ArrayLike = 1  # what a participant spends in a round
     unit: str = "units"  # what energy is counted in
+    efficiency: ArrayLike = 1.0  # share of a harvest that reaches the battery
+    leak: ArrayLike = 0.0  # share of the level that a battery loses in a round
+    drain: ArrayLike = 0.0  # what it loses in a round besides, while there is any; need not be whole
+    quantum: float | None = None  # what a unit is [J], where that is known
+    round_length: float | None = None  # [s], where that is known
     rates: FloatArray = field(init=False, repr=False)  # mean harvest, (n_clients,) [units a round]
     costs: Levels = field(init=False, repr=False)  # shape (1,) for all alike, else (n_clients,); so are the next ones
     ceilings: Levels = field(init=False, repr=False)  # the capacity as a level
     endless: NDArray[np.bool_] = field(init=False, repr=False)  # whose capacity is infinite
+    storage: Storage | None = field(init=False, repr=False)  # what is lost, None where nothing is
 
     def __post_init__(self) -> None:
         clients = whole_number("clients", self.clients, low=1, high=MAX_CLIENTS)
         harvest = HARVESTS.make(self.harvest)
+        if is_power(harvest):
+            allowed = "one that counts in units; with one in watts a fleet is made by fleet_in_joules"
+            raise InvalidValue("harvest", allowed, repr(harvest))
         capacities = _capacities(self.capacity, clients)
         costs = _whole_levels("cost", self.cost, clients, low=1)
         initial = _whole_levels("initial", self.initial, clients, low=0)
         _check_initial(initial, capacities)
         if not is_label(self.unit, most=20):
             raise InvalidValue("unit", "1 to 20 printable characters", repr(self.unit))
+        storage = storage_of(clients, self.efficiency, self.leak, self.drain)
         facts = {
             "clients": clients,
             "capacity": _plain(capacities),
@@ -61,6 +72,7 @@ class Fleet:
             "costs": costs,
             "ceilings": _ceilings(capacities),
             "endless": np.isinf(capacities),
+            "storage": None if storage.lossless else storage,
         }
         for name, value in facts.items():
             if isinstance(value, np.ndarray):
@@ -71,10 +83,14 @@ class Fleet:
     def sustainable(self) -> int:
         """How many clients a round the harvest can pay for: floor of the sum of min(rate / cost, 1), at least 1.
 
-        A client takes part once in a round, however much it harvests, and never if its battery cannot hold the cost.
+        A client takes part once in a round, however much it harvests, and never if its battery cannot hold the cost. Of
+        a harvest counts what is stored and not drained; what leaks depends on the level, so it is left out.
         """
         able = self.ceilings >= self.costs
-        if self.costs.size == 1 and able.all():
+        if self.storage is not None:
+            left = np.maximum(self.rates * self.storage.efficiency - self.storage.drain, 0)
+            total = float((np.minimum(left / self.costs, 1) * able).sum())
+        elif self.costs.size == 1 and able.all():
             cost = int(self.costs[0])
             alike = self.clients if self.rates.strides == (0,) else 1  # with one rate
             rates = self.rates[:: max(alike, 1)]
@@ -97,39 +113,27 @@ class Fleet:
         return np.array(np.broadcast_to(np.asarray(self.initial), (self.clients,)), dtype=np.int32)
 
 
-def _per_client(name: str, given: ArrayLike, n_clients: int) -> NDArray[Any]:
-    """Return one number, shape (1,), or one per client, as they were given."""
-    allowed = f"one number or one per client ({n_clients})"
-    try:
-        values = np.array(given)  # a copy: the caller's may change
-    except ValueError:  # rows of different lengths
-        raise InvalidValue(name, allowed, repr(given)) from None
-    if values.shape not in ((), (n_clients,)):
-        raise InvalidValue(name, allowed, f"an array of {values.shape}")
-    return np.atleast_1d(values)
-
-
 def _whole_levels(name: str, given: ArrayLike, n_clients: int, low: int) -> Levels:
-    values = _per_client(name, given, n_clients)
+    values = per_client(name, given, n_clients)
     allowed = f"whole numbers in [{low}, {MAX_LEVEL}]" if np.ndim(given) else f"a whole number in [{low}, {MAX_LEVEL}]"
     if values.dtype.kind not in "iu":
         raise InvalidValue(name, allowed, repr(given))
     outside = (values < low) | (values > MAX_LEVEL)
     if outside.any():
-        raise InvalidValue(name, allowed, _shown(values, outside))
+        raise InvalidValue(name, allowed, first_of(values, outside))
     return values.astype(np.int32)
 
 
 def _capacities(given: ArrayLike, n_clients: int) -> FloatArray:
     allowed = f"inf or a whole number in [0, {MAX_LEVEL}]"
-    values = _per_client("capacity", given, n_clients)
+    values = per_client("capacity", given, n_clients)
     if values.dtype.kind not in "iuf":
         raise InvalidValue("capacity", allowed, repr(given))
     numbers = values.astype(np.float64)
     with np.errstate(invalid="ignore"):
         outside = ~((numbers == math.inf) | ((numbers % 1 == 0) & (numbers >= 0) & (numbers <= MAX_LEVEL)))
     if outside.any():
-        raise InvalidValue("capacity", allowed, _shown(values, outside))
+        raise InvalidValue("capacity", allowed, first_of(values, outside))
     return numbers
 
 
@@ -149,13 +153,7 @@ def _check_initial(initial: Levels, capacities: FloatArray) -> None:
         at = int(np.argmax(outside))
         top = capacities[at if capacities.size > 1 else 0]
         shown = np.broadcast_to(initial, outside.shape)
-        raise InvalidValue("initial", f"at most the capacity {top:g}", _shown(shown, outside))
-
-
-def _shown(values: NDArray[Any], outside: NDArray[np.bool_]) -> str:
-    """Return the first value that is outside, and whose it is where there are several."""
-    at = int(np.argmax(outside))
-    return f"{values[at].item()}" + (f" for client {at}" if values.size > 1 else "")
+        raise InvalidValue("initial", f"at most the capacity {top:g}", first_of(shown, outside))
 
 
 def _plain(values: FloatArray | IntArray) -> ArrayLike:

@@ -74,4 +74,5 @@ HARVESTS: Registry[Harvest] = Registry(
     "harvest",
     {"bernoulli": "ehfl.energy.bernoulli:Bernoulli", "replay": "ehfl.energy.replay:Replay"},
     methods=("units", "mean_rates"),
+    or_methods=("watts", "mean_watts"),  # of a PowerHarvest, which a fleet in joules makes whole quanta of
 )

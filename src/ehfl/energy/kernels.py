@@ -8,6 +8,11 @@ from numba import prange
 from ehfl.compiled import fill_upper, kernel, lower_half, parallel_kernel
 from ehfl.randomness import TILE
 
+# As in `rounding`, of which kernels may import nothing: they are kept under a hash of a few files alone.
+_CLIENT_STEP = np.uint32(0x91E10DA5)
+_HALF = np.uint32(16)
+_PART = 1 / 65536
+
 
 @parallel_kernel
 def bernoulli(out, rates, start, stream):
@@ -55,6 +60,20 @@ def first_at_least(clients, client):
     return low
 
 
+@kernel
+def pay_tile(energy, clients, costs, tile, unable, held):
+    """Let those of these ascending clients that are in a tile pay; note the last that could not, and what it held."""
+    first = first_at_least(clients, np.int64(tile * TILE))
+    last = first_at_least(clients, np.int64((tile + 1) * TILE))
+    for i in range(first, last):
+        client = np.uint32(clients[i])  # unsigned: no look for negative indices
+        price = costs[client] if costs.size > 1 else costs[0]
+        if energy[client] < price:
+            unable[tile] = client
+            held[tile] = energy[client]
+        energy[client] = np.int32(energy[client] - price)
+
+
 @parallel_kernel
 def settle(energy, clients, costs, units, ceilings):
     """Let these clients pay, then add the units up to the ceiling, in place; clients ascend.
@@ -68,15 +87,7 @@ def settle(energy, clients, costs, units, ceilings):
     unable = np.full(n_tiles, -1)  # per tile: numba drops a reduction by max that stands behind a condition
     held = np.zeros(n_tiles, np.int64)
     for tile in prange(n_tiles):
-        first = first_at_least(clients, np.int64(tile * TILE))
-        last = first_at_least(clients, np.int64((tile + 1) * TILE))
-        for i in range(first, last):
-            client = np.uint32(clients[i])  # unsigned: no look for negative indices
-            price = costs[client] if costs.size > 1 else costs[0]
-            if energy[client] < price:
-                unable[tile] = client
-                held[tile] = energy[client]
-            energy[client] = np.int32(energy[client] - price)
+        pay_tile(energy, clients, costs, tile, unable, held)
         part = energy[tile * TILE : (tile + 1) * TILE]
         more = units[tile * TILE : (tile + 1) * TILE]
         gained = 0
@@ -101,3 +112,54 @@ def settle(energy, clients, costs, units, ceilings):
         stored += kept
     last_unable = np.argmax(unable)
     return harvested, harvested - stored, unable[last_unable], held[last_unable]
+
+
+@parallel_kernel
+def settle_lossy(energy, clients, costs, units, ceilings, losses, phases, start):
+    """Let these clients pay, let batteries leak, then charge them up to the ceiling, in place; clients ascend.
+
+    `losses` are (efficiency, leak, drain), each one number or one for each client in `energy`, whose first is client
+    `start`; `phases` are the offsets of leaks and charges of client 0. Returns (harvested, wasted, lost, unable, held).
+    """
+    efficiencies, leaks, drains = losses
+    alike = np.full(TILE, efficiencies[0]), np.full(TILE, leaks[0]), np.full(TILE, drains[0])
+    tops_alike = np.full(TILE, ceilings[0])
+    harvested = 0
+    charged = 0
+    leaked = 0
+    stored = 0
+    n_tiles = (energy.size + TILE - 1) // TILE
+    unable = np.full(n_tiles, -1)  # per tile: numba drops a reduction by max that stands behind a condition
+    held = np.zeros(n_tiles, np.int64)
+    for tile in prange(n_tiles):
+        pay_tile(energy, clients, costs, tile, unable, held)
+        here = slice(tile * TILE, (tile + 1) * TILE)
+        part, more = energy[here], units[here]
+        efficiency = efficiencies[here] if efficiencies.size > 1 else alike[0]
+        leak = leaks[here] if leaks.size > 1 else alike[1]
+        drain = drains[here] if drains.size > 1 else alike[2]
+        tops = ceilings[here] if ceilings.size > 1 else tops_alike
+        step = np.uint32(start + tile * TILE) * _CLIENT_STEP  # modulo 2^32, as unsigned numbers are
+        gained, taken, gone, kept = 0, 0, 0, 0
+        for lane in range(part.size):
+            own = np.uint32(step + np.uint32(lane) * _CLIENT_STEP)
+            unit = np.int32(more[lane])
+            level = part[lane]
+            out = np.int32(level * leak[lane] + drain[lane] + (np.uint32(own + phases[0]) >> _HALF) * _PART)
+            out = min(out, level)
+            into = np.int32(unit * efficiency[lane] + (np.uint32(own + phases[1]) >> _HALF) * _PART)
+            into = min(into, unit)
+            left = np.int32(level - out)
+            keep = min(into, np.int32(tops[lane] - left))
+            part[lane] = np.int32(left + keep)
+            gained += unit
+            taken += into
+            gone += out
+            kept += keep
+        harvested += gained
+        charged += taken
+        leaked += gone
+        stored += kept
+    last_unable = np.argmax(unable)
+    lost = harvested - charged + leaked
+    return harvested, charged - stored, lost, unable[last_unable], held[last_unable]

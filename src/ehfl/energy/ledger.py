@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from ehfl.arrays import IntArray, Levels
-from ehfl.energy.battery import MAX_LEVEL, Settled, settle
+from ehfl.energy.battery import MAX_LEVEL, Place, Settled, settle, settle_lossy
 from ehfl.energy.fleet import Fleet
 from ehfl.energy.weather import Weather
 from ehfl.randomness import MAX_ROUNDS, check_seed
@@ -22,7 +22,7 @@ class LevelOverflow(UserError, OverflowError):
 
 @dataclass(frozen=True, slots=True)
 class EnergyTotals:
-    """Energy over all clients and rounds; initial + harvested = spent + stored + wasted, exactly."""
+    """Energy over all clients and rounds; initial + harvested = spent + stored + wasted + lost, exactly."""
 
     initial: int
     harvested: int
@@ -30,6 +30,7 @@ class EnergyTotals:
     stored: int
     wasted: int
     mains: int  # drawn from the mains instead of a battery, outside the balance
+    lost: int = 0  # in charging, by leaks and to devices that stand by
 
     @property
     def paid(self) -> int:
@@ -41,13 +42,14 @@ class EnergyTotals:
 
         >>> EnergyTotals(initial=1, harvested=4, spent=2, stored=2, wasted=0, mains=0).check()  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        ehfl.validation.InvalidValue: totals must be balanced: ... = spent + stored + wasted, got 5 and 4
+        ehfl.validation.InvalidValue: totals must be balanced: ... + wasted + lost, got 5 and 4
         """
         for name, number in asdict(self).items():
             whole_number(f"totals.{name}", number, low=0)
-        had, went = self.initial + self.harvested, self.spent + self.stored + self.wasted
+        had, went = self.initial + self.harvested, self.spent + self.stored + self.wasted + self.lost
         if had != went:
-            raise InvalidValue("totals", "balanced: initial + harvested = spent + stored + wasted", f"{had} and {went}")
+            allowed = "balanced: initial + harvested = spent + stored + wasted + lost"
+            raise InvalidValue("totals", allowed, f"{had} and {went}")
 
 
 class Ledger:
@@ -91,11 +93,13 @@ class Ledger:
         self._ceiling, self._endless = fleet.ceilings, fleet.endless
         if fleet.ceilings.size > 1:
             self._ceiling, self._endless = fleet.ceilings[own], fleet.endless[own]
+        self._storage = None if fleet.storage is None else fleet.storage.of(self._clients)
         rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
         self._weather = Weather(fleet.harvest, self._clients, rounds, check_seed(seed))
         initial = int(self._energy.sum(dtype=np.int64))
         kept = EnergyTotals(initial, 0, 0, initial, 0, 0) if totals is None else self._taken_up(totals)
-        self._initial, self._harvested, self._wasted = kept.initial, kept.harvested, kept.wasted
+        self._initial, self._harvested = kept.initial, kept.harvested
+        self._wasted, self._lost = kept.wasted, kept.lost
         self._spent, self._mains = kept.spent, kept.mains
         self._common_cost = int(self._cost[0]) if self._cost.size == 1 else None
         self.paid = 0  # by the participants of the last round together, from batteries or the mains
@@ -109,13 +113,18 @@ class Ledger:
         nothing is settled; a fleet of more than one tile is then of no use, since it is settled while it is looked at.
         """
         cost = _NOTHING if mains_powered else self._cost
-        settled = settle(self._energy, clients, cost, self._weather.units(t), self._ceiling)
+        levels = self._energy, clients, cost, self._weather.units(t), self._ceiling
+        if self._storage is None:
+            settled = settle(*levels)
+        else:
+            settled = settle_lossy(*levels, self._storage, Place(t, self._clients))
         if settled.unable < 0:
             if self._outgrown(settled):
                 passed = f"a battery passed {MAX_LEVEL} {self._fleet.unit}"
                 raise LevelOverflow(f"{passed}: give a capacity, or count in larger units")
             self._harvested += settled.harvested
             self._wasted += settled.wasted
+            self._lost += settled.lost
             self.paid = self._price(clients)
             if mains_powered:
                 self._mains += self.paid
@@ -149,6 +158,7 @@ class Ledger:
             stored=int(self._energy.sum(dtype=np.int64)),
             wasted=self._wasted,
             mains=self._mains,
+            lost=self._lost,
         )
 
     def _outgrown(self, settled: Settled) -> bool:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ehfl.energy import HARVESTS, Fleet, per_client_parameters
+from ehfl.energy import HARVESTS, Fleet, fleet_in_joules, per_client_parameters
+from ehfl.energy.power import is_power
+from ehfl.experiment.values import ENERGIES
 from ehfl.machine import check_memory
 from ehfl.partition import PARTITIONS, InLabelOrder, Partition
 from ehfl.randomness import MAX_CLIENTS, TILE
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from ehfl.experiment.spec import Setting
     from ehfl.learning import Aggregation, LocalSgd, Task
 
-_LEVELS = ("capacity", "initial", "cost")
+_LOSSES = ("efficiency", "self_discharge", "reserve", "standby")
 _ESTIMATED_ROUNDS = 20_000  # that are simulated where chances cannot be computed, in 20 to 200 seeds: about a second
 _chances: dict[str, Chances] = {}  # by what decides them
 _BYTES_A_CLIENT = 20  # its level, and its turns, counted and squared for the table
@@ -32,7 +34,7 @@ _BYTES_A_CLIENT = 20  # its level, and its turns, counted and squared for the ta
 def fleet_of(setting: Setting) -> Fleet:
     """Return the fleet."""
     fleet = setting.fleet
-    table = {name: getattr(fleet, name) for name in ("clients", *_LEVELS, "unit")}
+    table = {name: value for name, value in fleet if value is not None}
     key = "fleet.harvest" if fleet.rate is None else "fleet"  # `rate` is the short form of bernoulli's
     return fleet_in(table | {"harvest": fleet.harvest_table()}, key)
 
@@ -43,11 +45,28 @@ def fleet_in(table: Table, key: str = "fleet.harvest") -> Fleet:
     clients = whole_number("fleet.clients", table["clients"], low=1, high=MAX_CLIENTS)
     check_memory("fleet.clients", clients, _BYTES_A_CLIENT * clients)
     made = HARVESTS.make(_spread_parameters(table["harvest"], clients), key)
-    with at(key), users_own("", "one whose mean_rates can be asked for"):
-        made.mean_rates(clients)  # refuses another number of clients
-    levels = {name: _whole(spread(table[name], clients)) for name in _LEVELS}
+    with at(key), users_own("", "one whose mean rates can be asked for"):
+        made.mean_watts(clients) if is_power(made) else made.mean_rates(clients)  # refuses another number of clients
+    energies = {name: spread(table[name], clients) for name in ENERGIES}
+    if table.get("round_length") is not None:
+        return _in_joules(table, clients, made, energies)
+    if is_power(made):
+        raise InvalidValue(
+            "fleet.round_length", f"given where a harvest is in watts ({table['harvest']['name']})", "none"
+        )
     with at("fleet"):
-        return Fleet(clients, made, **levels, unit=table["unit"])
+        return Fleet(clients, made, **{name: _whole(value) for name, value in energies.items()}, unit=table["unit"])
+
+
+def _in_joules(table: Table, clients: int, harvest: Any, energies: Table) -> Fleet:
+    """Return the fleet of a table whose rounds have a length."""
+    if isinstance(energies["initial"], str):  # a percentage of the capacity
+        share = float(energies["initial"].rstrip(" %")) / 100
+        energies |= {"initial": share * np.asarray(energies["capacity"])}
+    losses = {name: spread(table[name], clients) for name in _LOSSES if table.get(name) is not None}
+    sizes = {name: table[name] for name in ("quantum", "arrival") if table.get(name) is not None}
+    with at("fleet"):
+        return fleet_in_joules(clients, harvest, round_length=table["round_length"], **energies, **losses, **sizes)
 
 
 def harvest_table(setting: Setting) -> Table:

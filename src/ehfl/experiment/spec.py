@@ -15,10 +15,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidat
 
 from ehfl.experiment import building
 from ehfl.experiment.values import (
+    auto_or_joules,
     auto_or_number,
     auto_or_whole,
+    check_joules,
     check_order,
     count_clients,
+    joules,
+    length_of_rounds,
     not_negative,
     number_of_rounds,
     per_client,
@@ -63,6 +67,14 @@ class FleetSpec(Section):
     initial: PerClient = 0
     cost: PerClient = 1
     unit: str = "units"  # what energy is counted in
+    # A fleet whose rounds have a length is one of real devices: energies are in joules then (docs/energy.md).
+    round_length: Annotated[float | None, PlainValidator(length_of_rounds)] = None  # [s]
+    quantum: Annotated[Any, PlainValidator(auto_or_joules)] = None  # what energy is counted in [J]
+    efficiency: PerClient = None  # share of a harvest that reaches the battery
+    self_discharge: PerClient = None  # share that a battery loses in a month
+    reserve: PerClient = None  # share of the capacity below which a device switches off
+    standby: PerClient = None  # what a device draws, whether it takes part or not [W]
+    arrival: Annotated[float | None, PlainValidator(joules)] = None  # what a unit of a harvest brings [J]
 
     @model_validator(mode="before")
     @classmethod
@@ -71,6 +83,13 @@ class FleetSpec(Section):
         if isinstance(given, Mapping) and "clients" not in given:
             longest = count_clients(given, info)
             return {**given, "clients": longest} if longest else given
+        return given
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_joules(cls, given: Any) -> Any:
+        if isinstance(given, Mapping):
+            check_joules(given)
         return given
 
     @model_validator(mode="after")

@@ -13,6 +13,7 @@ from pydantic import ValidationInfo
 from ehfl.energy import HARVESTS, per_client_parameters
 from ehfl.files import read_numbers
 from ehfl.partition import PARTITIONS
+from ehfl.quantities import is_quantity, quantity
 from ehfl.registry import Here, Registry, Table, lies_there
 from ehfl.scheduling import SCHEDULERS
 from ehfl.theory import STEP_SIZES, step_size_of, step_size_table
@@ -24,7 +25,10 @@ _DAY = 86_400  # seconds
 ORDERS = ("random", "by-label")
 
 
-PER_CLIENT = ("rate", "capacity", "initial", "cost")  # keys of the fleet that take one value for all or one per client
+ENERGIES = ("capacity", "initial", "cost")  # keys of the fleet that are amounts of energy
+PHYSICAL = ("quantum", "efficiency", "self_discharge", "reserve", "standby", "arrival")  # that need a round's length
+# keys of the fleet that take one value for all or one per client
+PER_CLIENT = ("rate", *ENERGIES, "efficiency", "self_discharge", "reserve", "standby")
 
 
 def per_client(value: Any, info: ValidationInfo) -> Any:
@@ -52,6 +56,55 @@ def count_clients(fleet: Mapping[str, Any], info: ValidationInfo) -> int:
     return max((len(one) for one in lists if isinstance(one, tuple)), default=0)
 
 
+def check_joules(fleet: Mapping[str, Any]) -> None:
+    """Refuse what only a fleet of real devices can have where rounds have no length, and other units where they have.
+
+    It looks at values as they were written: once they are read, 5 Wh are a number as any other.
+    """
+    if fleet.get("round_length") is not None:
+        if fleet.get("unit", "units") != "units":
+            raise InvalidValue(
+                "fleet.unit", "left out where fleet.round_length is given: energy is in joules", fleet["unit"]
+            )
+        return
+    for name in PHYSICAL:
+        if fleet.get(name) is not None:
+            raise InvalidValue(f"fleet.{name}", "left out unless fleet.round_length is given", short(repr(fleet[name])))
+    for name in ENERGIES:
+        if any(map(_has_unit, _written_values(fleet.get(name)))):
+            allowed = "a number of units, unless fleet.round_length is given"
+            raise InvalidValue(f"fleet.{name}", allowed, short(repr(fleet[name])))
+
+
+def _written_values(value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        return list(value.values())
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _has_unit(value: Any) -> bool:
+    return is_quantity(value) or _is_percentage(value)
+
+
+def _is_percentage(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"\s*\d+(\.\d*)?\s*%\s*", value) is not None
+
+
+def length_of_rounds(value: Any) -> float | None:
+    """Return how long a round takes [s], from a number or a text such as "1 h"."""
+    return None if value is None else quantity("fleet.round_length", value, "s")
+
+
+def joules(value: Any) -> float | None:
+    """Return an amount of energy [J], from a number or a text such as "5 Wh"."""
+    return None if value is None else quantity("fleet.arrival", value, "J")
+
+
+def auto_or_joules(value: Any) -> Any:
+    """Return the size of a quantum [J], or "auto"."""
+    return value if value is None or value == "auto" else quantity("fleet.quantum", value, "J")
+
+
 def _may_be_list(value: Any) -> bool:
     return isinstance(value, list | tuple | str)
 
@@ -59,8 +112,10 @@ def _may_be_list(value: Any) -> bool:
 def _read_per_client(value: Any, key: str, folder: Path) -> Any:
     if value == "inf":
         return math.inf
-    if _is_number(value):
+    if value is None or _is_number(value) or (key == "fleet.initial" and _is_percentage(value)):
         return value
+    if _holds_quantities(value):
+        return _in_si(value, key)
     if isinstance(value, list | tuple) and value and all(_is_number(one) or one == "inf" for one in value):
         return tuple(math.inf if one == "inf" else one for one in value)
     if isinstance(value, Mapping) and value.keys() == {"low", "high"} and all(map(_is_finite, value.values())):
@@ -71,6 +126,20 @@ def _read_per_client(value: Any, key: str, folder: Path) -> Any:
     if isinstance(value, str) and value:
         return tuple(read_numbers(key, folder / value, flat=True).tolist())
     raise InvalidValue(key, allowed, short(repr(value)))
+
+
+def _holds_quantities(value: Any) -> bool:
+    return any(map(is_quantity, _written_values(value)))
+
+
+def _in_si(value: Any, key: str) -> Any:
+    """Return amounts with units as numbers of joules or watts."""
+    unit = "W" if key == "fleet.standby" else "J"
+    if isinstance(value, Mapping):
+        return {name: quantity(f"{key}.{name}", one, unit) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return tuple(quantity(key, one, unit) for one in value)
+    return quantity(key, value, unit)
 
 
 def folder_of(info: ValidationInfo, value: Any = None) -> Path:

@@ -49,6 +49,8 @@ def participation_of(
         unit=fleet.unit,
         energy=energy,
         weights=weights,
+        quantum=fleet.quantum,
+        round_length=fleet.round_length,
     )
 
 
@@ -67,14 +69,14 @@ def _together(
     energy: Levels, spent: IntArray, totals: Mapping[int, EnergyTotals], *, mains_powered: bool
 ) -> EnergyTotals:
     """Return the energy of all clients. Of one that was not heard at the end, nothing is known but what balances."""
-    harvested = wasted = 0
+    harvested = wasted = lost = 0
     for client in range(energy.shape[1]):
         initial, stored = int(energy[0, client]), int(energy[-1, client])
         drawn = 0 if mains_powered else int(spent[client])
         told = totals.get(client)
         gained = drawn + stored - initial
-        if told is not None and told.harvested - told.wasted == gained:
-            harvested, wasted = harvested + told.harvested, wasted + told.wasted
+        if told is not None and told.harvested - told.wasted - told.lost == gained:
+            harvested, wasted, lost = harvested + told.harvested, wasted + told.wasted, lost + told.lost
         else:
             harvested, wasted = harvested + max(gained, 0), wasted + max(-gained, 0)
     paid = int(spent.sum())
@@ -85,4 +87,5 @@ def _together(
         stored=int(energy[-1].sum(dtype=np.int64)),
         wasted=wasted,
         mains=paid if mains_powered else 0,
+        lost=lost,
     )

@@ -94,7 +94,8 @@ def summary_table(simulations: Mapping[str, Simulations]) -> SideBySide:
     target = f"target: {wanted:,} client{'' if wanted == 1 else 's'} a round"
     seeds = many[0].seeds
     intervals = f"; means and 95 % t-intervals over {seeds} seeds" if seeds > 1 else ""
-    return SideBySide(tuple(simulations), lines_of(simulated(seeds), many), f"{target}{intervals}")
+    losses = any(max(one.values("lost")) > 0 for one in many)
+    return SideBySide(tuple(simulations), lines_of(simulated(seeds, losses=losses), many), f"{target}{intervals}")
 
 
 def comparison_table(comparison: Comparison, *, by_class: bool = False) -> SideBySide:

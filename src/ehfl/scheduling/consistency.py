@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,12 @@ def _check_facts(played: Participation) -> None:
         raise UserError("scheduler is no text, or mains_powered neither true nor false")
     if not is_label(played.unit, most=20):
         raise UserError("unit is not 1 to 20 printable characters")
+    for name in ("quantum", "round_length"):
+        size = getattr(played, name)
+        if size is not None and (
+            isinstance(size, bool) or not isinstance(size, int | float) or not 0 < size < math.inf
+        ):
+            raise UserError(f"{name} is no number > 0")
 
 
 def _check_rounds(played: Participation) -> None:
@@ -86,8 +93,8 @@ def _check_weights(played: Participation) -> None:
 def _check_energy(played: Participation) -> None:
     totals, final = played.totals, played.final_energy
     paid = int(played.spent.sum(dtype=np.int64))
-    if totals.initial + totals.harvested != totals.spent + totals.stored + totals.wasted:
-        raise UserError("energy was lost: initial + harvested is not spent + stored + wasted")
+    if totals.initial + totals.harvested != totals.spent + totals.stored + totals.wasted + totals.lost:
+        raise UserError("energy is missing: initial + harvested is not spent + stored + wasted + lost")
     if (totals.mains, totals.spent) != ((paid, 0) if played.mains_powered else (0, paid)):
         raise UserError("what the rounds cost does not add up to what was spent")
     if totals.stored != int(final.sum(dtype=np.int64)):

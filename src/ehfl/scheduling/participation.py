@@ -25,6 +25,7 @@ _FORMAT = 2
 _ARRAYS = ("offsets", "indices", "spent", "final_energy")
 _OPTIONAL = {"energy": "the recorded energy is", "weights": "the weights of turns are"}
 _FACTS = ("n_clients", "target", "scheduler", "mains_powered", "unit", "seed")
+_OPTIONAL_FACTS = ("quantum", "round_length")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,6 +51,8 @@ class Participation:
     unit: str = "units"  # what energy is counted in
     energy: Levels | None = None  # E_i(t), (n_rounds + 1, n_clients), where it was recorded
     weights: FloatArray | None = None  # of each turn, like indices, where the scheduler brings any
+    quantum: float | None = None  # what a unit is [J], where that is known
+    round_length: float | None = None  # [s], where that is known
 
     @property
     def rounds(self) -> int:
@@ -83,7 +86,7 @@ class Participation:
         """Write everything to an npz file, which is whole or absent; one whose parts do not fit together is refused."""
         place = path_of("path", path)
         check_consistent(self)  # what would not be read again is not written
-        facts = {name: getattr(self, name) for name in _FACTS} | {
+        facts = {name: getattr(self, name) for name in (*_FACTS, *_OPTIONAL_FACTS)} | {
             "format": _FORMAT,
             "totals": asdict(self.totals),
             "has_energy": self.energy is not None,
@@ -122,7 +125,7 @@ def _read(file: BinaryIO) -> Participation:
             raise ValueError(f"{what} missing")
     if missing := [name for name in (*_FACTS, "totals") if name not in facts]:
         raise ValueError(f"it does not say {', '.join(missing)}")
-    named = {name: facts[name] for name in _FACTS}
+    named = {name: facts[name] for name in _FACTS} | {name: facts.get(name) for name in _OPTIONAL_FACTS}
     loaded = Participation(totals=EnergyTotals(**facts["totals"]), **named, **arrays)
     check_consistent(loaded)
     return loaded

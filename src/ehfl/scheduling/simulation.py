@@ -123,6 +123,8 @@ class Recorder:
             unit=fleet.unit,
             energy=None if self._levels is None else np.stack(self._levels),
             weights=np.concatenate(self._weights) if self._weights else None,
+            quantum=fleet.quantum,
+            round_length=fleet.round_length,
         )
 
     def _close_block(self) -> None:

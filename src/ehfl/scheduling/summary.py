@@ -33,6 +33,7 @@ class Summary:
     worst_streak: int  # most rounds on end with n_t < target
     shortfall: float  # mean of max(target - n_t, 0) [clients per round]
     waste: float  # share of the harvest that found the battery full
+    lost: float  # share of all energy (initial and harvested) that charging, leaks and standing by took
     used: float  # share of all energy (initial and harvested) spent on rounds
     fairness: float  # Jain's index of turns per client: 1 when all are equal, 1/M when one takes all
     chi_square: float  # M sum_i (q_i - 1/M)^2 of the weights q_i in a plain mean of the participants; 0 when equal
@@ -70,6 +71,7 @@ def summarise(played: Participation, target: int | None = None) -> Summary:
         worst_streak=longest_run(counts < target),
         shortfall=float(np.maximum(target - counts, 0).mean()),
         waste=totals.wasted / totals.harvested if totals.harvested else 0.0,
+        lost=totals.lost / supply if supply else 0.0,
         used=totals.spent / supply if supply else 0.0,
         fairness=jain(played.turns()),
         chi_square=chi_square_of(weights),

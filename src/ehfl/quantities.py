@@ -1,0 +1,78 @@
+"""Amounts with units: "5 Wh", "1 h", "2 mW" as numbers of joules, seconds and watts, and the other way."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from ehfl.validation import InvalidValue
+
+_PREFIXES = {"u": 1e-6, "µ": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "M": 1e6}
+_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+UNITS = {
+    "J": {f"{prefix}J": factor for prefix, factor in _PREFIXES.items()}
+    | {f"{prefix}Wh": 3600 * factor for prefix, factor in _PREFIXES.items()},
+    "W": {f"{prefix}W": factor for prefix, factor in _PREFIXES.items()},
+    "s": {"ms": 1e-3} | _SECONDS,
+}
+_SHOWN = {"J": "J, mJ, kJ, Wh", "W": "W, mW, kW", "s": "s, min, h, d"}
+_TEXT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµ]+)\s*")
+
+
+def is_quantity(text: object) -> bool:
+    """Return whether this is a text of a number and a unit, as opposed to the name of a file."""
+    found = _TEXT.fullmatch(text) if isinstance(text, str) else None
+    return found is not None and any(found[2] in units for units in UNITS.values())
+
+
+def quantity(name: str, given: object, unit: str) -> float:
+    """Return an amount in `unit` (J, W or s) from a number of it or a text with a unit.
+
+    >>> quantity("capacity", "5 Wh", "J"), quantity("round_length", "15 min", "s"), quantity("capacity", 40, "J")
+    (18000.0, 900.0, 40.0)
+    """
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        return float(given)
+    found = _TEXT.fullmatch(given) if isinstance(given, str) else None
+    factor = UNITS[unit].get(found[2]) if found else None
+    if found is None or factor is None:
+        example = {"J": "5 Wh", "W": "2 mW", "s": "1 h"}[unit]
+        raise InvalidValue(name, f'a number [{unit}], or a text with a unit ({_SHOWN[unit]}) as in "{example}"', given)
+    return float(found[1]) * factor
+
+
+def as_energy(joules: float) -> str:
+    """Return an amount of energy as people write it: three digits, J below a Wh, Wh above.
+
+    >>> as_energy(0.0123), as_energy(40), as_energy(18000), as_energy(7.2e6)
+    ('12.3 mJ', '40 J', '5 Wh', '2 kWh')
+    """
+    return _in_prefixes(joules, "J") if abs(joules) < 3600 else _in_prefixes(joules / 3600, "Wh")
+
+
+def as_power(watts: float) -> str:
+    """Return a power as people write it.
+
+    >>> as_power(0.0021), as_power(2), as_power(0)
+    ('2.1 mW', '2 W', '0 W')
+    """
+    return _in_prefixes(watts, "W")
+
+
+def as_time(seconds: float) -> str:
+    """Return a length of time in the largest unit that it has at least one of.
+
+    >>> as_time(3600), as_time(90), as_time(0.5), as_time(172_800)
+    ('1 h', '1.5 min', '0.5 s', '2 d')
+    """
+    unit = max((one for one in _SECONDS if seconds >= _SECONDS[one]), key=_SECONDS.__getitem__, default="s")
+    return f"{seconds / _SECONDS[unit]:.4g} {unit}"
+
+
+def _in_prefixes(amount: float, unit: str) -> str:
+    if not math.isfinite(amount):
+        return f"{amount} {unit}"
+    prefixes = {name: factor for name, factor in _PREFIXES.items() if name != "u"}
+    near = [name for name, factor in prefixes.items() if abs(amount) >= factor * 0.9995]  # 999.9 mJ is 1 J
+    prefix = near[-1] if near else ("" if amount == 0 else "µ")
+    return f"{float(f'{amount / prefixes[prefix]:.3g}'):,.10g} {prefix}{unit}"
