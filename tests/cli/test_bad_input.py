@@ -584,7 +584,7 @@ SPECS: list[Row] = [
     ('compare -o "rounds=NESTED"', "rounds must be a whole number in [1, 10000000], got '[[[ ... [[[..."),
     (
         "simulate -o fleet.untis=mJ",
-        "fleet.untis is not a key of fleet (clients, ... unit) (did you mean unit?)",
+        "fleet.untis is not a key of fleet (clients, ... arrival) (did you mean unit?)",
     ),
     ("simulate -o fleet.unit=", "fleet.unit must be 1 to 20 printable characters, got ''"),
     ("train -o learning.clop=1", "learning.clop is not a key of learning (task, ... device) (did you mean clip?)"),
