@@ -107,6 +107,18 @@ DEVICES: list[Row] = [
         "devices --device cortex-m4 --radio ble -o flop_per_joule=1 -o joules_per_sample=2",
         "joules_per_sample must be left out where flop_per_joule is given: either says it all, got 2",
     ),
+    (
+        "simulate --round-length 60 -o fleet.arrival=1 --cost \"{device='cortex-m5',radio='ble'}\"",
+        "--cost device must be one of ... got cortex-m5 (did you mean cortex-m4?)",
+    ),
+    (
+        "simulate --round-length 60 -o fleet.arrival=1 --cost \"{device='cortex-m4',radio='ble',session=-1}\"",
+        "--cost session must be a number in [0, 1e30], got -1",
+    ),
+    (
+        "simulate --cost \"{device='cortex-m4',radio='ble'}\"",
+        "--cost must be a number of units, unless ... is given, got {'device': 'cortex-m4', 'radio': 'ble'}",
+    ),
     ("devices extra", "ehfl devices must be given options alone, got extra as well"),
 ]
 

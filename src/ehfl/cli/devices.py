@@ -90,7 +90,7 @@ def _cost(
     context: typer.Context, names: Mapping[str, str | None], override: Sequence[str]
 ) -> tuple[LearningSpec, RoundCost]:
     from ehfl.experiment import read_spec
-    from ehfl.experiment.building import task_of
+    from ehfl.experiment.building import size_of
     from ehfl.experiment.changing import parsed_overrides
     from ehfl.experiment.costing import costs_of, read_costing
 
@@ -99,7 +99,7 @@ def _cost(
         raise InvalidValue(name, f"left out where --{name} is given", own[name])
     table = {name: value for name, value in names.items() if value is not None} | own
     setting = read_spec({}, {key: context.params[option] for option, key in _OF_ROUND.items()}).base
-    (cost,) = costs_of(read_costing(table, ""), setting.learning, 1, lambda: task_of(setting), key="")
+    (cost,) = costs_of(read_costing(table, ""), setting.learning, 1, lambda: size_of(setting), key="")
     return setting.learning, cost
 
 

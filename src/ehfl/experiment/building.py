@@ -12,6 +12,7 @@ import numpy as np
 
 from ehfl.energy import HARVESTS, Fleet, fleet_in_joules, per_client_parameters
 from ehfl.energy.power import is_power
+from ehfl.experiment.costing import is_costing, joules_of
 from ehfl.experiment.values import ENERGIES
 from ehfl.machine import check_memory
 from ehfl.partition import PARTITIONS, InLabelOrder, Partition
@@ -23,7 +24,7 @@ from ehfl.validation import FAILURES, InvalidValue, UserError, at, one_line, ren
 
 if TYPE_CHECKING:
     from ehfl.experiment.spec import Setting
-    from ehfl.learning import Aggregation, LocalSgd, Task
+    from ehfl.learning import Aggregation, LocalSgd, Task, TaskSize
 
 _LOSSES = ("efficiency", "self_discharge", "reserve", "standby")
 _ESTIMATED_ROUNDS = 20_000  # that are simulated where chances cannot be computed, in 20 to 200 seeds: about a second
@@ -34,9 +35,24 @@ _BYTES_A_CLIENT = 20  # its level, and its turns, counted and squared for the ta
 def fleet_of(setting: Setting) -> Fleet:
     """Return the fleet."""
     fleet = setting.fleet
-    table = {name: value for name, value in fleet if value is not None}
+    table = {name: value for name, value in fleet if value is not None} | {"cost": cost_of(setting)}
     key = "fleet.harvest" if fleet.rate is None else "fleet"  # `rate` is the short form of bernoulli's
     return fleet_in(table | {"harvest": fleet.harvest_table()}, key)
+
+
+def cost_of(setting: Setting) -> Any:
+    """Return what a round costs as the fleet's table has it: a cost by devices and radios is worked out, in joules."""
+    cost, learning, clients = setting.fleet.cost, setting.learning, setting.fleet.clients
+    return joules_of(cost, learning, clients, lambda: size_of(setting)) if is_costing(cost) else cost
+
+
+def size_of(setting: Setting) -> TaskSize:
+    """Return how large the task is, which is loaded for it."""
+    from ehfl.learning import task_size
+
+    task = task_of(setting)
+    with users_own("learning.task", "one that a step can be taken on"):
+        return task_size(task)
 
 
 def fleet_in(table: Table, key: str = "fleet.harvest") -> Fleet:
@@ -178,7 +194,8 @@ def chances_of(setting: Setting, seeds: int | None = None) -> Chances:
     nothing by it; they are kept, since all seeds of an arm share them, and arms with the same fleet and scheduler.
     """
     seeds = seeds or min(max(_ESTIMATED_ROUNDS // setting.rounds, 20), 200)
-    parts = (seeds, setting.rounds, setting.target, setting.scheduler, setting.fleet)
+    # The cost on its own, since it may come from what is learned.
+    parts = (seeds, setting.rounds, setting.target, setting.scheduler, setting.fleet, cost_of(setting))
     key = json.dumps(parts, sort_keys=True, default=str)
     if key not in _chances:
         fleet, scheduler = fleet_of(setting), scheduler_of(setting)

@@ -18,19 +18,21 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from ehfl.energy import RoundCost, device_of, radio_of, round_cost
+from ehfl.quantities import is_quantity, quantity
 from ehfl.registry import Table
 from ehfl.validation import InvalidValue, at, closest, is_number, short
 
 if TYPE_CHECKING:
     from ehfl.experiment.spec import LearningSpec
-    from ehfl.learning import Task
+    from ehfl.learning import TaskSize
 
 _NAMES = ("device", "radio")  # each a name, or a list over which clients take turns
 _OF_DEVICE = ("flop_per_joule", "joules_per_sample")
 _OF_RADIO = ("session", "joules_per_bit_up", "joules_per_bit_down")
 _NUMBERS = (*_OF_RADIO, *_OF_DEVICE, "model_bytes", "flop_per_sample", "samples")
 _KEYS = (*_NAMES, *_NUMBERS)
-Load = Callable[[], "Task"]
+Load = Callable[[], "TaskSize"]
+_counted: dict[str, dict[str, int]] = {}  # of tasks that do not come with ehfl, by what names them
 
 
 def is_costing(value: Any) -> bool:
@@ -64,9 +66,10 @@ def _read_table(table: Mapping[str, Any], *, lists: bool) -> Table:
             raise InvalidValue(str(name), f"one of {', '.join(_KEYS)}", f"{name}{closest(str(name), _KEYS)}")
         if name in _NAMES and not (isinstance(value, str) or (lists and _is_names(value))):
             raise InvalidValue(name, f"a name{' or a list of names' if lists else ''}", short(repr(value)))
-        if name in _NUMBERS and not is_number(value):
+        if name in _NUMBERS and not (is_number(value) or (name == "session" and is_quantity(value))):
             raise InvalidValue(name, "a number", short(repr(value)))
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in table.items()}
+    found = {name: list(value) if isinstance(value, tuple) else value for name, value in table.items()}
+    return found | ({"session": quantity("session", table["session"], "J")} if "session" in table else {})
 
 
 def _is_names(value: Any) -> bool:
@@ -78,7 +81,7 @@ def costs_of(
 ) -> list[RoundCost]:
     """Return what a round costs, part by part: of one client where all are alike, else of each.
 
-    `load` loads the task, and is called only for one that does not come with ehfl.
+    `load` loads the task and counts it; it is called only for one that does not come with ehfl.
     """
     kinds = _kinds(costing, clients, key)
     found: dict[str, RoundCost] = {}
@@ -113,7 +116,7 @@ def _cost(table: Table, key: str, learning: LearningSpec, load: Load) -> RoundCo
         radio = radio_of(table.get("radio"), **{name: table.get(name) for name in _OF_RADIO})
     wanted = ["model_bytes"] + ["flop_per_sample"] * (device.joules_per_sample is None)
     # The task is asked only where a size is missing, since it may have to be loaded; its errors have keys of their own.
-    known = {} if table.keys() >= {*wanted} else _known_size(learning.task, load)
+    known = {} if table.keys() >= {*wanted} else _known_size(learning, load)
     size: dict[str, Any] = {name: table.get(name, known.get(name)) for name in wanted}
     sent = _sent(learning.aggregation)
     samples = table.get("samples", learning.local_steps * learning.batch_size)
@@ -124,14 +127,23 @@ def _cost(table: Table, key: str, learning: LearningSpec, load: Load) -> RoundCo
         return round_cost(device, radio, samples=samples, **size, **sent)
 
 
-def _known_size(task: Table, load: Load) -> dict[str, int]:
+def _known_size(learning: LearningSpec, load: Load) -> dict[str, int]:
+    """Return how large the task is: from the file, else counted, once for all arms that share it."""
+    task = learning.task
     network = task.get("network", "paper")
-    name = task["name"] if network == "paper" else f"{task['name']} {network}"
-    if (known := _sizes()["tasks"].get(name)) is not None:
+    if (
+        known := _sizes()["tasks"].get(task["name"] if network == "paper" else f"{task['name']} {network}")
+    ) is not None:
         return known
-    from ehfl.learning import task_size
+    key = json.dumps([task, learning.data], sort_keys=True, default=str)
+    if key not in _counted:
+        _counted[key] = load()._asdict()
+    return _counted[key]
 
-    return task_size(load())._asdict()
+
+def forget_sizes() -> None:
+    """Let tasks be counted anew: code of the user's own may have changed."""
+    _counted.clear()
 
 
 def _sent(aggregation: Table) -> dict[str, int]:

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, PlainValidator, Strict
 from ehfl import own_code
 from ehfl.experiment.arms import SAME_FOR_ALL, read_arms
 from ehfl.experiment.changing import OPTIONAL, change, parsed_overrides, put
+from ehfl.experiment.costing import forget_sizes
 from ehfl.experiment.demo import demo
 from ehfl.experiment.spec import Section, Setting, Spec
 from ehfl.experiment.validating import check_known, validated
@@ -79,6 +80,7 @@ def make_spec(facts: Facts, folder: Path | None = None) -> Spec:
     code = str(((folder or Path.cwd()) / (heading.code or ".")).absolute())
     if not _is_folder(Path(code)):
         raise SpecError("code", f"must be a folder, got {shown(heading.code)}")
+    forget_sizes()
     with own_code.held(code):  # validating makes the things that the spec names
         return _made(heading, facts, folder, code)
 

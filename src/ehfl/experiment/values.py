@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationInfo
 
 from ehfl.energy import HARVESTS, per_client_parameters
+from ehfl.experiment.costing import is_costing, read_costing
 from ehfl.files import read_numbers
 from ehfl.partition import PARTITIONS
 from ehfl.quantities import is_quantity, quantity
@@ -33,6 +34,8 @@ PER_CLIENT = ("rate", *ENERGIES, "efficiency", "self_discharge", "reserve", "sta
 
 def per_client(value: Any, info: ValidationInfo) -> Any:
     """Return a number, one per client, or the ends of an even spread; a text names a file with one per client."""
+    if info.field_name == "cost" and is_costing(value):
+        return read_costing(value, "fleet.cost")
     return _read_per_client(value, f"fleet.{info.field_name}", folder_of(info, value))
 
 
@@ -41,7 +44,7 @@ def count_clients(fleet: Mapping[str, Any], info: ValidationInfo) -> int:
 
     0 where there is neither.
     """
-    given = {f"fleet.{name}": fleet.get(name) for name in PER_CLIENT}
+    given = {f"fleet.{name}": fleet.get(name) for name in PER_CLIENT if not is_costing(fleet.get(name))}
     table = read_harvest(fleet.get("harvest"), info)
     if table is not None:
         own = per_client_parameters(table, "fleet.harvest")
@@ -71,7 +74,7 @@ def check_joules(fleet: Mapping[str, Any]) -> None:
         if fleet.get(name) is not None:
             raise InvalidValue(f"fleet.{name}", "left out unless fleet.round_length is given", short(repr(fleet[name])))
     for name in ENERGIES:
-        if any(map(_has_unit, _written_values(fleet.get(name)))):
+        if is_costing(fleet.get(name)) or any(map(_has_unit, _written_values(fleet.get(name)))):
             allowed = "a number of units, unless fleet.round_length is given"
             raise InvalidValue(f"fleet.{name}", allowed, short(repr(fleet[name])))
 
