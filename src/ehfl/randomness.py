@@ -103,16 +103,19 @@ def words(seed: int, purpose: Purpose, rounds: range, clients: range) -> NDArray
 
 def _halves(seed: int, purpose: Purpose, rounds: range, clients: range, which: int) -> NDArray[np.uint32]:
     """Return 16 bits per round and client: the upper (0) or the lower (1) half of `words`."""
-    pair, odd = np.divmod(np.asarray(clients, dtype=np.uint64), np.uint64(2))
+    # Two clients share a word, so it is computed for pairs.
+    pair = np.arange(clients.start // 2, (clients.stop + 1) // 2, dtype=np.uint64)
     group, lane = np.divmod(pair, np.uint64(LANES))
     block = group // np.uint64(4) * np.uint64(LANES) + lane
     zero = np.zeros_like(block)
     round_ = np.asarray(rounds, dtype=np.uint64)[:, None]
     counter = np.broadcast_arrays(block, zero + np.uint64(purpose), round_, zero + np.uint64(which))
     c0, c1, c2, c3 = counter
-    drawn = np.stack(philox(c0, c1, c2, c3, *_key(seed)))  # (4, n_rounds, n_clients)
+    drawn = np.stack(philox(c0, c1, c2, c3, *_key(seed)))  # (4, n_rounds, n_pairs)
     word = np.take_along_axis(drawn, (group % np.uint64(4)).astype(np.intp)[None, None, :], axis=0)[0]
-    half: NDArray[np.uint32] = (word >> (odd * np.uint64(16)) & np.uint64(0xFFFF)).astype(np.uint32)
+    both = np.stack((word & np.uint64(0xFFFF), word >> np.uint64(16)), axis=-1).reshape(len(rounds), 2 * pair.size)
+    own = both[:, clients.start % 2 :: clients.step][:, : len(clients)]
+    half: NDArray[np.uint32] = own.astype(np.uint32)
     return half
 
 

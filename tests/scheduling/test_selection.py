@@ -51,6 +51,22 @@ def test_the_plain_definition_takes_long_queues_then_small_words_then_small_numb
 
 @given(
     kind=st.sampled_from(KINDS),
+    size=st.integers(1, 300),
+    share=st.floats(0, 1.2),
+    floor=st.sampled_from([0, 1, 2, 50]),
+    seed=st.integers(0, 2**64 - 1),
+)
+@settings(max_examples=200)
+def test_a_small_fleets_selection_is_the_plain_definitions(
+    kind: str, size: int, share: float, floor: int, seed: int
+) -> None:
+    energy, count = fleet_levels(kind, size, seed % 2**32), round(share * size)
+
+    assert longest_queues(energy, count, floor, seed, 3).tolist() == plainly(energy, count, floor, seed, 3).tolist()
+
+
+@given(
+    kind=st.sampled_from(KINDS),
     size=st.integers(TILE + 1, 20_000),
     share=st.floats(0, 1),
     floor=st.sampled_from([0, 1, 2, 50]),

@@ -33,9 +33,9 @@ def offsets(what: Rounded, rounds: range, clients: range) -> FloatArray:
     >>> np.floor(amounts).sum(axis=0).tolist()
     [301.0, 300.0]
     """
-    steps = np.array([phase(what, t) for t in rounds], dtype=np.uint64)[:, None]
-    own = np.asarray(clients, dtype=np.uint64) * np.uint64(CLIENT_STEP)
-    shares: FloatArray = ((steps + own & np.uint64(_MASK)) >> np.uint64(16)) / 65536.0
+    steps = np.array([phase(what, t) for t in rounds], dtype=np.uint32)[:, None]
+    own = np.arange(clients.start, clients.stop, clients.step, dtype=np.uint32) * np.uint32(CLIENT_STEP)
+    shares: FloatArray = ((steps + own) >> np.uint32(16)) * 2.0**-16  # modulo 2^32, as such arrays are
     return shares
 
 

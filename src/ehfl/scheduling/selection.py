@@ -20,7 +20,7 @@ def longest_queues(energy: Levels, count: int, floor: int, seed: int, round_: in
     if count == 0:
         return np.empty(0, np.int32)
     if energy.size <= TILE:
-        return longest_plain(energy, count, floor, word_row(seed, Purpose.SCHEDULE, round_, energy.size))
+        return _longest_of_few(energy, count, floor, seed, round_)
     from ehfl.scheduling import kernels
 
     chosen: Clients = kernels.longest(frozen(energy), count, int(floor), stream_of(seed, Purpose.SCHEDULE, round_))
@@ -37,3 +37,18 @@ def longest_plain(energy: Levels, count: int, floor: int, words: NDArray[np.uint
     chosen: Clients = order[energy[order] >= floor].astype(np.int32)
     chosen.sort()
     return chosen
+
+
+def _longest_of_few(energy: Levels, count: int, floor: int, seed: int, round_: int) -> Clients:
+    """Return the same for a fleet of one tile: no words are drawn where nobody is tied, which in joules is the rule."""
+    able = np.flatnonzero(energy >= floor).astype(np.int32)
+    if able.size <= count:
+        return able
+    level = np.partition(energy, -count)[-count]  # at least the floor, since more than `count` come up to that
+    chosen, tied = energy > level, np.flatnonzero(energy == level)
+    wanted = count - np.count_nonzero(chosen)  # of those at the level
+    if wanted < tied.size:
+        words = word_row(seed, Purpose.SCHEDULE, round_, energy.size)[tied]
+        tied = tied[np.argsort(words, kind="stable")[:wanted]]
+    chosen[tied] = True
+    return np.flatnonzero(chosen).astype(np.int32)
