@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Ledger,
         PowerHarvest,
         Replay,
+        Trace,
         check_harvest,
         fleet_in_joules,
     )
@@ -93,6 +94,7 @@ __all__ = [
     "Scheduler",
     "SchedulerError",
     "Summary",
+    "Trace",
     "UniformRandom",
     "View",
     "analysis",
@@ -125,7 +127,7 @@ __getattr__, __dir__ = lazy_names(
     {
         "analysis": ["Comparison", "read"],
         "energy": [
-            "HARVESTS", "Bernoulli", "EnergyTotals", "Fleet", "Harvest", "Ledger", "PowerHarvest", "Replay",
+            "HARVESTS", "Bernoulli", "EnergyTotals", "Fleet", "Harvest", "Ledger", "PowerHarvest", "Replay", "Trace",
             "check_harvest", "fleet_in_joules",
         ],
         "experiment": ["compare"],

@@ -413,6 +413,33 @@ NAMES: list[Row] = [
     ("simulate --harvest bernoulli:2", "--harvest rate must be in [0, 1], got 2"),
     ("simulate --harvest bernoulli", "--harvest rate must be given: bernoulli needs it, got nothing"),
     ("simulate --harvest replay:fifo", "--harvest arrivals must be a readable file ... (It is a pipe or a device)"),
+    (
+        f"simulate {JOULES} --harvest trace:negative.csv",
+        "--harvest file must be a trace of powers ... got -3 for roof in line 3 of negative.csv",
+    ),
+    (
+        f"simulate {JOULES} --harvest trace:gap.csv",
+        "--harvest file must be a trace without gaps: at most 3 times ... got 780 s from 120 to 900 in line 5 of gap",
+    ),
+    (
+        f"simulate {JOULES} --harvest trace:zones.csv",
+        "--harvest file must be a trace whose times have one time zone ... got UTC+01:00 in line 2 of zones.csv and",
+    ),
+    (f"simulate {JOULES} --harvest trace", "--harvest file must be given: trace needs it, got nothing"),
+    (
+        f"simulate {JOULES} --harvest trace:fifo",
+        "--harvest file must be a readable trace ... (It is a pipe or a device)",
+    ),
+    (
+        f"simulate {JOULES} --harvest trace:file=roof.csv,shift=often",
+        "--harvest shift must be none or even or random or days, got 'often'",
+    ),
+    (f"simulate {JOULES} --harvest trace:file=roof.csv,columns=wall", "--harvest columns must be of roof, got wall"),
+    (
+        f"simulate {JOULES} --harvest trace:file=roof.csv,beyond=refuse",
+        "--rounds must be at most 1 of 3600 s: the record ends there, and beyond is refuse, got 1000",
+    ),
+    ("simulate --harvest trace:roof.csv", "--round-length must be given where a harvest is in watts (trace), got none"),
     ("simulate --harvest replay", "--harvest arrivals must be given: replay needs it, got nothing"),
     (
         "simulate --harvest replay:absent.csv",
@@ -755,6 +782,11 @@ SIGNS: list[Row] = [
 ]
 MANY = {"LONG": "x" * 5000, "DEEP": "a." * 5000 + "a=3", "NESTED": "[" * 5000 + "]" * 5000}
 FILES: dict[str, str | bytes] = {
+    "negative.csv": "time,roof\n0,1\n60,-3\n",
+    "gap.csv": "time,roof\n0,1\n60,1\n120,1\n900,1\n",
+    "zones.csv": "time,roof\n2026-03-29T01:00:00+01:00,1\n2026-03-29T03:00:00+02:00,1\n",
+    "roof.csv": "time,roof\n" + "".join(f"{60 * k},{k % 3}\n" for k in range(60)),
+    "dark.csv": "time,roof\n" + "".join(f"{60 * k},0\n" for k in range(60)),
     "words.txt": "half\n",
     "empty.toml": "",
     "binary.toml": bytes(range(256)),

@@ -7,6 +7,7 @@ import random
 import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,12 @@ def faults(harvest: Any, **options: Any) -> str:
     return str(caught.value)
 
 
-EXAMPLES = {
+ROOF = Path(__file__).with_name("roof.csv")  # three days of two columns
+EXAMPLES: dict[str, dict[str, dict[str, Any]]] = {
     "bernoulli": {"bernoulli:0.3": {}, "bernoulli:1e-5": {}, "bernoulli:[0.2, 0.4, 1.0]": {"clients": 3}},
+    "trace": {
+        f"trace:file={ROOF},shift={shift}": {"clients": 4, "rounds": 72} for shift in ("none", "even", "random", "days")
+    },
     "replay": {"replay:[[1, 0, 2], [0, 0, 0], [5, 1, 1]]": {"clients": 3, "rounds": 3}},
 }
 

@@ -6,6 +6,7 @@ import importlib
 import math
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -96,6 +97,7 @@ def model(_: Random) -> Any:
 
 windowed: dict[str, Draw] = {"initial": number, "decay": number, "every": few, "window": few}
 called: dict[str, Draw] = {"counts": counts, "rounds": of(None, 3, 5)}
+ROOF = str(Path(__file__).parents[1] / "energy" / "roof.csv")
 REGISTRIES = ("SCHEDULERS", "HARVESTS", "PARTITIONS", "AGGREGATIONS", "STEP_SIZES")
 
 # Each public thing with how its arguments are drawn when they are right.
@@ -105,6 +107,9 @@ CALLS: list[tuple[str, dict[str, Draw]]] = [
                     "unit": of("mJ", "units")}),
     ("ehfl:Bernoulli", {"rate": of(0, 0.5, 1, [0.1, 0.2])}),
     ("ehfl:Replay", {"arrivals": of([[1, 0]], [[1], [2]], np.ones((2, 3), int))}),
+    ("ehfl:Trace", {"file": of(ROOF), "watts": of(1, 0.5, [1, 2]), "columns": of(None, "roof", ["wall", "roof"]),
+                    "format": of("auto", "power"), "ohms": of(None), "assign": of("cycle", "each"),
+                    "beyond": of("repeat"), "shift": of("none", "even", "random", "days")}),
     ("ehfl:Ledger", {"fleet": fleet, "rounds": few, "seed": seed, "clients": of(None, range(1), range(2)),
                      "totals": totals}),
     ("ehfl:Decider", {"fleet": fleet, "scheduler": scheduler, "rounds": few, "seed": seed}),

@@ -62,7 +62,7 @@ def check_harvest(
     made = _counted(named)
     whole_number("clients", clients, low=1, high=MAX_CLIENTS if quick else _MOST)
     whole_number("rounds", rounds, low=1, high=MAX_ROUNDS if quick else _MOST)
-    check_seed(seed)
+    seed = check_seed(seed)
     faults: list[str] = []
     with _generators_watched(faults):
         try:

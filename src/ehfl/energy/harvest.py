@@ -72,7 +72,11 @@ def per_client_parameters(given: object, key: str = "") -> tuple[str, ...]:
 
 HARVESTS: Registry[Harvest] = Registry(
     "harvest",
-    {"bernoulli": "ehfl.energy.bernoulli:Bernoulli", "replay": "ehfl.energy.replay:Replay"},
+    {
+        "bernoulli": "ehfl.energy.bernoulli:Bernoulli",
+        "replay": "ehfl.energy.replay:Replay",
+        "trace": "ehfl.energy.trace:Trace",
+    },
     methods=("units", "mean_rates"),
     or_methods=("watts", "mean_watts"),  # of a PowerHarvest, which a fleet in joules makes whole quanta of
 )

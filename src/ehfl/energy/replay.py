@@ -39,6 +39,11 @@ class Replay:
         """How many clients were recorded."""
         return int(self._units.shape[1])
 
+    @property
+    def n_rounds(self) -> int:
+        """How many rounds were recorded."""
+        return int(self._units.shape[0])
+
     def units(self, seed: int, rounds: range, clients: range) -> IntArray:
         """Return the recorded units; the seed changes nothing."""
         if len(rounds) and rounds[-1] >= self._units.shape[0]:

@@ -1,0 +1,176 @@
+"""Power that was measured, played back: one column a client or site."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ehfl.arrays import FloatArray, IntArray
+from ehfl.energy.cumulated import Cumulated
+from ehfl.energy.per_client import for_fleet, numbers_per_client, of_clients
+from ehfl.energy.trace_file import DAY, Format, Record, read_record
+from ehfl.quantities import as_time
+from ehfl.randomness import Purpose, words
+from ehfl.validation import InvalidValue
+
+Assign = Literal["cycle", "each"]
+Beyond = Literal["repeat", "refuse"]
+Shift = Literal["none", "even", "random", "days"]
+_MOST_WATTS = 1e12
+_GOLDEN = (5**0.5 - 1) / 2  # its multiples spread over [0, 1) evenly, however many there are
+_FIRST_DATE = 10 * 365 * DAY  # seconds from which on a time is a date, after 1980, and not what a recorder counts
+_PROFILE = 288  # parts of a day that a forecaster tells apart: five minutes each
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Trace:
+    """P_i(t) = energy of client i's column during round t / round length, from a file (see `read_record` for it).
+
+    A round's energy is the integral of the recorded power over it, so nothing is lost whatever the round's length.
+    Round 0 begins with the record's first row. Parameters:
+
+    - `file`: CSV or Parquet. `watts` multiplies its power: 1 for W, the peak for a normalised trace; one number for all
+      clients or one per client.
+    - `columns`: which ones to take (all). `format`, `ohms`: power, or voltage into so many ohms.
+    - `assign`: "cycle", client i has column i mod n; "each", as many clients as columns, any other number is refused.
+    - `beyond`: what comes after the record's end: "repeat", it begins again; "refuse", no such rounds.
+    - `shift`: clients begin later in the record (and go on at its start): "none"; "even", those that share a column
+      are spread over the record; "random", anywhere, from (seed, client); "days", by whole days from (seed, client),
+      which keeps the time of day.
+    """
+
+    per_client: ClassVar[tuple[str, ...]] = ("watts",)
+    record: Record
+    scale: FloatArray  # what its power is multiplied by, shape () or (n_clients,)
+    assign: Assign
+    beyond: Beyond
+    shift: Shift
+
+    def __init__(
+        self,
+        file: Path,
+        watts: ArrayLike = 1.0,  # no field, since `watts` is what a harvest in watts is asked for
+        columns: str | Sequence[str] | None = None,
+        format: Format = "auto",  # noqa: A002
+        ohms: float | None = None,
+        assign: Assign = "cycle",
+        beyond: Beyond = "repeat",
+        shift: Shift = "none",
+    ) -> None:
+        choices = {"assign": (assign, Assign), "beyond": (beyond, Beyond), "shift": (shift, Shift)}
+        for name, (given, allowed) in choices.items():
+            if given not in allowed.__args__:  # type: ignore[attr-defined]
+                raise InvalidValue(name, " or ".join(allowed.__args__), repr(given))  # type: ignore[attr-defined]
+            object.__setattr__(self, name, given)
+        if shift != "none" and beyond == "refuse":
+            raise InvalidValue("shift", "none with beyond refuse: a client that begins later would end later", shift)
+        object.__setattr__(self, "scale", numbers_per_client("watts", watts, 0, _MOST_WATTS))
+        record = read_record(file, columns, format, ohms)
+        if shift == "days" and record.duration < 2 * DAY:
+            raise InvalidValue("shift", "none, even or random: the record is shorter than two days", shift)
+        object.__setattr__(self, "record", record)
+
+    def watts(self, seed: int, rounds: range, clients: range, round_length: float) -> FloatArray:
+        """Return the mean power during each round [W], shape (len(rounds), len(clients))."""
+        if self.beyond == "refuse" and len(rounds):
+            self._check_end(max(rounds[0], rounds[-1]) + 1, round_length)
+        later = self._begin(seed, clients)
+        return self._mean_power(self.record.energy, rounds, clients, round_length, later)
+
+    def mean_watts(self, n_clients: int) -> FloatArray:
+        """Return the mean power of each client's column [W], shape (n_clients,)."""
+        if self.assign == "each" and n_clients != len(self.record.names):
+            allowed = f"cycle, or there must be a column for each of {n_clients} clients"
+            raise InvalidValue("assign", allowed, f"each and {len(self.record.names)} columns")
+        return self._means(range(n_clients)) * for_fleet("watts", self.scale, n_clients)
+
+    def expected(self, rounds: range, clients: range, round_length: float) -> FloatArray:
+        """Return the mean power at the same time of day over all days of the record [W]; else the mean of all.
+
+        The time of day says nothing where the record has less than two whole days, or where clients begin at random
+        times of it.
+        """
+        if self.shift == "random" or self._profile is None:
+            means = self._means(clients) * of_clients(self.scale, clients)
+            return np.broadcast_to(means, (len(rounds), len(clients)))
+        later = None if self.shift == "days" else self._begin(0, clients)
+        return self._mean_power(self._profile, rounds, clients, round_length, later)
+
+    @property
+    def first_day(self) -> int | None:
+        """The day of the year at which round 0 begins, 0 for January 1; None where the record has no dates."""
+        if self.record.start < _FIRST_DATE:
+            return None
+        return datetime.fromtimestamp(self.record.start, UTC).timetuple().tm_yday - 1
+
+    @property
+    def first_second(self) -> float:
+        """The time of day at which round 0 begins [s]."""
+        return self.record.start % DAY
+
+    def _mean_power(
+        self, energy: Cumulated, rounds: range, clients: range, round_length: float, later: FloatArray | None
+    ) -> FloatArray:
+        if not len(rounds) or not len(clients):
+            return np.zeros((len(rounds), len(clients)))
+        # Rounds that follow each other share their edges; of others each has two, and what lies between is left out.
+        numbers = np.asarray(rounds)
+        in_a_row = rounds.step == 1
+        edges = np.append(numbers, rounds.stop) if in_a_row else np.stack([numbers, numbers + 1], axis=1).ravel()
+        edges, columns = edges * float(round_length), self._columns(clients)
+        if later is None:  # clients with one column have the same
+            found = energy.between(edges, np.arange(len(self.record.names)))[:, columns]
+        else:
+            found = energy.between(edges, columns, later)
+        return (found if in_a_row else found[::2]) * (of_clients(self.scale, clients) / round_length)
+
+    def _columns(self, clients: range) -> IntArray:
+        """Return each client's column."""
+        return np.asarray(clients) % len(self.record.names)
+
+    def _means(self, clients: range) -> FloatArray:
+        """Return the mean power of each client's column, as it is in the file."""
+        means: FloatArray = self.record.energy.mean[self._columns(clients)]
+        return means
+
+    def _begin(self, seed: int, clients: range) -> FloatArray | None:
+        """Return how much later in the record each client begins [s], None where none does."""
+        if self.shift == "none":
+            return None
+        if self.shift == "even":
+            turn = np.asarray(clients) // len(self.record.names)  # the first of each column begins at its start
+            return np.asarray(turn * _GOLDEN % 1.0 * self.record.duration)
+        drawn: FloatArray = words(seed, Purpose.HARVEST, range(1), clients)[0] / 2.0**32
+        if self.shift == "random":
+            return drawn * self.record.duration
+        return np.asarray(np.floor(drawn * (self.record.duration // DAY)) * DAY)
+
+    @cached_property
+    def _profile(self) -> Cumulated | None:
+        """Return the mean day, laid out over as long as it takes to be at the same time of day when it repeats."""
+        record, days = self.record, int(self.record.duration // DAY)
+        if days < 2:
+            return None
+        columns, grid = np.arange(len(record.names)), np.arange(days * _PROFILE + 1) * (DAY / _PROFILE)
+        energy = record.energy.between(grid, columns).reshape(days, _PROFILE, -1).mean(axis=0)
+        parts = _PROFILE if record.duration == days * DAY else int(np.ceil(record.duration / DAY * _PROFILE))
+        times = np.minimum(np.arange(parts + 1) * (DAY / _PROFILE), record.duration)
+        return Cumulated.of(times, energy[np.arange(parts) % _PROFILE] * (_PROFILE / DAY))
+
+    def _check_end(self, rounds: int, round_length: float) -> None:
+        most = int(self.record.duration / round_length * (1 + 1e-12))
+        if rounds > most:
+            allowed = f"at most {most:,} of {round_length:g} s: the record ends there, and beyond is refuse"
+            raise InvalidValue("rounds", allowed, rounds)
+
+    def __repr__(self) -> str:
+        record = self.record
+        several = f"{len(record.names)} columns, " if len(record.names) > 1 else ""
+        return f"Trace({record.path.name}, {several}{as_time(record.duration)})"
