@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from ehfl.experiment import Run, make_spec
 from ehfl.experiment.spec import EvaluationSpec, FleetSpec, FlowerSpec, LearningSpec, Setting, Spec
+from ehfl.experiment.values import PHYSICAL
 
 FACTS: dict[str, Any] = {
     "name": "one",
@@ -38,6 +39,13 @@ ANOTHER: dict[type[BaseModel], dict[str, Any]] = {
         "initial": 1,
         "cost": 2,
         "unit": "mJ",
+        "round_length": 60.0,
+        "quantum": 0.5,
+        "efficiency": 0.9,
+        "self_discharge": 0.1,
+        "reserve": 0.2,
+        "standby": 0.3,
+        "arrival": 2.0,
     },
     LearningSpec: {
         "task": "quadratic",
@@ -62,6 +70,7 @@ SECTIONS: dict[type[BaseModel], str] = {
     FlowerSpec: "flower.",
     Setting: "",
 }
+IN_JOULES = {"fleet.round_length": 1.0, "fleet.capacity": 5.0, "fleet.arrival": 1.0}
 HEADING = {"name": "other", "seeds": [7], "code": "/tmp", "arms": [{"label": "another"}]}
 NO_MATTER = {
     "name",
@@ -95,7 +104,9 @@ def run_with(changes: dict[str, Any]) -> Run:
 def test_identity_is_all_that_decides_the_numbers_and_nothing_else(key: str) -> None:
     model = next(model for model, section in SECTIONS.items() if key.startswith(section))
     value = ANOTHER[model][key.rpartition(".")[2]]
-    run, other = run_with({}), run_with({key: value})
+    # What only a fleet in joules has is looked at in one.
+    world = IN_JOULES if key.startswith("fleet.") and key.split(".")[1] in PHYSICAL else {}
+    run, other = run_with(world), run_with(world | {key: value} | ({"fleet.arrival": 1.0} if "length" in key else {}))
 
     assert run.setting != other.setting  # it is another value
     assert (other.identity() == run.identity()) == (key in NO_MATTER)

@@ -42,7 +42,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "unknown, like none": ({"zzz": 3}, f"zzz is not a key {TOP}"),
     "unknown in fleet": (
         {"fleet": {"client": 3}},
-        "fleet.client is not a key of fleet (clients, harvest, rate, capacity, initial, cost, unit) "
+        "fleet.client is not a key of fleet (clients, harvest, rate, capacity, initial, cost, unit, "
+        "round_length, quantum, efficiency, self_discharge, reserve, standby, arrival) "
         "(did you mean clients?)",
     ),
     "unknown in learning": (
@@ -61,7 +62,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "unknown in an arm's section": (
         {"arms": [{"scheduler": "myopic", "fleet": {"cots": 1}}]},
-        "arms[1].fleet.cots is not a key of fleet (clients, harvest, rate, capacity, initial, cost, unit) "
+        "arms[1].fleet.cots is not a key of fleet (clients, harvest, rate, capacity, initial, cost, unit, "
+        "round_length, quantum, efficiency, self_discharge, reserve, standby, arrival) "
         "(did you mean cost?)",
     ),
     "an arm among schedulers": (

@@ -122,6 +122,9 @@ def test_the_written_spec_of_a_run_is_that_run(facts: dict[str, Any]) -> None:
     assert (same.identity(), same.folder_name) == (run.identity(), run.folder_name)
 
 
+JOULES = ("round_length", "quantum", "efficiency", "self_discharge", "reserve", "standby", "arrival")  # unless given
+
+
 def test_a_written_spec_spells_everything_out() -> None:
     facts = make_spec({"seeds": 2, "schedulers": ["greedy"], "learning": {"step_size": 0.1, "batch_size": 9}}).facts()
 
@@ -134,7 +137,12 @@ def test_a_written_spec_spells_everything_out() -> None:
         "unit": "units",
     }  # fmt: skip
     # TOML has no None, and the rate is part of the harvest
-    unset: dict[str, set[str]] = {"": set(), "fleet": {"rate"}, "learning": {"data", "clip"}, "evaluation": set()}
+    unset: dict[str, set[str]] = {
+        "": set(),
+        "fleet": {"rate", *JOULES},
+        "learning": {"data", "clip"},
+        "evaluation": set(),
+    }
     models: dict[str, type[BaseModel]] = {
         "": Setting,
         "fleet": FleetSpec,

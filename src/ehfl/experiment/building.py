@@ -61,8 +61,9 @@ def fleet_in(table: Table, key: str = "fleet.harvest") -> Fleet:
     clients = whole_number("fleet.clients", table["clients"], low=1, high=MAX_CLIENTS)
     check_memory("fleet.clients", clients, _BYTES_A_CLIENT * clients)
     made = HARVESTS.make(_spread_parameters(table["harvest"], clients), key)
-    with at(key), users_own("", "one whose mean rates can be asked for"):
-        made.mean_watts(clients) if is_power(made) else made.mean_rates(clients)  # refuses another number of clients
+    means = "mean_watts" if is_power(made) else "mean_rates"
+    with at(key), users_own("", f"one whose {means} can be asked for"):
+        getattr(made, means)(clients)  # refuses another number of clients
     energies = {name: spread(table[name], clients) for name in ENERGIES}
     if table.get("round_length") is not None:
         return _in_joules(table, clients, made, energies)
