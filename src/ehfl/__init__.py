@@ -21,7 +21,9 @@ if TYPE_CHECKING:
         Ledger,
         PowerHarvest,
         Replay,
+        Sun,
         Trace,
+        Wind,
         check_harvest,
         fleet_in_joules,
     )
@@ -94,9 +96,11 @@ __all__ = [
     "Scheduler",
     "SchedulerError",
     "Summary",
+    "Sun",
     "Trace",
     "UniformRandom",
     "View",
+    "Wind",
     "analysis",
     "chances",
     "check_aggregation",
@@ -127,8 +131,8 @@ __getattr__, __dir__ = lazy_names(
     {
         "analysis": ["Comparison", "read"],
         "energy": [
-            "HARVESTS", "Bernoulli", "EnergyTotals", "Fleet", "Harvest", "Ledger", "PowerHarvest", "Replay", "Trace",
-            "check_harvest", "fleet_in_joules",
+            "HARVESTS", "Bernoulli", "EnergyTotals", "Fleet", "Harvest", "Ledger", "PowerHarvest", "Replay", "Sun",
+            "Trace", "Wind", "check_harvest", "fleet_in_joules",
         ],
         "experiment": ["compare"],
         "history": ["History", "Metric"],

@@ -54,6 +54,8 @@ class Purpose(IntEnum):
     PROBE_EXAMPLES = 7  # and which examples stand for all
     TIES = 8  # between clients that a scheduler's own keys do not tell apart
     CHANCES = 9  # seeds that chances are estimated with, apart from those of runs
+    WEATHER = 10  # sun and wind: what all clients share
+    OWN_WEATHER = 11  # and each client's own factor of it
 
 
 def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: np.uint64, k1: np.uint64) -> tuple[Word, Word, Word, Word]:

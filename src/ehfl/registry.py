@@ -194,20 +194,38 @@ class Registry(Generic[Thing]):
 
     def _anchored(self, table: Table, folder: Path, key: str) -> Table:
         """Return the table with relative paths made absolute, where such a file lies in the folder."""
-        texts = [name for name, value in table.items() if name != "name" and isinstance(value, str)]
+        texts = [name for name, value in table.items() if name != "name" and _holds_texts(value)]
         if not texts:
             return table
         hints = _hints(self._factory(table["name"], key))
-        may_be_paths = [name for name in texts if Path in (hints.get(name), *typing.get_args(hints.get(name)))]
         found = dict(table)
-        for name in may_be_paths:
-            start = Path() if isinstance(table[name], Here) else folder
-            if lies_there(start / table[name]):
-                found[name] = str((start / table[name]).resolve())
-            elif lies_there(Path(table[name])):  # taken as it is, it would be another file than the spec means
-                given = f"{table[name]}, which is in the current one"
-                raise InvalidValue(f"{key}.{name}", f"in the spec's folder, {folder}", given)
+        for name in (name for name in texts if _may_be_path(hints.get(name))):
+            given = table[name]
+            with at(f"{key}.{name}"):
+                found[name] = (
+                    _path_in(folder, given) if isinstance(given, str) else [_path_in(folder, one) for one in given]
+                )
         return found
+
+
+def _holds_texts(value: Any) -> bool:
+    several = isinstance(value, list | tuple) and bool(value)
+    return isinstance(value, str) or (several and all(isinstance(one, str) for one in value))
+
+
+def _may_be_path(hint: Any) -> bool:
+    """Return whether a type is a path, or has one among its parts: Path | str, Sequence[Path]."""
+    return hint is Path or any(map(_may_be_path, typing.get_args(hint)))
+
+
+def _path_in(folder: Path, text: str) -> str:
+    """Return a text that names a file in the folder as its absolute path, any other text as it is."""
+    start = Path() if isinstance(text, Here) else folder
+    if lies_there(start / text):
+        return str((start / text).resolve())
+    if lies_there(Path(text)):  # taken as it is, it would be another file than the spec means
+        raise InvalidValue("", f"in the spec's folder, {folder}", f"{text}, which is in the current one")
+    return text
 
 
 def is_own(table: Mapping[str, Any]) -> bool:

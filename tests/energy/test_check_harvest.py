@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import made_weather
 from ehfl.energy import HARVESTS, check_harvest
 from ehfl.randomness import Purpose, generator, words
 from ehfl.validation import BrokenRules, InvalidValue
@@ -54,11 +55,14 @@ EXAMPLES: dict[str, dict[str, dict[str, Any]]] = {
         f"trace:file={ROOF},shift={shift}": {"clients": 4, "rounds": 72} for shift in ("none", "even", "random", "days")
     },
     "replay": {"replay:[[1, 0, 2], [0, 0, 0], [5, 1, 1]]": {"clients": 3, "rounds": 3}},
+    "sun": {"sun:2": {"rounds": 8760}, "sun:watts=2,weather=typical,variation=0.5,shading=0.3": {"rounds": 8760}},
+    "wind": {"wind:watts=2,site=wind.csv,variation=0.5": {"rounds": 480}},
 }
 
 
 @pytest.mark.parametrize("name", HARVESTS.members)
-def test_every_registered_harvest_keeps_the_rules(name: str) -> None:
+def test_every_registered_harvest_keeps_the_rules(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(made_weather.wind(tmp_path / "wind.csv").parent)
     for text, options in EXAMPLES[name].items():
         for quick in (True, False):
             check_harvest(text, **options, quick=quick)

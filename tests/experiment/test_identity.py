@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+import made_weather
 from ehfl.experiment import Run, make_spec
+from ehfl.experiment.inputs import inputs_of
 from ehfl.experiment.spec import EvaluationSpec, FleetSpec, FlowerSpec, LearningSpec, Setting, Spec
 from ehfl.experiment.values import PHYSICAL
 
@@ -159,6 +161,25 @@ def test_where_a_recorded_harvest_lies_is_no_part_of_it(tmp_path: Path) -> None:
     assert here.facts() != there.facts()
     assert here.identity() == there.identity()
     assert here.identity() != run_with({"rounds": 1, "fleet.clients": 2}).identity()
+
+
+def test_where_several_files_lie_is_no_part_of_a_harvest_and_each_is_watched(tmp_path: Path) -> None:
+    runs = []
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        path = made_weather.epw(tmp_path / folder / "a.epw")
+        fleet: dict[str, Any] = {"clients": 2, "round_length": 3600, "capacity": 9, "cost": 1}
+        fleet["harvest"] = {"name": "sun", "watts": 1, "site": ["alaska", str(path)]}
+        runs.append(run_with({"rounds": 1, **{f"fleet.{name}": value for name, value in fleet.items()}}))
+    here, there = runs
+
+    assert here.identity()["fleet"]["harvest"]["site"] == ["alaska", "a file"]
+    assert here.identity() == there.identity()
+    before = inputs_of(here, "data")
+    assert "fleet.harvest.site.1" in before
+    assert before == inputs_of(there, "data")
+    path.write_text(path.read_text().replace("20.0,10.0", "21.0,10.0"))
+    assert before != inputs_of(there, "data")
 
 
 def test_a_default_that_is_written_out_changes_nothing() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import ehfl
+import made_weather
 from ehfl.experiment import SpecError, read_spec
 
 SPEC = "rounds = 2\nschedulers = ['greedy']\n"
@@ -50,6 +51,18 @@ def test_a_path_in_an_override_starts_from_the_current_folder(override: str) -> 
     harvest = spec("fleet.harvest = 'replay:sun.csv'", override).fleet.harvest
 
     assert harvest["arrivals"] == str(Path("sun.csv").resolve())
+
+
+def test_so_does_each_of_several_in_a_list() -> None:
+    """Names that are no files stay as they are."""
+    for folder in (Path(), Path("sub")):
+        made_weather.epw(folder / "a.epw")
+    physical = "[fleet]\nround_length = 3600\ncapacity = 9\ncost = 1\nclients = 2\n"
+    text = physical + "harvest = { name = 'sun', watts = 1, site = ['a.epw', 'alaska'] }"
+
+    assert spec(text).fleet.harvest["site"] == [str(Path("sub/a.epw").resolve()), "alaska"]
+    here = spec(text, "fleet.harvest.site=['alaska', 'a.epw']").fleet.harvest
+    assert here["site"] == ["alaska", str(Path("a.epw").resolve())]
 
 
 def test_so_does_one_per_client_in_an_arm_and_from_python() -> None:

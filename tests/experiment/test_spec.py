@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import made_weather
 from ehfl import AGGREGATIONS, HARVESTS, PARTITIONS, SCHEDULERS, STEP_SIZES
 from ehfl.experiment import SpecError, make_spec, read_spec
 from ehfl.experiment.building import (
@@ -265,15 +266,21 @@ def test_shares_go_by_label_if_the_order_says_so() -> None:
 )  # fmt: skip
 def test_every_registered_name_can_be_written(registry: Any, key: str, tmp_path: Path) -> None:
     (tmp_path / "sun.csv").write_text("1,0\n0,1\n")
+    (tmp_path / "trace.csv").write_text("time,a\n0,1\n3600,2\n")
     needs: dict[str, dict[str, Any]] = {
         "dirichlet": {"alpha": 0.5},
         "bernoulli": {"rate": 0.5},
         "replay": {"arrivals": str(tmp_path / "sun.csv")},
+        "sun": {"watts": 2, "site": ["alaska", "florida"]},
+        "trace": {"file": str(tmp_path / "trace.csv"), "watts": 2},
+        "wind": {"watts": 2, "site": str(made_weather.wind(tmp_path / "wind.csv"))},
     }
+    physical = {"fleet.round_length": "1 h", "fleet.capacity": "5 Wh", "fleet.cost": "20 J"}
     for name in registry.members:
         table = {"name": name} | needs.get(name, {})
+        more = physical if name in ("sun", "trace", "wind") else {}
 
-        facts: Any = read_spec(overrides={key: table, "fleet.clients": 2, "rounds": 2}).base.facts()
+        facts: Any = read_spec(overrides={key: table, "fleet.clients": 2, "rounds": 2} | more).base.facts()
 
         for part in key.split("."):
             facts = facts[part]

@@ -76,6 +76,8 @@ HARVESTS: Registry[Harvest] = Registry(
         "bernoulli": "ehfl.energy.bernoulli:Bernoulli",
         "replay": "ehfl.energy.replay:Replay",
         "trace": "ehfl.energy.trace:Trace",
+        "sun": "ehfl.energy.sun:Sun",
+        "wind": "ehfl.energy.wind:Wind",
     },
     methods=("units", "mean_rates"),
     or_methods=("watts", "mean_watts"),  # of a PowerHarvest, which a fleet in joules makes whole quanta of

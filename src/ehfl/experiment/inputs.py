@@ -90,9 +90,16 @@ def _read(facts: Facts) -> Iterator[tuple[str, str]]:
     for key, path in files_named_in(facts).items():
         if path.is_file():
             yield key, _content(path)
-        elif path.is_dir() and is_own(inside(facts, key.split(".")[:-1])):
+        elif path.is_dir() and is_own(_owner(facts, key)):
             files = [file for file in path.rglob("*") if file.is_file()]
             yield key, _together({file.relative_to(path).as_posix(): _content(file) for file in files})
+
+
+def _owner(facts: Facts, key: str) -> Facts:
+    """Return the table of the thing that a path, perhaps one of a list, was given to."""
+    *sections, last = key.split(".")
+    owner: Facts = inside(facts, sections[:-1] if last.isdecimal() else sections)
+    return owner
 
 
 def _content(path: Path) -> str:

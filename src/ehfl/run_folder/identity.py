@@ -43,22 +43,32 @@ def identity_of(facts: Facts) -> Facts:
             section.pop(last, None)
     for key in files_named_in(kept):
         *sections, last = key.split(".")
-        inside(kept, sections)[last] = "a file"
+        holder = inside(kept, sections)
+        holder[int(last) if isinstance(holder, list) else last] = "a file"
     return kept
 
 
 def files_named_in(facts: Facts) -> dict[str, Path]:
     """Return the files that a spec's scheduler, harvest, task, ... are made from, by dotted key.
 
-    A path in one of these tables is written absolute, which is what tells it from any other text.
+    A path in one of these tables is written absolute, which is what tells it from any other text; of several in a list
+    each has its number in the key.
     """
-    found = {}
+    found: dict[str, Path] = {}
     for key in NAMED_THINGS:
         table = inside(facts, key.split("."))
         for name, value in table.items() if isinstance(table, dict) else ():
-            if isinstance(value, str) and Path(value).is_absolute():
-                found[f"{key}.{name}"] = Path(value)
+            found |= {f"{key}.{name}{number}": path for number, path in _paths(value)}
     return found
+
+
+def _paths(value: Any) -> Iterator[tuple[str, Path]]:
+    """Yield the path that a value is, or each of a list of texts that is one, with its number."""
+    if isinstance(value, str) and Path(value).is_absolute():
+        yield "", Path(value)
+    elif isinstance(value, list | tuple) and value and isinstance(value[0], str):
+        texts = [(number, one) for number, one in enumerate(value) if isinstance(one, str)]
+        yield from ((f".{number}", Path(one)) for number, one in texts if Path(one).is_absolute())
 
 
 def inside(facts: Any, parts: Sequence[str]) -> Any:
