@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def vector(value: float) -> Tensor:
 
 @pytest.fixture(params=["memory", "file"])
 def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Shelf:
-    return InMemory() if request.param == "memory" else RowFile(tmp_path / "v.rows", n_params=2)
+    return InMemory() if request.param == "memory" else RowFile(tmp_path / "v.rows", n_params=2, n_clients=4)
 
 
 def test_a_copy_shares_what_is_not_replaced(shelf: Shelf) -> None:
@@ -95,7 +96,7 @@ def test_a_file_never_overwrites_what_somebody_holds(
     tmp_path_factory: pytest.TempPathFactory, turns: list[tuple[int, bool]]
 ) -> None:
     """Rows as a run has them: replaced turn by turn, and held at some turns, as by a checkpoint."""
-    file = RowFile(tmp_path_factory.mktemp("rows") / "v.rows", n_params=2)
+    file = RowFile(tmp_path_factory.mktemp("rows") / "v.rows", n_params=2, n_clients=4)
     rows, plain = Rows(4, 2, file), dict.fromkeys(range(4), 0)
     held: list[tuple[Rows, dict[int, int]]] = []
     for turn, (client, keeps) in enumerate(turns, start=1):
@@ -105,18 +106,39 @@ def test_a_file_never_overwrites_what_somebody_holds(
         for some, expected in [(rows, plain), *held]:
             assert [int(some[i][0]) for i in range(4)] == list(expected.values())
 
-    assert len(file.vectors) <= 16  # three states of four clients, and the growth of the file
+    assert len(file.vectors) <= 16  # four states of four clients: as large as users are told that it can be
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux says what of a file is in a process's memory")
+def test_of_a_file_no_vector_stays_in_the_memory_of_the_process(tmp_path: Path) -> None:
+    file = RowFile(tmp_path / "v.rows", n_params=100_000, n_clients=10)
+    rows = Rows(10, 100_000, file)
+
+    def resident() -> int:
+        """How much of the file is in memory [kB]; smaps has lines of figures below each file's name."""
+        _, *lines = Path("/proc/self/smaps").read_text(encoding="utf-8").split(str(file.path))
+        return sum(int(re.findall(r"Rss: +(\d+) kB", part)[0]) for part in lines)
+
+    for client in range(10):
+        rows.put(torch.full((100_000,), float(client)), [client])
+    after_writing = resident()
+    again = Rows(10, 100_000, RowFile(file.path, 100_000, 10)).filled(rows.as_arrays())
+
+    assert after_writing == resident() == 0
+    assert [set(again[client].tolist()) for client in range(10)] == [{client} for client in range(10)]
+    assert resident() == 0
+    assert file.vectors[3].sum() == 300_000 and resident() >= 390  # what the others would be if nothing let go of it
 
 
 def test_a_file_that_changed_is_refused(tmp_path: Path) -> None:
-    file = RowFile(tmp_path / "v.rows", n_params=2)
+    file = RowFile(tmp_path / "v.rows", n_params=2, n_clients=2)
     rows = Rows(2, 2, file)
     rows.put(vector(1), [0])
     arrays = rows.as_arrays()
     file.vectors[int(arrays["slots"][0])] = [1, 1]
 
     with pytest.raises(CheckpointError, match=r"v\.rows is not what the checkpoint was made with: delete .* to run it"):
-        Rows(2, 2, RowFile(tmp_path / "v.rows", n_params=2)).filled(arrays)
+        Rows(2, 2, RowFile(tmp_path / "v.rows", n_params=2, n_clients=2)).filled(arrays)
 
 
 @pytest.mark.parametrize("round_", range(8))
@@ -193,7 +215,7 @@ def test_memory_that_does_not_fit_is_refused_before_anything_is_trained(
 
 
 def test_a_vector_is_read_as_it_was_written_whatever_the_file_grows_to(tmp_path: Path) -> None:
-    file = RowFile(tmp_path / "v.rows", n_params=3)
+    file = RowFile(tmp_path / "v.rows", n_params=3, n_clients=2)
     kept = [file.keep(torch.full((3,), float(i))) for i in range(100)]
 
     assert [one.read().tolist() for one in kept] == [[float(i)] * 3 for i in range(100)]

@@ -19,14 +19,15 @@ def notes_on(spec: Spec) -> Iterator[str]:
 
 def _on_memory(settings: list[Setting]) -> Iterator[str]:
     """Yield how much aggregations remember, those that need as much in one line."""
-    from ehfl.learning.memory import is_filed
+    from ehfl.learning.memory import is_filed, most_on_disk
 
     names: dict[tuple[int, int], dict[str, None]] = {}  # each once, in their order
     for setting in settings:
         if needed := memory_needed(setting):
             names.setdefault((setting.fleet.clients, needed), {})[setting.learning.aggregation["name"]] = None
     for (clients, needed), alike in names.items():
-        where = "in a file of its folder while it runs" if is_filed(needed) else "in memory"
+        file = f"in a file of its folder that grows to {bytes_text(most_on_disk(needed))} at most while it runs"
+        where = file if is_filed(needed) else "in memory"
         verb = "remembers" if len(alike) == 1 else "remember"
         what = f"{', '.join(alike)} {verb} a model of each of {clients:,} clients"
         yield f"{what}: up to {bytes_text(needed)} a run, {where}"

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from torch import Tensor
 
 from ehfl.learning.aggregation import Aggregation, State
-from ehfl.learning.row_file import RowFile
+from ehfl.learning.row_file import STATES, RowFile
 from ehfl.learning.rows import Rows
 from ehfl.machine import bytes_text, check_memory
 from ehfl.validation import InvalidValue
@@ -31,6 +31,11 @@ def remembered_by(aggregation: Aggregation, n_clients: int, n_params: int) -> in
 def is_filed(size: float) -> bool:
     """Return whether so much is kept in a file of the run's folder rather than in memory."""
     return size > MOST_IN_MEMORY
+
+
+def most_on_disk(size: float) -> float:
+    """Return how large the files of so much memory can become [bytes]: checkpoints have vectors of their own."""
+    return STATES * size
 
 
 def check_room(aggregation: Aggregation, size: float, folder: Path | None) -> None:
@@ -55,7 +60,7 @@ def shelved(state: State, folder: Path) -> State:
 
 def _in_file(rows: Rows, folder: Path, name: str) -> Rows:
     path = folder / f"{quote(name, safe='')}{_SUFFIX}"  # names are the user's, and may have slashes and dots
-    return Rows(rows.n_clients, rows.n_params, RowFile(path, rows.n_params))
+    return Rows(rows.n_clients, rows.n_params, RowFile(path, rows.n_params, rows.n_clients))
 
 
 def without_files(state: State) -> State:
