@@ -1,0 +1,246 @@
+"""plan(): a setting's fleet played through a year under several schedulers, and what to change about it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ehfl import own_code
+from ehfl.arrays import FloatArray
+from ehfl.energy import Fleet
+from ehfl.experiment import building
+from ehfl.experiment.spec import Arm, Spec
+from ehfl.experiment.varying import FREE, Free, free, table_of
+from ehfl.experiment.workers import Processes, call_all, end_with
+from ehfl.planning import YEAR, Answer, Budget, Calendar, Outlook, Want, budget_of, smallest
+from ehfl.scheduling import SCHEDULERS, Participation, simulate
+from ehfl.validation import InvalidValue
+
+MOST_ROUNDS = 1_000_000
+_CURVE = (0.25, 0.5, 1.0, 2.0, 4.0)  # factors at which curves are taken
+_SMALL = 2_000_000  # clients times rounds that this process plays by itself: workers take a second or two to begin
+OnStep = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Curve:
+    """The share of rounds with as many clients as wanted, by the value of one thing."""
+
+    name: str  # "battery"
+    values: tuple[float, ...]
+    shown: tuple[str, ...]  # values as people read them
+    now: float  # the value that the fleet has
+    shares: FloatArray  # (n_values, n_seeds)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Plan:
+    """What a fleet can sustain, and what to change about it."""
+
+    name: str
+    fleet: Fleet
+    harvest: str  # as a spec writes it
+    rounds: int
+    seeds: tuple[int, ...]
+    calendar: Calendar | None  # where rounds have a length
+    budget: Budget
+    outlooks: tuple[Outlook, ...]
+    schedulers: dict[str, str]  # registered names by label, empty for the user's own
+    sites: tuple[str, ...] | None  # of each client, where there are several
+    want: Want | None = None
+    free: Free | None = None
+    answer: Answer | None = None
+    answered_by: str = ""  # the label of the scheduler that it was found with
+    curves: tuple[Curve, ...] = ()
+
+    @property
+    def best(self) -> Outlook:
+        """The scheduler with which most is wanted done, else the one with the largest mean of sqrt(n_t)."""
+        if self.want is not None:
+            want = self.want
+            return max(self.outlooks, key=lambda one: (float(one.on_target(want.clients).mean()), one.mean_root))
+        return max(self.outlooks, key=lambda one: one.mean_root)
+
+
+def plan(
+    spec: Spec,
+    *,
+    rounds: int | None = None,
+    want: Want | None = None,
+    free_name: str | None = None,
+    curves: bool = False,
+    jobs: int | None = None,
+    on_step: OnStep | None = None,
+) -> Plan:
+    """Play a spec's fleet under its arms' schedulers and seeds; find what `want` takes of what is `free`.
+
+    Arms must have one fleet. Rounds are those of a year where rounds have a length, else the spec's.
+    """
+    setting = spec.base
+    _check_one_fleet(spec)
+    fleet = building.fleet_of(setting)
+    played = rounds or rounds_of(fleet.round_length, setting.rounds)
+    players = _Players(spec, played, want, jobs, on_step or (lambda step: None))
+    outlooks = tuple(players.outlook(arm, table_of(setting), fleet.round_length) for arm in spec.arms)
+    calendar = calendar_of(fleet)
+    found = Plan(
+        name=spec.name,
+        fleet=fleet,
+        harvest=str(setting.fleet.harvest_table()["name"]),
+        rounds=played,
+        seeds=spec.seeds,
+        calendar=calendar,
+        budget=budget_of(fleet, played, spec.seeds[0], calendar),
+        outlooks=outlooks,
+        schedulers={arm.label: "" if ":" in arm.setting.scheduler["name"] else arm.setting.scheduler["name"]
+                    for arm in spec.arms},
+        sites=_sites(fleet),
+        want=want,
+    )  # fmt: skip
+    arm = next(one for one in spec.arms if one.label == found.best.label)
+    changes: dict[str, Any] = {}
+    if want is not None and free_name is not None:
+        may_change = free(setting, free_name)
+        changes |= {"free": may_change, "answer": players.answer(arm, may_change), "answered_by": arm.label}
+    if curves:
+        changes["curves"] = tuple(
+            players.curve(arm, one, want or Want(found.best.target, 1.0)) for one in _possible(spec)
+        )
+    return _replaced(found, changes)
+
+
+def rounds_of(round_length: float | None, otherwise: int) -> int:
+    """Return the rounds of a year, at least one and not too many; where rounds have no length, those given."""
+    if round_length is None:
+        return otherwise
+    return int(min(max(round(YEAR / round_length), 1), MOST_ROUNDS))
+
+
+def calendar_of(fleet: Fleet) -> Calendar | None:
+    """Return which rounds fall into which month, None where rounds have no length."""
+    if fleet.round_length is None:
+        return None
+    power = getattr(fleet.harvest, "power", None)
+    return Calendar(int(getattr(power, "first_day", 0)), fleet.round_length)
+
+
+class _Players:
+    """Plays fleets under the spec's seeds, a few at a time."""
+
+    def __init__(self, spec: Spec, rounds: int, want: Want | None, jobs: int | None, on_step: OnStep) -> None:
+        self._spec, self._rounds, self._want, self._on_step = spec, rounds, want, on_step
+        small = len(spec.seeds) == 1 or spec.base.fleet.clients * rounds < _SMALL
+        self._workers = 1 if small and jobs is None else min(jobs or os.cpu_count() or 1, len(spec.seeds))
+        beginning = {"initializer": begin_player, "initargs": (os.getpid(), list(sys.path), spec.code)}
+        self._known: dict[tuple[str, str, float, int], FloatArray] = {}
+        self._crew = Processes(beginning, threads=1) if self._workers > 1 else None
+
+    def outlook(self, arm: Arm, table: dict[str, Any], round_length: float | None) -> Outlook:
+        """Return what an arm's scheduler makes of a fleet; of another round length, as much time is played."""
+        now = self._spec.base.fleet.round_length
+        rounds = (
+            self._rounds if now is None or round_length is None else max(1, round(self._rounds * now / round_length))
+        )
+        target = self._want.clients if self._want else building.target_of(arm.setting)
+        calls = [partial(play, table, arm.setting.scheduler, rounds, seed, target) for seed in self._spec.seeds]
+        played = call_all(calls, self._workers, self._crew)
+        if any(one is None for one in played):
+            raise InvalidValue("scheduler", "one that does not end its process", arm.label)
+        return Outlook.of(arm.label, [one for one in played if one is not None])
+
+    def shares(self, arm: Arm, free: Free, want: Want, value: float) -> FloatArray:
+        """Return the share of rounds with as many clients as wanted, (n_seeds,); a value is played once."""
+        key = arm.label, free.name, value, want.clients
+        if key not in self._known:
+            self._known[key] = self._played_shares(arm, free, want, value)
+        return self._known[key]
+
+    def _played_shares(self, arm: Arm, free: Free, want: Want, value: float) -> FloatArray:
+        changed = table_of(free.setting) | dict(free.change(value))
+        if changed["clients"] < want.clients:  # a scheduler cannot be asked for more clients than there are
+            return np.zeros(len(self._spec.seeds))
+        outlook = self.outlook(arm, changed, changed.get("round_length"))
+        shares = outlook.on_target(want.clients)
+        self._on_step(f"{free.name} {free.shown(value)}: {100 * shares.mean():.4g} % of rounds")
+        return shares
+
+    def answer(self, arm: Arm, free: Free) -> Answer:
+        """Return the smallest value with which the arm does what is wanted."""
+        assert self._want is not None
+        want = self._want
+        return smallest(want, lambda value: self.shares(arm, free, want, value), start=free.now, low=free.low,
+                        high=free.high, whole=free.whole, name="want", shown=free.shown)  # fmt: skip
+
+    def curve(self, arm: Arm, free: Free, want: Want) -> Curve:
+        """Return what a quarter to four times of a thing would do."""
+        values = sorted({_within(free, factor) for factor in _CURVE})
+        shares = np.stack([self.shares(arm, free, want, value) for value in values])
+        return Curve(free.name, tuple(values), tuple(map(free.shown, values)), free.now, shares)
+
+
+def play(table: dict[str, Any], scheduler: dict[str, Any], rounds: int, seed: int, target: int | None) -> Participation:
+    """Play a fleet that a table describes; in a worker, or here."""
+    fleet = building.fleet_in(table)
+    return simulate(fleet, SCHEDULERS.make(scheduler, "scheduler"), rounds, seed, target=target)
+
+
+def begin_player(parent: int, path: list[str], code: str | None) -> None:
+    """Begin a worker process that plays fleets: it ends with its parent, and imports from where that does."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with(parent)
+    os.dup2(2, 1)  # standard output is for the results of the command
+    sys.path.extend(folder for folder in path if folder not in sys.path)
+    own_code.hold(code)
+
+
+def _possible(spec: Spec) -> list[Free]:
+    """Return what can be varied about a spec's fleet, but for the length of rounds, which changes what a round is."""
+    found = []
+    for name in FREE:
+        try:
+            one = free(spec.base, name)
+        except InvalidValue:
+            continue
+        if name != "round" and not (name == "clients" and _has_own_values(spec)):
+            found.append(one)
+    return found
+
+
+def _has_own_values(spec: Spec) -> bool:
+    """Return whether clients have values of their own, of which there are as many as clients."""
+    table = table_of(spec.base)
+    return any(isinstance(value, tuple | list) for value in (*table.values(), *table["harvest"].values()))
+
+
+def _within(free: Free, factor: float) -> float:
+    value = min(max(free.now * factor, free.low), free.high)
+    return round(value) if free.whole else float(f"{value:.4g}")
+
+
+def _sites(fleet: Fleet) -> tuple[str, ...] | None:
+    """Return where each client is, None where all are in one place or nobody says."""
+    names = getattr(getattr(fleet.harvest, "power", None), "site_names", None)
+    if names is None:
+        return None
+    found: Sequence[str] = names(fleet.clients)
+    return tuple(found) if len(set(found)) > 1 else None
+
+
+def _check_one_fleet(spec: Spec) -> None:
+    for arm in spec.arms:
+        if arm.setting.fleet != spec.base.fleet:
+            raise InvalidValue(arm.key_of("fleet"), "the same for all arms of a plan", "another one")
+
+
+def _replaced(found: Plan, changes: dict[str, Any]) -> Plan:
+    from dataclasses import replace
+
+    return replace(found, **changes)

@@ -1,0 +1,60 @@
+"""Which month and which hour of the day a round falls into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ehfl.arrays import FloatArray, IntArray
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_ENDS = np.cumsum(_DAYS)
+_DAY, _HOUR = 86_400, 3600  # [s]
+YEAR = 365 * _DAY  # without leap days, as typical years are [s]
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """Rounds of so many seconds from the midnight at which a day of the year begins; 0 is the first of January.
+
+    >>> Calendar(first_day=31, round_length=3600).months(range(2)).tolist()  # February
+    [1, 1]
+    """
+
+    first_day: int
+    round_length: float  # [s]
+
+    def months(self, rounds: range) -> IntArray:
+        """Return the month in which each round begins, 0 to 11."""
+        days = (self.first_day + self._begins(rounds) // _DAY) % 365
+        return np.searchsorted(_ENDS, days, side="right")
+
+    def hours(self, rounds: range) -> IntArray:
+        """Return the hour of the day in which each round begins, 0 to 23."""
+        hours: IntArray = (self._begins(rounds) % _DAY // _HOUR).astype(np.int64)
+        return hours
+
+    def by_month(self, values: FloatArray) -> FloatArray:
+        """Return the mean of what each round has in each month, (12, ...); NaN for months that no round is in."""
+        months = self.months(range(len(values)))
+        return np.stack([_mean(values[months == month]) for month in range(12)])
+
+    def by_month_and_hour(self, values: FloatArray) -> FloatArray:
+        """Return the means of what each round has, (12, 24); NaN where there is no such round."""
+        rounds = range(len(values))
+        sums, counts = np.zeros((12, 24)), np.zeros((12, 24))
+        places = self.months(rounds), self.hours(rounds)
+        np.add.at(sums, places, values)
+        np.add.at(counts, places, 1)
+        return np.divide(sums, counts, out=np.full((12, 24), np.nan), where=counts > 0)
+
+    def _begins(self, rounds: range) -> FloatArray:
+        # A little later than they do, since 0.1 s times ten is not quite a second in floating point.
+        begins: FloatArray = np.arange(rounds.start, rounds.stop) * self.round_length + 1e-6
+        return begins
+
+
+def _mean(values: FloatArray) -> FloatArray:
+    return np.full(values.shape[1:], np.nan) if not len(values) else np.asarray(values.mean(axis=0))

@@ -1,0 +1,85 @@
+"""What a scheduler would make of a fleet: participants through the rounds of several seeds, in figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ehfl.arrays import FloatArray, IntArray
+from ehfl.scheduling import Participation, Summary
+from ehfl.validation import number_in
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Outlook:
+    """Rounds that were played for a plan, seed by seed; all seeds have as many rounds and clients."""
+
+    label: str  # of the scheduler
+    target: int  # clients wanted a round
+    counts: IntArray  # n_t, (n_seeds, n_rounds)
+    turns: IntArray  # of each client, (n_seeds, n_clients)
+    summaries: tuple[Summary, ...]  # a seed each
+
+    @staticmethod
+    def of(label: str, played: Sequence[Participation]) -> Outlook:
+        """Return the outlook of what was played under several seeds."""
+        return Outlook(
+            label,
+            played[0].target,
+            np.stack([one.counts for one in played]),
+            np.stack([one.turns() for one in played]),
+            tuple(one.summary() for one in played),
+        )
+
+    def on_target(self, clients: int | None = None) -> FloatArray:
+        """Return the share of rounds with at least so many clients (else: as many as wanted), (n_seeds,)."""
+        wanted = self.target if clients is None else clients
+        shares: FloatArray = (self.counts >= wanted).mean(axis=1)
+        return shares
+
+    def count_on(self, share: float) -> int:
+        """Return how many clients take part in at least this share of the rounds, all seeds together.
+
+        >>> outlook = Outlook("greedy", 3, np.array([[0, 3, 3, 2, 3, 3, 3, 3, 3, 3]]), np.ones((1, 3), int), ())
+        >>> outlook.count_on(0.9), outlook.count_on(0.8), outlook.count_on(1.0)
+        (2, 3, 0)
+        """
+        number_in("share", share, "[0, 1]")
+        counts = np.sort(self.counts, axis=None)
+        return int(counts[min(int(np.floor((1 - share) * counts.size + 1e-9)), counts.size - 1)])
+
+    @property
+    def mean_root(self) -> float:
+        """The mean of sqrt(n_t), which theory asks for: many clients, evenly."""
+        return float(np.sqrt(self.counts).mean())
+
+    def figure(self, name: str) -> FloatArray:
+        """Return a figure of the summaries, (n_seeds,)."""
+        return np.array([getattr(summary, name) for summary in self.summaries], dtype=np.float64)
+
+    def slowdown(self, clients: int, noise_scale: float) -> float:
+        """Return how many rounds are needed for each one of `clients` on mains power, all seeds together."""
+        return slowdown(self.counts, clients, noise_scale)
+
+
+def slowdown(counts: IntArray, clients: int, noise_scale: float) -> float:
+    """Return the rounds needed for each round with so many clients on mains power; infinite where nobody takes part.
+
+    A round with n participants makes the progress 1 / (1 + B/n), none with n = 0, so the slowdown is
+    1 / (1 + B/clients) divided by the mean of 1 / (1 + B/n_t). B is the noise scale, in clients: how many of them halve
+    what a single one's gradient noise costs (S. McCandlish, J. Kaplan, D. Amodei et al., "An empirical model of
+    large-batch training", arXiv 1812.06162). B = 0 counts rounds that are not empty, B = inf participants.
+
+    >>> counts = np.array([2, 4, 0, 2])
+    >>> slowdown(counts, 4, 0.0), slowdown(counts, 4, np.inf), round(slowdown(counts, 4, 2.0), 3)
+    (1.3333333333333333, 2.0, 1.6)
+    """
+    number_in("noise_scale", noise_scale, "[0, inf]")
+    if not np.isfinite(noise_scale):
+        mean, steady = float(counts.mean()), float(clients)
+    else:
+        mean = float(np.divide(counts, counts + noise_scale, out=np.zeros(counts.shape), where=counts > 0).mean())
+        steady = clients / (clients + noise_scale)
+    return steady / mean if mean else float("inf")

@@ -1,0 +1,43 @@
+"""Months and hours of rounds."""
+
+import numpy as np
+
+from ehfl.planning import YEAR, Calendar
+
+DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def test_hours_and_months_of_hourly_rounds() -> None:
+    calendar = Calendar(first_day=0, round_length=3600)
+
+    assert calendar.hours(range(26)).tolist() == [*range(24), 0, 1]
+    assert np.bincount(calendar.months(range(8760))).tolist() == [24 * days for days in DAYS]
+
+
+def test_a_year_that_begins_in_december_wraps() -> None:
+    calendar = Calendar(first_day=334, round_length=86_400)
+
+    assert calendar.months(range(30, 33)).tolist() == [11, 0, 0]
+
+
+def test_short_rounds_do_not_slip_into_the_hour_before() -> None:
+    calendar = Calendar(first_day=0, round_length=0.1)
+
+    assert calendar.hours(range(36_000, 36_001)).tolist() == [1]
+
+
+def test_means_by_month_and_hour() -> None:
+    calendar = Calendar(first_day=0, round_length=3600)
+    counts = (np.arange(8760) % 24).astype(float)
+    means = calendar.by_month_and_hour(counts)
+
+    assert means[6].tolist() == list(range(24))
+    assert calendar.by_month(counts).tolist() == [11.5] * 12
+
+
+def test_months_that_no_round_is_in_are_nan() -> None:
+    means = Calendar(0, 3600).by_month(np.ones(24 * 31))
+
+    assert means[0] == 1
+    assert np.isnan(means[1:]).all()
+    assert YEAR == 8760 * 3600

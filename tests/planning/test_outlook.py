@@ -1,0 +1,82 @@
+"""Budgets, outlooks and slowdowns: values worked by hand, and limits."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ehfl import Fleet, Replay, simulate
+from ehfl.planning import Calendar, Outlook, budget_of, slowdown
+
+
+def test_a_budget_by_hand() -> None:
+    harvest = Replay([[2, 0, 8], [0, 0, 8], [2, 2, 8], [0, 0, 8]])
+    fleet = Fleet(3, harvest, capacity=12, cost=[1, 2, 4], efficiency=0.5, drain=0.25)
+    budget = budget_of(fleet, rounds=4)
+
+    assert budget.harvest.tolist() == [0.5, 0.25, 4.0]  # half of 1, 0.5 and 8 a round
+    assert budget.payable.tolist() == [0.25, 0.0, 0.9375]
+    assert budget.sustainable == 1.1875
+    assert budget.rounds_kept.tolist() == [12, 6, 3]
+
+
+def test_a_budget_by_month() -> None:
+    days = np.concatenate([np.zeros((31, 2), int), np.full((28, 2), 3)])
+    budget = budget_of(Fleet(2, Replay(days), cost=4), rounds=59, calendar=Calendar(0, 86_400))
+
+    assert budget.sustainable_by_month is not None
+    assert budget.sustainable_by_month[:2].tolist() == [0, 1.5]
+    assert np.isnan(budget.sustainable_by_month[2:]).all()
+
+
+def outlook_of(*rows: list[int]) -> Outlook:
+    return Outlook("greedy", 3, np.array(rows), np.ones((len(rows), 4), int), ())
+
+
+def test_what_can_be_counted_on() -> None:
+    outlook = outlook_of([0, 1, 2, 3, 4], [4, 4, 4, 4, 4])
+
+    assert [outlook.count_on(share) for share in (1.0, 0.9, 0.8, 0.5, 0.0)] == [0, 1, 2, 4, 4]
+    assert outlook.on_target().tolist() == [0.4, 1.0]
+    assert outlook.on_target(1).tolist() == [0.8, 1.0]
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=40), st.floats(0, 1))
+def test_counted_on_is_the_most_that_so_many_rounds_have(counts: list[int], share: float) -> None:
+    outlook = outlook_of(counts)
+    found = outlook.count_on(share)
+
+    assert (outlook.counts >= found).mean() >= share - 1e-9
+    assert found == max(counts) or (outlook.counts >= found + 1).mean() < share + 1e-9
+
+
+def test_a_slowdown_of_steady_rounds_is_the_ratio_of_their_pace() -> None:
+    steady = np.full(10, 2)
+
+    assert slowdown(steady, 2, 7.0) == pytest.approx(1)
+    assert slowdown(steady, 8, math.inf) == pytest.approx(4)
+    assert slowdown(steady, 8, 0.0) == pytest.approx(1)
+    assert slowdown(steady, 8, 4.0) == pytest.approx((1 + 4 / 2) / (1 + 4 / 8))
+    assert slowdown(np.zeros(3, int), 1, 1.0) == math.inf
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=20).filter(any), st.floats(0, 100), st.floats(0.1, 100))
+def test_a_slowdown_lies_between_counting_rounds_and_counting_clients(
+    counts: list[int], scale: float, more: float
+) -> None:
+    """With at least as many on mains as ever take part, more noise means that their number counts for more."""
+    n_t, most = np.array(counts), max(counts)
+
+    assert slowdown(n_t, most, scale) <= slowdown(n_t, most, scale + more) + 1e-9
+    assert slowdown(n_t, most, scale + more) <= slowdown(n_t, most, math.inf) + 1e-9
+
+
+def test_an_outlook_of_what_was_played() -> None:
+    fleet = Fleet(2, Replay([[1, 0], [1, 1], [0, 0]]))
+    outlook = Outlook.of("greedy", [simulate(fleet, "greedy", 3, seed) for seed in (0, 1)])
+
+    assert outlook.counts.tolist() == [[0, 1, 2]] * 2
+    assert outlook.turns.tolist() == [[2, 1]] * 2
+    assert outlook.mean_root == pytest.approx((1 + math.sqrt(2)) / 3)
