@@ -35,8 +35,8 @@ def offsets(what: Rounded, rounds: range, clients: range) -> FloatArray:
     """
     steps = np.array([phase(what, t) for t in rounds], dtype=np.uint32)[:, None]
     own = np.arange(clients.start, clients.stop, clients.step, dtype=np.uint32) * np.uint32(CLIENT_STEP)
-    shares: FloatArray = ((steps + own) >> np.uint32(16)) * 2.0**-16  # modulo 2^32, as such arrays are
-    return shares
+    parts = (steps + own) >> np.uint32(16)  # modulo 2^32, as such arrays are
+    return parts.astype(np.float64) * 2.0**-16
 
 
 def phase(what: Rounded, round_: int) -> int:

@@ -48,12 +48,12 @@ class Calendar:
         places = self.months(rounds), self.hours(rounds)
         np.add.at(sums, places, values)
         np.add.at(counts, places, 1)
-        return np.divide(sums, counts, out=np.full((12, 24), np.nan), where=counts > 0)
+        means: FloatArray = np.divide(sums, counts, out=np.full((12, 24), np.nan), where=counts > 0)
+        return means
 
     def _begins(self, rounds: range) -> FloatArray:
         # A little later than they do, since 0.1 s times ten is not quite a second in floating point.
-        begins: FloatArray = np.arange(rounds.start, rounds.stop) * self.round_length + 1e-6
-        return begins
+        return np.arange(rounds.start, rounds.stop, dtype=np.float64) * self.round_length + 1e-6
 
 
 def _mean(values: FloatArray) -> FloatArray:
