@@ -83,6 +83,8 @@ HEAVY = ["numpy", "numba", "torch", "matplotlib", "pydantic", "flwr"]
     ("code", "absent"),
     [
         ("import ehfl", HEAVY),
+        ("import ehfl; ehfl.Sun, ehfl.Wind", ["pvlib", "windpowerlib", "pandas", "numba", "torch"]),
+        ("import ehfl; ehfl.Sun(2).watts(0, range(9), range(3), 3600)", ["windpowerlib", "numba", "torch", "pydantic"]),
         ("import ehfl.flower", HEAVY),
         ("from ehfl.cli import app", HEAVY),
         ("import ehfl.analysis; ehfl.analysis.read_results", ["torch", "numba", "pydantic", "joblib", "matplotlib"]),

@@ -440,6 +440,27 @@ NAMES: list[Row] = [
         "--rounds must be at most 1 of 3600 s: the record ends there, and beyond is refuse, got 1000",
     ),
     ("simulate --harvest trace:roof.csv", "--round-length must be given where a harvest is in watts (trace), got none"),
+    ("simulate --harvest sun:2", "--round-length must be given where a harvest is in watts (sun), got none"),
+    (f"simulate {JOULES} --harvest sun", "--harvest watts must be given: sun needs it, got nothing"),
+    (f"simulate {JOULES} --harvest sun:-2", "--harvest watts must be in [0, 1e+09], got -2"),
+    (
+        f"simulate {JOULES} --harvest sun:watts=2,site=mars",
+        "--harvest site must be north-carolina, alaska, florida, or a weather file ... got mars (No such file or",
+    ),
+    (
+        f"simulate {JOULES} --harvest sun:watts=2,site=words.txt",
+        "--harvest site must be ... words.txt (its first lines are of no format that is known)",
+    ),
+    (f"simulate {JOULES} --harvest sun:watts=2,site=fifo", "--harvest site must be ... (It is a pipe or a device)"),
+    (
+        f"simulate {JOULES} --harvest sun:watts=2,start=31-12",
+        "--harvest start must be a day of the year as MM-DD (there is no 02-29), or first, got '31-12'",
+    ),
+    (f"simulate {JOULES} --harvest wind:2", "--harvest site must be given: wind needs it, got nothing"),
+    (
+        f"simulate {JOULES} --harvest wind:watts=2,site=words.txt",
+        "--harvest site must be a weather file in windpowerlib's layout, ... words.txt (",
+    ),
     ("simulate --harvest replay", "--harvest arrivals must be given: replay needs it, got nothing"),
     (
         "simulate --harvest replay:absent.csv",
