@@ -72,12 +72,23 @@ class ThreadLimit:
 @kernel
 def fill_upper(out, tile, stream):
     """Write the upper halves of `randomness.words` for the clients of one tile; out is uint16 of shape (TILE,)."""
+    _fill(out, tile, stream, _UPPER)
+
+
+@kernel
+def fill_lower(out, tile, stream):
+    """Write the lower halves of `randomness.words` for the clients of one tile; out is uint16 of shape (TILE,)."""
+    _fill(out, tile, stream, _LOWER)
+
+
+@numba.njit(inline="always")
+def _fill(out, tile, stream, half):
     pairs = out.view(np.uint32)  # little-endian: the even client is the low half
     purpose, round_, k0, k1 = stream
     base = np.uint64(tile) * np.uint64(LANES)
     for lane in range(LANES):
         block = base + np.uint64(lane)
-        w0, w1, w2, w3 = _philox(block, purpose, round_, _UPPER, k0, k1)
+        w0, w1, w2, w3 = _philox(block, purpose, round_, half, k0, k1)
         pairs[lane] = np.uint32(w0)
         pairs[LANES + lane] = np.uint32(w1)
         pairs[2 * LANES + lane] = np.uint32(w2)

@@ -412,6 +412,36 @@ NAMES: list[Row] = [
     ),
     ("simulate --harvest bernoulli:2", "--harvest rate must be in [0, 1], got 2"),
     ("simulate --harvest bernoulli", "--harvest rate must be given: bernoulli needs it, got nothing"),
+    ("simulate --harvest markov:0.9", "--harvest stay_off must be given: markov needs it, got nothing"),
+    (
+        "simulate --harvest markov:stay_on=0.9,stay_of=0.8",
+        "--harvest stay_of must be a parameter of markov, one of ... ",
+    ),
+    ("simulate --harvest markov:stay_on=2,stay_off=0.8", "--harvest stay_on must be in [0, 1], got 2"),
+    (
+        "simulate --harvest markov:stay_on=1,stay_off=1",
+        "--harvest stay_off must be in [1e-06, 2 - 1e-06] together with stay_on: else it ... never changes, got 2",
+    ),
+    (
+        "simulate --harvest markov:stay_on=0.9,stay_off=0.8,size=0",
+        "--harvest size must be a whole number in [1, ... got 0",
+    ),
+    ("simulate --harvest markov:stay_on=0.9,stay_off=0.8,size=x", "--harvest size must be a whole number, got 'x'"),
+    ("simulate --harvest poisson:-1", "--harvest rate must be in [0, 500], got -1"),
+    ("simulate --harvest poisson:absent.csv", "--harvest rate must be a number, a list or a file ... no such file)"),
+    (
+        "simulate --harvest poisson:[1,2] --clients 3",
+        "--harvest rate must be one number or one per client (3), got a list of 2",
+    ),
+    ("simulate --harvest compound:1", "--harvest mean_size must be given: compound needs it, got nothing"),
+    ("simulate --harvest compound:rate=1,mean_size=0", "--harvest mean_size must be in [1, 500], got 0"),
+    ("simulate --harvest compound:rate=9,mean_size=99", "--harvest rate must be at most 500 / mean_size ... got 9"),
+    ("simulate --harvest periodic:[]", "--harvest pattern must be of shape (period,), got shape (0,)"),
+    ("simulate --harvest periodic:[0.5]", "--harvest pattern must be whole numbers, got an array of float64"),
+    (
+        "simulate --harvest periodic:pattern=[1],shift=[1,2] --clients 3",
+        "--harvest shift must be one number or one per client (3), got a list of 2",
+    ),
     ("simulate --harvest replay:fifo", "--harvest arrivals must be a readable file ... (It is a pipe or a device)"),
     (
         f"simulate {JOULES} --harvest trace:negative.csv",

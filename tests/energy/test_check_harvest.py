@@ -54,6 +54,15 @@ EXAMPLES: dict[str, dict[str, dict[str, Any]]] = {
     "trace": {
         f"trace:file={ROOF},shift={shift}": {"clients": 4, "rounds": 72} for shift in ("none", "even", "random", "days")
     },
+    "markov": {
+        "markov:stay_on=0.9,stay_off=0.8": {},
+        "markov:stay_on=0.1,stay_off=0.2,size=300": {},
+        "markov:stay_on=0.999,stay_off=0.999": {"rounds": 100_000, "clients": 2},
+        "markov:stay_on=[0.9, 0.1],stay_off=[0.99, 0.0]": {"clients": 2},
+    },
+    "poisson": {"poisson:0.4": {}, "poisson:40": {}, "poisson:[0.0, 3.5]": {"clients": 2}},
+    "compound": {"compound:rate=0.1,mean_size=8": {}, "compound:rate=[1, 2],mean_size=3": {"clients": 2}},
+    "periodic": {"periodic:[0, 0, 3, 1]": {}, "periodic:pattern=[0, 300],shift=[0, 1, 2]": {"clients": 3}},
     "replay": {"replay:[[1, 0, 2], [0, 0, 0], [5, 1, 1]]": {"clients": 3, "rounds": 3}},
     "sun": {"sun:2": {"rounds": 8760}, "sun:watts=2,weather=typical,variation=0.5,shading=0.3": {"rounds": 8760}},
     "wind": {"wind:watts=2,site=wind.csv,variation=0.5": {"rounds": 480}},

@@ -182,6 +182,8 @@ SPELLINGS: dict[str, list[Any]] = {
     "scheduler": ["round-robin:3", "round-robin:per_round=3", {"name": "round-robin", "per_round": 3},
                   {"name": "round-robin:3"}],
     "fleet.harvest": ["bernoulli:0.25", "bernoulli:rate=0.25", {"name": "bernoulli", "rate": 0.25}],
+    "fleet.harvest ": ["markov:stay_on=0.9,stay_off=0.8", "Markov:stay_off=0.8,stay_on=0.9,size=1",
+                       {"name": "markov", "stay_on": 0.9, "stay_off": 0.8}],
     "learning.partition": ["shards:3", "shards:num_shards_per_partition=3",
                            {"name": "shards", "num_shards_per_partition": 3}],
     "learning.step_size": [0.25, "constant:0.25", "constant:value=0.25", {"name": "constant", "value": 0.25}],
@@ -192,7 +194,7 @@ SPELLINGS: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize("key", SPELLINGS)
 def test_a_name_a_short_form_and_a_table_are_the_same(key: str) -> None:
-    read = [read_spec(overrides={key: given}) for given in SPELLINGS[key]]
+    read = [read_spec(overrides={key.strip(): given}) for given in SPELLINGS[key]]
 
     assert all(spec.base == read[0].base for spec in read)
     assert all(spec.base.facts() == read[0].base.facts() for spec in read)
@@ -270,6 +272,10 @@ def test_every_registered_name_can_be_written(registry: Any, key: str, tmp_path:
     needs: dict[str, dict[str, Any]] = {
         "dirichlet": {"alpha": 0.5},
         "bernoulli": {"rate": 0.5},
+        "markov": {"stay_on": 0.9, "stay_off": 0.8},
+        "poisson": {"rate": 1.5},
+        "compound": {"rate": 0.1, "mean_size": 5},
+        "periodic": {"pattern": [0, 1, 2]},
         "replay": {"arrivals": str(tmp_path / "sun.csv")},
         "sun": {"watts": 2, "site": ["alaska", "florida"]},
         "trace": {"file": str(tmp_path / "trace.csv"), "watts": 2},
@@ -316,6 +322,30 @@ def test_a_rate_file_may_stand_in_the_harvests_table(tmp_path: Path) -> None:
     spec = read_spec(path)
 
     assert (spec.base.fleet.clients, fleet_of(spec.base).rates.tolist()) == (2, [0.25, 0.75])
+
+
+@pytest.mark.parametrize(
+    ("harvest", "rates"),
+    [
+        ('{ name = "poisson", rate = { low = 1, high = 3 } }', [1, 2, 3]),
+        ('{ name = "poisson", rate = "each.csv" }', [0.25, 0.5, 1]),
+        ('{ name = "compound", rate = [1, 2, 4], mean_size = "twice.csv" }', [2, 8, 4]),
+        ('{ name = "markov", stay_on = "each.csv", stay_off = { low = 0, high = 0.5 } }', [4 / 7, 0.6, 1]),
+        ('{ name = "periodic", pattern = [2, 0], shift = { low = 0, high = 2 } }', [1, 1, 1]),
+        ('{ name = "periodic", pattern = "each.csv", shift = [0, 1, 2] }', None),
+    ],
+)
+def test_harvests_take_values_per_client_in_every_form(harvest: str, rates: list[float] | None, tmp_path: Path) -> None:
+    (tmp_path / "each.csv").write_text("0.25 0.5 1")
+    (tmp_path / "twice.csv").write_text("2 4 1")
+    path = written(tmp_path, f"[fleet]\ncapacity = [9, 9, 9]\nharvest = {harvest}")
+
+    if rates is None:
+        with pytest.raises(SpecError, match=r"fleet.harvest.pattern must be whole numbers"):
+            read_spec(path)
+    else:
+        spec = read_spec(path)
+        assert (spec.base.fleet.clients, fleet_of(spec.base).rates.tolist()) == (3, pytest.approx(rates))
 
 
 LAMPS = """

@@ -261,6 +261,14 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"fleet": {"clients": 3, "harvest": {"name": "bernoulli", "rate": [0.1, 0.2]}}},
         "fleet.harvest.rate must be one number or one per client (3), got a list of 2",
     ),
+    "stays in a harvest's table": (
+        {"fleet": {"clients": 3, "harvest": {"name": "markov", "stay_on": [0.1, 0.2], "stay_off": 0.5}}},
+        "fleet.harvest.stay_on must be one number or one per client (3), got a list of 2",
+    ),
+    "a spread of what is no chance": (
+        {"fleet": {"clients": 3, "harvest": {"name": "markov", "stay_on": 0.5, "stay_off": {"low": 0, "high": 2}}}},
+        "fleet.harvest.stay_off must be in [0, 1], got 2 for client 2",
+    ),
     "a harvest's file": (
         {"fleet": {"harvest": "replay:nowhere.csv"}},
         "fleet.harvest.arrivals must be a readable file of numbers, .npy or text, got nowhere.csv (No such file or "

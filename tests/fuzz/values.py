@@ -27,6 +27,7 @@ KNOWN = (
     "replay", "iid", "mean", "fedau", "scheduled", "inverse-probability", "f3ast:rate=0.1", "energy-cycles",
     "dirichlet:0.5", "shards:2", "weighted", "nominal", "linear", "constant:0.1", "theorem", "theorem:0.5", "quadratic",
     "wells", "nominal-causal", "linear-causal:0.2", "MYOPIC", "round_robin", "mypoic", "sys:exit", "os:getcwd",
+    "markov:stay_on=0.9,stay_off=0.8", "poisson:2", "compound:rate=1,mean_size=2", "periodic:[1, 0]",
     "ehfl:Fleet", "ehfl.scheduling:Myopic", "json:JSONDecoder", "math:pi", "no.such:Thing", "builtins:int",
 )  # fmt: skip
 

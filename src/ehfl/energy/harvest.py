@@ -32,7 +32,9 @@ class Harvest(Protocol):
     [0, 100]
 
     A class may declare `per_client`, a tuple of those of its parameters that are one value for all clients or one for
-    each: specs then take them as a number, a list, a file or { low, high }, as they do bernoulli's rate.
+    each: specs then take them as a number, a list, a file or { low, high }, as they do bernoulli's rate. It may have a
+    third method, `expected(rounds, clients)`: what a forecaster knows beforehand, like `units` but in floats; without
+    it that is the mean rate.
     """
 
     def units(self, seed: int, rounds: range, clients: range) -> IntArray:
@@ -75,6 +77,10 @@ HARVESTS: Registry[Harvest] = Registry(
     {
         "bernoulli": "ehfl.energy.bernoulli:Bernoulli",
         "replay": "ehfl.energy.replay:Replay",
+        "markov": "ehfl.energy.markov:Markov",
+        "poisson": "ehfl.energy.poisson:Poisson",
+        "compound": "ehfl.energy.compound:Compound",
+        "periodic": "ehfl.energy.periodic:Periodic",
         "trace": "ehfl.energy.trace:Trace",
         "sun": "ehfl.energy.sun:Sun",
         "wind": "ehfl.energy.wind:Wind",

@@ -1,17 +1,33 @@
-"""Compiled twins of `Bernoulli.units` and the battery for large fleets; the plain NumPy forms define the values."""
+"""Compiled twins for large fleets: of `randomness.words`, of `Bernoulli.units` and of the battery.
+
+The plain NumPy forms define the values.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import prange
 
-from ehfl.compiled import fill_upper, kernel, lower_half, parallel_kernel
+from ehfl.compiled import fill_lower, fill_upper, kernel, lower_half, parallel_kernel
 from ehfl.randomness import TILE
 
 # As in `rounding`, of which kernels may import nothing: they are kept under a hash of a few files alone.
 _CLIENT_STEP = np.uint32(0x91E10DA5)
 _HALF = np.uint32(16)
 _PART = 1 / 65536
+
+
+@parallel_kernel
+def words(out, start, stream):
+    """Write `randomness.words` of one round; clients start .. start + len(out), start on a tile."""
+    for tile in prange((out.size + TILE - 1) // TILE):
+        uppers = np.empty(TILE, np.uint16)
+        lowers = np.empty(TILE, np.uint16)
+        fill_upper(uppers, np.int64(start // TILE + tile), stream)
+        fill_lower(lowers, np.int64(start // TILE + tile), stream)
+        part = out[tile * TILE : (tile + 1) * TILE]
+        for lane in range(part.size):
+            part[lane] = np.uint32(uppers[lane]) << np.uint32(16) | np.uint32(lowers[lane])
 
 
 @parallel_kernel

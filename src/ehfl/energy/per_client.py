@@ -39,6 +39,21 @@ def of_clients(numbers: FloatArray, clients: range) -> FloatArray:
     return numbers if numbers.ndim == 0 else numbers[clients.start : clients.stop : clients.step]
 
 
+def same_clients(**parameters: FloatArray) -> None:
+    """Refuse parameters that are lists of different numbers of clients.
+
+    >>> same_clients(stay_on=np.array([0.5, 0.6]), stay_off=np.array([0.1, 0.2, 0.3]))
+    Traceback (most recent call last):
+    ehfl.validation.InvalidValue: stay_off must be one number or one per client (2, as stay_on has), got a list of 3
+    """
+    lists = {name: numbers.size for name, numbers in parameters.items() if numbers.ndim}
+    for name, size in lists.items():
+        first, clients = next(iter(lists.items()))
+        if size != clients:
+            allowed = f"one number or one per client ({clients}, as {first} has)"
+            raise InvalidValue(name, allowed, f"a list of {size}")
+
+
 def for_fleet(name: str, numbers: FloatArray, n_clients: int) -> FloatArray:
     """Return the numbers of clients 0..n_clients-1, shape (n_clients,); refuse lists of another number of clients."""
     if numbers.shape not in ((), (n_clients,)):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ehfl.arrays import FloatArray, IntArray
-from ehfl.energy.battery import MAX_LEVEL
-from ehfl.files import read_numbers
+from ehfl.energy.recorded import recorded_units
 from ehfl.validation import InvalidValue
 
 
@@ -30,9 +26,7 @@ class Replay:
     _units: IntArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        units = _units(self.arrivals)
-        units.flags.writeable = False
-        object.__setattr__(self, "_units", units)
+        object.__setattr__(self, "_units", recorded_units("arrivals", self.arrivals, axes=("n_rounds", "n_clients")))
 
     @property
     def n_clients(self) -> int:
@@ -59,29 +53,3 @@ class Replay:
 
     def __repr__(self) -> str:
         return "Replay({} rounds, {} clients)".format(*self._units.shape)
-
-
-def _units(arrivals: ArrayLike | Path) -> IntArray:
-    if isinstance(arrivals, str | os.PathLike):
-        given: NDArray[Any] = _whole(read_numbers("arrivals", Path(arrivals)))
-    else:
-        try:
-            given = np.array(arrivals)
-        except ValueError:
-            raise InvalidValue("arrivals", "rows of equal length, one a round", "rows that differ") from None
-    if given.ndim != 2 or given.size == 0:
-        raise InvalidValue("arrivals", "of shape (n_rounds, n_clients)", f"shape {given.shape}")
-    if given.dtype.kind not in "iu":
-        raise InvalidValue("arrivals", "whole numbers", f"an array of {given.dtype}")
-    if given.min() < 0:
-        raise InvalidValue("arrivals", "at least 0", given.min())
-    return given
-
-
-def _whole(numbers: NDArray[Any]) -> NDArray[Any]:
-    """Return whole numbers as such: a text file does not tell 1.0 from 1."""
-    if numbers.dtype.kind == "f" and np.isfinite(numbers).all() and (numbers % 1 == 0).all():
-        if np.abs(numbers).max(initial=0) > MAX_LEVEL:
-            raise InvalidValue("arrivals", f"at most {MAX_LEVEL}", f"{numbers.flat[np.abs(numbers).argmax()]:g}")
-        return numbers.astype(np.int64)
-    return numbers

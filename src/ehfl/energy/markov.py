@@ -1,0 +1,157 @@
+"""Energy that comes and goes: a two-state chain of each client, on or off (Gilbert-Elliott)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ehfl.arrays import FloatArray, IntArray
+from ehfl.energy.battery import MAX_LEVEL
+from ehfl.energy.draws import blocks, harvest_words
+from ehfl.energy.per_client import for_fleet, numbers_per_client, of_clients, refuse_where, same_clients, shown
+from ehfl.validation import whole_number
+
+_WORDS = 2.0**32
+_FORGOTTEN = 2.0**-33  # memory that no word of 32 bits can show
+_LEAST_CHANGE = 1e-6  # of stay_on + stay_off from 0 and 2, where a chain alternates or stays for ever
+
+States = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Markov:
+    """A_i(t) = size while client i is on, else 0; on stays on with chance `stay_on`, off stays off with `stay_off`.
+
+    The chain of Gilbert (Bell Syst. Tech. J. 39, 1960) and Elliott (42, 1963), used for harvests by Ho, Khoa and Ming
+    ("Markovian models for harvested energy in wireless communications", IEEE ICCS 2010). Runs are geometric: 1 / (1 -
+    stay_on) rounds on, 1 / (1 - stay_off) off, on average. The share of rounds that are on is
+
+        c = (1 - stay_off) / (2 - stay_on - stay_off),
+
+    and states n rounds apart have correlation r^n, r = stay_on + stay_off - 1, which may be negative. Both are one
+    number for all clients or one per client; `size` is a whole number [units].
+
+    **A round's state without walking from round 0.** States at the rounds that are multiples of 2^L are drawn from c
+    alone, L the first level with |r|^(2^L) < 2^-33: a word of 32 bits could not show that they remember each other.
+    Then midpoints are filled in, from the widest gap to the narrowest: given the states x and y that lie n rounds
+    before and after, the state between them is on with probability
+
+        P^n(x, on) P^n(on, y) / P^2n(x, y),   P^n(on, on) = c + (1 - c) r^n,   P^n(off, on) = c (1 - r^n).
+
+    Round t has one word, and is drawn once: at the level of the largest power of two that divides t. This is exact. A
+    Markov chain that is looked at every 2n rounds is one with kernel P^2n, and given these states those halfway between
+    are independent, each with the law above: so if the states 2n rounds apart have the joint law of the stationary
+    chain, those n rounds apart do, down to n = 1. Any round asks for at most L + 2 words, many in a row for one each.
+
+    >>> harvest = Markov(stay_on=0.9, stay_off=0.8)
+    >>> harvest.units(seed=0, rounds=range(24), clients=range(1)).T.tolist()
+    [[0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]]
+    >>> harvest.mean_rates(1).round(4).tolist()
+    [0.6667]
+    """
+
+    per_client: ClassVar[tuple[str, ...]] = ("stay_on", "stay_off")
+    stay_on: ArrayLike
+    stay_off: ArrayLike
+    size: int = 1  # what a round brings that is on [units]
+    _stays: tuple[FloatArray, FloatArray] = field(init=False, repr=False)  # on, off; shape () or (n_clients,)
+    _levels: int = field(init=False, repr=False)  # L of the client that remembers longest
+
+    def __post_init__(self) -> None:
+        on, off = (numbers_per_client(name, getattr(self, name), 0, 1) for name in ("stay_on", "stay_off"))
+        same_clients(stay_on=on, stay_off=off)
+        low, high = _LEAST_CHANGE, 2 - _LEAST_CHANGE
+        allowed = f"in [{low:g}, 2 - {low:g}] together with stay_on: else it only alternates, or never changes"
+        refuse_where(np.asarray((on + off < low) | (on + off > high)), "stay_off", allowed, on + off)
+        object.__setattr__(self, "size", whole_number("size", self.size, low=1, high=MAX_LEVEL))
+        object.__setattr__(self, "_stays", (on, off))
+        object.__setattr__(self, "_levels", _levels(float(np.abs(on + off - 1).max())))
+
+    def units(self, seed: int, rounds: range, clients: range) -> IntArray:
+        """Return `size` where a client is on in a round, else 0, shape (len(rounds), len(clients))."""
+        kind = np.uint8 if self.size < 256 else np.int32
+        if len(rounds) == 0 or len(clients) == 0:
+            return np.zeros((len(rounds), len(clients)), kind)
+        on, off = (of_clients(stay, clients) for stay in self._stays)
+        chain = _Chain(seed, clients, share=_share(on, off), memory=on + off - 1, levels=self._levels)
+        first, last = min(rounds[0], rounds[-1]), max(rounds[0], rounds[-1])
+        units: IntArray = chain.states(0, first, last)[np.asarray(rounds) - first].astype(kind) * kind(self.size)
+        return units
+
+    def mean_rates(self, n_clients: int) -> FloatArray:
+        """Return the share of rounds that are on times the size, shape (n_clients,)."""
+        on, off = (for_fleet(name, stay, n_clients) for name, stay in zip(self.per_client, self._stays, strict=True))
+        return self.size * _share(on, off)
+
+    def __repr__(self) -> str:
+        on, off = self._stays
+        return f"Markov({shown(stay_on=on, stay_off=off)}, size={self.size})"
+
+
+def _share(on: FloatArray, off: FloatArray) -> FloatArray:
+    return (1 - off) / ((1 - on) + (1 - off))
+
+
+def _levels(memory: float) -> int:
+    """Return the first L with memory^(2^L) below what a word can show."""
+    levels = 0
+    while memory >= _FORGOTTEN:
+        memory, levels = memory * memory, levels + 1
+    return levels
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """The states of some clients."""
+
+    seed: int
+    clients: range
+    share: FloatArray  # of rounds that are on, c; shape () or (n_clients,)
+    memory: FloatArray  # r, of the same shape
+    levels: int  # L
+
+    def states(self, level: int, first: int, last: int) -> States:
+        """Return whether they are on in the rounds first * 2^level, ..., last * 2^level, a row each."""
+        if level == self.levels:
+            return self._words(level, range(first, last + 1)) < self.share * _WORDS  # (n_places, n_clients)
+        low, high = first // 2, -(-last // 2)
+        ends = self.states(level + 1, low, high)
+        states = np.empty((2 * (high - low) + 1, len(self.clients)), bool)
+        states[::2] = ends
+        states[1::2] = self._between(level, range(2 * low + 1, 2 * high, 2), ends[:-1], ends[1:])
+        return states[first - 2 * low : last + 1 - 2 * low]
+
+    def _between(self, level: int, places: range, before: States, after: States) -> States:
+        """Return whether they are on halfway between states that lie 2^level rounds before and after."""
+        both_on, both_off, mixed = self._chances(level)
+        states = np.empty((len(places), len(self.clients)), bool)
+        for rows in blocks(*states.shape):
+            x, y = before[rows], after[rows]
+            words = self._words(level, places[rows]).astype(np.float64)
+            # What np.where would choose, several times faster.
+            same = (x & y & (words < both_on)) | (~(x | y) & (words < both_off))
+            states[rows] = same | ((x ^ y) & (words < mixed))
+        return states
+
+    def _chances(self, level: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the chance of being on between two that are on, two that are off, and one of each, times 2^32."""
+        memory, share = self.memory, self.share  # r^n from here on, n = 2^level
+        for _ in range(level):
+            memory = memory * memory  # squares come out alike on every machine, powers do not
+        on_off, off_on = (1 - share) * (1 - memory), share * (1 - memory)
+        there_and_back = on_off * off_on
+        with np.errstate(invalid="ignore"):  # 0 / 0 where r = 0, which is replaced below
+            both_on = (1 - on_off) ** 2 / ((1 - on_off) ** 2 + there_and_back)
+            both_off = there_and_back / ((1 - off_on) ** 2 + there_and_back)
+        mixed = (1 - on_off) / (1 + memory)
+        # Whoever has forgotten at this level draws from its share, as if its chain had no level above.
+        forgot = np.abs(memory) < _FORGOTTEN
+        on, off, between = (np.where(forgot, share, chance) * _WORDS for chance in (both_on, both_off, mixed))
+        return on, off, between
+
+    def _words(self, level: int, places: range) -> NDArray[np.uint32]:
+        gap = 2**level
+        return harvest_words(self.seed, range(places.start * gap, places.stop * gap, places.step * gap), self.clients)
