@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,7 +17,7 @@ from ehfl.experiment import building
 from ehfl.experiment.spec import Arm, Spec
 from ehfl.experiment.varying import FREE, Free, free, table_of
 from ehfl.experiment.workers import Processes, call_all, end_with
-from ehfl.planning import YEAR, Answer, Budget, Calendar, Outlook, Want, budget_of, smallest
+from ehfl.planning import YEAR, Answer, Calendar, Curve, Outlook, Plan, Want, budget_of, smallest
 from ehfl.scheduling import SCHEDULERS, Participation, simulate
 from ehfl.validation import InvalidValue
 
@@ -26,46 +25,6 @@ MOST_ROUNDS = 1_000_000
 _CURVE = (0.25, 0.5, 1.0, 2.0, 4.0)  # factors at which curves are taken
 _SMALL = 2_000_000  # clients times rounds that this process plays by itself: workers take a second or two to begin
 OnStep = Callable[[str], None]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Curve:
-    """The share of rounds with as many clients as wanted, by the value of one thing."""
-
-    name: str  # "battery"
-    values: tuple[float, ...]
-    shown: tuple[str, ...]  # values as people read them
-    now: float  # the value that the fleet has
-    shares: FloatArray  # (n_values, n_seeds)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Plan:
-    """What a fleet can sustain, and what to change about it."""
-
-    name: str
-    fleet: Fleet
-    harvest: str  # as a spec writes it
-    rounds: int
-    seeds: tuple[int, ...]
-    calendar: Calendar | None  # where rounds have a length
-    budget: Budget
-    outlooks: tuple[Outlook, ...]
-    schedulers: dict[str, str]  # registered names by label, empty for the user's own
-    sites: tuple[str, ...] | None  # of each client, where there are several
-    want: Want | None = None
-    free: Free | None = None
-    answer: Answer | None = None
-    answered_by: str = ""  # the label of the scheduler that it was found with
-    curves: tuple[Curve, ...] = ()
-
-    @property
-    def best(self) -> Outlook:
-        """The scheduler with which most is wanted done, else the one with the largest mean of sqrt(n_t)."""
-        if self.want is not None:
-            want = self.want
-            return max(self.outlooks, key=lambda one: (float(one.on_target(want.clients).mean()), one.mean_root))
-        return max(self.outlooks, key=lambda one: one.mean_root)
 
 
 def plan(

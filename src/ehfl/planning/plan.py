@@ -1,0 +1,71 @@
+"""A plan: what a fleet can sustain under several schedulers, and what to change about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from ehfl.arrays import FloatArray
+from ehfl.energy import Fleet
+from ehfl.planning.budget import Budget
+from ehfl.planning.calendar import Calendar
+from ehfl.planning.inverse import Answer
+from ehfl.planning.outlook import Outlook
+from ehfl.planning.want import Want
+
+
+class Changeable(Protocol):
+    """What may be changed about a fleet."""
+
+    @property
+    def name(self) -> str:
+        """What it is, such as "battery"."""
+
+    @property
+    def now(self) -> float:
+        """The value that the fleet has."""
+
+    @property
+    def shown(self) -> Callable[[float], str]:
+        """How a value is written."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Curve:
+    """The share of rounds with as many clients as wanted, by the value of one thing."""
+
+    name: str  # "battery"
+    values: tuple[float, ...]
+    shown: tuple[str, ...]  # values as people read them
+    now: float  # the value that the fleet has
+    shares: FloatArray  # (n_values, n_seeds)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Plan:
+    """What a fleet can sustain, and what to change about it."""
+
+    name: str
+    fleet: Fleet
+    harvest: str  # as a spec writes it
+    rounds: int
+    seeds: tuple[int, ...]
+    calendar: Calendar | None  # where rounds have a length
+    budget: Budget
+    outlooks: tuple[Outlook, ...]
+    schedulers: dict[str, str]  # registered names by label, empty for the user's own
+    sites: tuple[str, ...] | None  # of each client, where there are several
+    want: Want | None = None
+    free: Changeable | None = None
+    answer: Answer | None = None
+    answered_by: str = ""  # the label of the scheduler that it was found with
+    curves: tuple[Curve, ...] = ()
+
+    @property
+    def best(self) -> Outlook:
+        """The scheduler with which most is wanted done, else the one with the largest mean of sqrt(n_t)."""
+        if self.want is not None:
+            want = self.want
+            return max(self.outlooks, key=lambda one: (float(one.on_target(want.clients).mean()), one.mean_root))
+        return max(self.outlooks, key=lambda one: one.mean_root)
