@@ -1,8 +1,8 @@
 """Planning: what a fleet can sustain, and what to change about it. Nothing is trained here.
 
 `budget_of` sets harvest against cost, `Outlook` says what a scheduler would make of it, `slowdown` how much slower than
-mains power that is, `smallest` finds the least battery, panel, fleet or round length that does what is wanted. `Plan` holds it
-all: `experiment` makes one from a spec, `report` shows it.
+mains power that is, `smallest` finds the least battery, panel, fleet or round length that does what is wanted. `Plan`
+holds it all: `experiment` makes one from a spec, `report` shows it.
 
 May enter: NumPy, SciPy, `ehfl.energy`, `scheduling` and what they may import. Leaves: the names below.
 """
