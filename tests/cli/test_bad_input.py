@@ -548,6 +548,13 @@ NAMES: list[Row] = [
     ),
     ("simulate -s f3ast:rate=0", "--scheduler rate must be a number in [1e-9, 1], got 0"),
     ("simulate -s f3ast:rate=1.5", "--scheduler rate must be a number in [1e-9, 1], got 1.5"),
+    ("simulate -s most-rounds-left:0", "--scheduler target must be a whole number >= 1, got 0"),
+    ("simulate -s threshold:-1", "--scheduler reserve must be a number in [0, 1e9], got -1"),
+    ("simulate -s threshold:target=99", "--scheduler target must be in [1, 10] (the clients), got 99"),
+    ("simulate -s lyapunov:nan", "--scheduler v must be auto or a number in [0, 1e9], got nan"),
+    ("simulate -s lyapunov:lots", "--scheduler v must be a number or auto, got 'lots'"),
+    ("simulate -s forecast:0", "--scheduler horizon must be a whole number in [1, 100000], got 0"),
+    ("simulate -s forecast:horizon=24,target=0", "--scheduler target must be a whole number >= 1, got 0"),
     (
         "simulate -s energy-cycles:3",
         "--scheduler must be energy-cycles without parameters: it takes none, got energy-cycles:3",

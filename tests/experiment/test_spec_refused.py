@@ -13,7 +13,7 @@ from ehfl.experiment import SpecError, make_spec, read_spec
 
 SCHEDULERS = (
     "must be one of myopic, greedy, round-robin, uniform-random, always-on, oldest-first, power-of-choice, f3ast, "
-    "energy-cycles or package.module:Class"
+    "energy-cycles, most-rounds-left, threshold, lyapunov, forecast or package.module:Class"
 )
 RULES = "theorem, nominal, linear, constant, nominal-causal, linear-causal"
 STEP = f"must be one of {RULES} or package.module:Class"

@@ -7,6 +7,8 @@ from `ehfl.randomness`, whose known answers are tested on their own. Nothing els
 from __future__ import annotations
 
 import math
+import statistics
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -44,6 +46,7 @@ class Setting:
     cost: Sequence[int]  # one per client
     seed: int = 0
     rates: Sequence[float] = ()  # what each client harvests a round
+    capacity: Sequence[float] = ()  # one per client
 
 
 @dataclass(frozen=True)
@@ -208,6 +211,76 @@ def energy_cycles(setting: Setting) -> Choice:
     return choose
 
 
+def most_rounds_left(setting: Setting) -> Choice:
+    """Of those who can pay, the ones with the largest energy / cost, in fractions; the words of queues break ties."""
+
+    def choose(seen: Seen) -> list[int]:
+        return richest(setting, seen, able(setting, seen))[: setting.width]
+
+    return choose
+
+
+def richest(setting: Setting, seen: Seen, clients: list[int]) -> list[int]:
+    word = schedule_words(setting, seen.t)
+    return sorted(clients, key=lambda i: (-Fraction(seen.energy[i], setting.cost[i]), word[i], i))
+
+
+def threshold(setting: Setting) -> Choice:
+    """Of those who could pay for one more round after this one, the richest."""
+
+    def choose(seen: Seen) -> list[int]:
+        keep = [i for i in range(setting.clients) if seen.energy[i] >= 2 * setting.cost[i]]
+        return richest(setting, seen, keep)[: setting.width]
+
+    return choose
+
+
+def lyapunov(setting: Setting) -> Choice:
+    """The richest by e - theta, one by one while v times what sqrt(n) gains makes up for what e lacks of theta."""
+    room = [min(most / cost, 20) for most, cost in zip(setting.capacity, setting.cost, strict=True)]
+    v = math.sqrt(setting.width) * statistics.median(room)
+    theta = [min(1 + v, most) for most in room]
+
+    def choose(seen: Seen) -> list[int]:
+        word = schedule_words(setting, seen.t)
+        gain = {i: seen.energy[i] / setting.cost[i] - theta[i] for i in able(setting, seen)}
+        chosen: list[int] = []
+        for i in sorted(gain, key=lambda i: (-gain[i], word[i], i)):
+            if v * (math.sqrt(len(chosen) + 1) - math.sqrt(len(chosen))) + gain[i] < -1e-9 * (1 + v):
+                break
+            chosen.append(i)
+        return chosen
+
+    return choose
+
+
+def forecast(setting: Setting) -> Choice:
+    """The richest m, found by halving: the largest up to the width that a fluid fleet bears for 24 rounds."""
+
+    def bears(m: int, energy: list[int]) -> bool:
+        # Clients that are alike stay alike: (level, harvest, room), all in rounds, and how many there are.
+        alike = zip(energy, setting.rates, setting.cost, setting.capacity, strict=True)
+        fluid = Counter((held / cost, rate / cost, most / cost) for held, rate, cost, most in alike)
+        for _ in range(24):
+            there = math.fsum(min(level, 1) * many for (level, _, _), many in fluid.items())
+            if there < m - 1e-9:
+                return False
+            share, after = min(m / there, 1), Counter[tuple[float, float, float]]()
+            for (level, coming, room), many in fluid.items():
+                after[min(level - share * min(level, 1) + coming, room), coming, room] += many
+            fluid = after
+        return True
+
+    def choose(seen: Seen) -> list[int]:
+        low, high = 1, setting.width
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if bears(middle, seen.energy) else (low, middle - 1)
+        return richest(setting, seen, able(setting, seen))[:low]
+
+    return choose
+
+
 PLAIN: dict[str, Callable[[Setting], Choice]] = {
     "myopic": myopic,
     "greedy": greedy,
@@ -218,6 +291,10 @@ PLAIN: dict[str, Callable[[Setting], Choice]] = {
     "power-of-choice": power_of_choice,
     "f3ast": f3ast,
     "energy-cycles": energy_cycles,
+    "most-rounds-left": most_rounds_left,
+    "threshold": threshold,
+    "lyapunov": lyapunov,
+    "forecast": forecast,
 }
 
 

@@ -60,13 +60,13 @@ class Case:
         return course.participation()
 
     def played_plainly(self, name: str) -> Played:
-        costs = self.costs()
-        width = self.target or sustainable(self.rates, costs, self.each(self.capacity))
+        costs, capacity = self.costs(), self.each(self.capacity)
+        width = self.target or sustainable(self.rates, costs, capacity)
         return play_plainly(
-            PLAIN[name](Setting(len(self.rates), width, costs, self.seed, self.rates)),
+            PLAIN[name](Setting(len(self.rates), width, costs, self.seed, self.rates, capacity)),
             bernoulli_rows(self.rates, self.rounds, self.seed),
             [int(level) for level in self.each(self.initial)],
-            self.each(self.capacity),
+            capacity,
             costs,
             mains_powered=name == "always-on",
             loss=loss if self.losses else None,

@@ -14,12 +14,16 @@ from ehfl.scheduling import (
     AlwaysOn,
     EnergyCycles,
     F3ast,
+    Forecast,
     Greedy,
+    Lyapunov,
+    MostRoundsLeft,
     Myopic,
     OldestFirst,
     PowerOfChoice,
     RoundRobin,
     Scheduler,
+    Threshold,
     UniformRandom,
     View,
     brings_weights,
@@ -223,10 +227,14 @@ def test_power_of_choice_refuses_fewer_candidates_than_are_wanted() -> None:
 
 
 @pytest.mark.parametrize(
-    "scheduler", [Myopic(), RoundRobin(), UniformRandom(), AlwaysOn(), OldestFirst(), PowerOfChoice(), F3ast()]
-)
+    "scheduler",
+    [
+        Myopic(), RoundRobin(), UniformRandom(), AlwaysOn(), OldestFirst(), PowerOfChoice(), F3ast(), MostRoundsLeft(),
+        Threshold(), Forecast(1),
+    ],
+)  # fmt: skip
 def test_auto_is_the_target(scheduler: Scheduler) -> None:
-    chosen = scheduler.select(view_of(1, 1, 1, 1, 1, target=3))
+    chosen = scheduler.select(view_of(2, 2, 2, 2, 2, target=3, rates=np.ones(5)))
 
     assert chosen.size == 3
 
@@ -245,13 +253,17 @@ def test_auto_is_the_target(scheduler: Scheduler) -> None:
         PowerOfChoice(target=2, candidates=3),
         PowerOfChoice(target=2, candidates=4),
         F3ast(target=2),
+        MostRoundsLeft(target=2),
+        Threshold(reserve=0, target=2),
+        Forecast(horizon=1, target=2),
     ],
     ids=repr,
 )
 def test_every_pair_of_equal_clients_is_equally_likely(scheduler: Scheduler) -> None:
     """Six pairs of four clients in n rounds: chi-square with 5 degrees of freedom, below its 0.999 quantile 20.5."""
     n = 6000
-    pairs = Counter(tuple(np.sort(scheduler.select(view_of(1, 1, 1, 1, round_=t, seed=11))).tolist()) for t in range(n))
+    views = (view_of(1, 1, 1, 1, round_=t, seed=11, rates=np.ones(4)) for t in range(n))
+    pairs = Counter(tuple(np.sort(scheduler.select(view)).tolist()) for view in views)
 
     assert len(pairs) == 6
     assert sum((seen - n / 6) ** 2 / (n / 6) for seen in pairs.values()) < 20.5
@@ -281,7 +293,7 @@ def test_rounds_and_seeds_break_the_same_ties_anew(scheduler: Scheduler) -> None
 def test_the_registry_has_the_papers_schedulers_and_the_others() -> None:
     assert list(SCHEDULERS.members) == [
         "myopic", "greedy", "round-robin", "uniform-random", "always-on", "oldest-first", "power-of-choice",
-        "f3ast", "energy-cycles",
+        "f3ast", "energy-cycles", "most-rounds-left", "threshold", "lyapunov", "forecast",
     ]  # fmt: skip
 
 
@@ -320,7 +332,9 @@ def test_a_registered_scheduler_plays_a_fleet_of_one(scheduler: Scheduler) -> No
     fleet = Fleet(clients=1, harvest=Replay([[1], [1], [0], [0]]))
 
     found = rounds_of(fleet, scheduler, 4)
-    if isinstance(scheduler, EnergyCycles):  # which may leave a unit for the last round of its second cycle
+    if isinstance(scheduler, Threshold):  # which keeps a unit
+        assert found == [[], [], [0], []]
+    elif isinstance(scheduler, EnergyCycles):  # which may leave a unit for the last round of its second cycle
         assert found in ([[], [0], [0], []], [[], [0], [], [0]])
     else:
         assert found == ([[0]] * 4 if is_mains_powered(scheduler) else [[], [0], [0], []])
@@ -353,6 +367,9 @@ def test_what_schedulers_declare_of_themselves() -> None:
         (PowerOfChoice(target=4), "target"),
         (PowerOfChoice(candidates=4), "candidates"),
         (F3ast(target=4), "target"),
+        (MostRoundsLeft(target=4), "target"),
+        (Threshold(target=4), "target"),
+        (Forecast(target=4), "target"),
         (RoundRobin(per_round=4), "per_round"),
     ],
     ids=repr,
@@ -364,7 +381,9 @@ def test_more_clients_a_round_than_there_are_is_refused(scheduler: Scheduler, na
 
 @pytest.mark.parametrize("width", [0, -1, 2.5, "all"])
 def test_a_width_that_no_fleet_could_have_is_refused_at_once(width: Any) -> None:
-    for make in (Myopic, UniformRandom, AlwaysOn, OldestFirst, PowerOfChoice, F3ast):
+    for make in (
+        Myopic, UniformRandom, AlwaysOn, OldestFirst, PowerOfChoice, F3ast, MostRoundsLeft, Threshold, Forecast
+    ):  # fmt: skip
         with pytest.raises(ValueError, match="target must be a whole number >= 1, got"):
             make(target=width)
     with pytest.raises(ValueError, match="per_round must be a whole number >= 1, got"):
@@ -396,6 +415,11 @@ def test_fewer_candidates_than_are_wanted_are_refused_at_once() -> None:
         ("power-of-choice:target=2,candidates=6", PowerOfChoice(target=2, candidates=6)),
         ("f3ast:target=2,rate=0.1", F3ast(target=2, rate=0.1)),
         ("energy-cycles", EnergyCycles()),
+        ("most-rounds-left:4", MostRoundsLeft(target=4)),
+        ("threshold:reserve=0.5,target=2", Threshold(reserve=0.5, target=2)),
+        ("lyapunov", Lyapunov(v="auto")),
+        ("lyapunov:12.5", Lyapunov(v=12.5)),
+        ("forecast:horizon=48", Forecast(horizon=48, target="auto")),
     ],
 )
 def test_a_scheduler_is_made_from_its_name_and_parameters(text: str, scheduler: Scheduler) -> None:

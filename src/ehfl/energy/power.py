@@ -94,6 +94,14 @@ class Portions:
         """Return the mean quanta a round."""
         return np.asarray(self.harvest.mean_rates(n_clients)) * self.quanta  # type: ignore[attr-defined]
 
+    def expected(self, rounds: range, clients: range) -> FloatArray:
+        """Return the quanta that a forecaster expects."""
+        ahead = getattr(self.harvest, "expected", None)
+        if ahead is None:
+            means = self.mean_rates(clients.stop)[clients.start : clients.stop : clients.step]
+            return np.broadcast_to(means, (len(rounds), len(clients)))
+        return np.asarray(ahead(rounds, clients)) * self.quanta
+
     def __repr__(self) -> str:
         return repr(self.harvest)
 

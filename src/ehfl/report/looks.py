@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Line = Literal["-"] | tuple[float, tuple[float, ...]]  # as matplotlib writes line styles
 
-# Okabe and Ito, "Color Universal Design", 2008; olive, indigo, wine and purple are of P. Tol's muted scheme.
+# Okabe and Ito, "Color Universal Design", 2008; olive, indigo, wine, purple and what follows are of P. Tol's muted one.
 _OWN = {
     "myopic": "#0072B2",
     "greedy": "#D55E00",
@@ -27,6 +27,10 @@ _OWN = {
     "power-of-choice": "#56B4E9",
     "f3ast": "#882255",
     "energy-cycles": "#AA4499",
+    "most-rounds-left": "#44AA99",
+    "threshold": "#CC6677",
+    "lyapunov": "#117733",
+    "forecast": "#661100",
 }
 _SPARE = ("#E69F00", "#999933", "#332288")  # for a scheduler's further arms, and for schedulers of the user's own
 _DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.5), (1, 1.2), (5, 1.5, 1, 1.5))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ehfl.arrays import Clients, FloatArray, Levels
 from ehfl.energy import Bernoulli, Fleet
+from ehfl.energy.outlook import Outlook
 from ehfl.randomness import Purpose, check_seed, generator
 from ehfl.scheduling.contract import (
     Scheduler,
@@ -192,6 +193,7 @@ def _views_of(fleet: Fleet, rounds: int, seed: int) -> Iterator[View]:
             target=fleet.sustainable,
             capacity=fleet.capacity,
             rates=fleet.rates,
+            outlook=Outlook(fleet),
         )
 
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from ehfl.arrays import Clients, FloatArray, Levels, real_numbers
 from ehfl.energy import Fleet, Ledger
+from ehfl.energy.outlook import Outlook
 from ehfl.machine import check_memory, check_time
 from ehfl.randomness import MAX_ROUNDS, TILE, check_seed
 from ehfl.scheduling.contract import (
@@ -61,7 +62,7 @@ class Decider:
         self._fleet, self._scheduler, self._seed = fleet, scheduler, check_seed(seed)
         self._cost = fleet.costs if fleet.costs.size > 1 else int(fleet.costs[0])
         self.brings_weights = brings_weights(scheduler)
-        self._past = Past(fleet.clients)
+        self._past, self._outlook = Past(fleet.clients), Outlook(fleet)
         self._losses: FloatArray | None = None
         self._view: View | None = None  # of the last round
 
@@ -79,6 +80,7 @@ class Decider:
             rates=self._fleet.rates,
             losses=None if self._losses is None else read_only(self._losses),
             past=self._past,
+            outlook=self._outlook,
         )
         self._view = view
         with blamed_on(self._scheduler, t):

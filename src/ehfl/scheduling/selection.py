@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ehfl.arrays import Clients, Levels
+from ehfl.arrays import Clients, FloatArray, IntArray, Levels
 from ehfl.randomness import TILE, Purpose, frozen, stream_of, word_row
 from ehfl.validation import whole_number
 
@@ -40,15 +40,26 @@ def longest_plain(energy: Levels, count: int, floor: int, words: NDArray[np.uint
 
 
 def _longest_of_few(energy: Levels, count: int, floor: int, seed: int, round_: int) -> Clients:
-    """Return the same for a fleet of one tile: no words are drawn where nobody is tied, which in joules is the rule."""
+    """Return the same for a fleet of one tile."""
     able = np.flatnonzero(energy >= floor).astype(np.int32)
-    if able.size <= count:
-        return able
-    level = np.partition(energy, -count)[-count]  # at least the floor, since more than `count` come up to that
-    chosen, tied = energy > level, np.flatnonzero(energy == level)
+    return able if able.size <= count else largest_keys(energy, count, seed, round_)
+
+
+def largest_keys(keys: FloatArray | IntArray, count: int, seed: int, round_: int) -> Clients:
+    """Return, sorted, the clients with the `count` largest keys; ties are broken as among queues.
+
+    No words are drawn where nobody is tied, which in joules is the rule.
+
+    >>> largest_keys(np.array([0.5, 2.0, 0.7, 0.7]), 3, seed=0, round_=0).tolist()
+    [1, 2, 3]
+    """
+    if count == 0 or count >= keys.size:
+        return np.arange(min(count, keys.size), dtype=np.int32)
+    level = np.partition(keys, -count)[-count]
+    chosen, tied = keys > level, np.flatnonzero(keys == level)
     wanted = count - np.count_nonzero(chosen)  # of those at the level
     if wanted < tied.size:
-        words = word_row(seed, Purpose.SCHEDULE, round_, energy.size)[tied]
+        words = word_row(seed, Purpose.SCHEDULE, round_, keys.size)[tied]
         tied = tied[np.argsort(words, kind="stable")[:wanted]]
     chosen[tied] = True
     return np.flatnonzero(chosen).astype(np.int32)

@@ -8,10 +8,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ehfl.arrays import Clients, FloatArray, IntArray, Levels
+from ehfl.energy.outlook import Outlook
 from ehfl.randomness import Purpose, generator
 from ehfl.scheduling.past import Past
-from ehfl.scheduling.selection import longest_queues
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.scheduling.selection import largest_keys, longest_queues
+from ehfl.validation import InvalidValue, UserError, whole_number
+
+_ROUNDING = 1e-9  # of a reserve times a cost: 0.1 of 30 is 3, not more
 
 Auto = Literal["auto"]  # as many clients a round as are wanted of the fleet: its target
 
@@ -33,6 +36,7 @@ class View(NamedTuple):
     rates: FloatArray | None = None  # mean harvest a round, (n_clients,)
     losses: FloatArray | None = None  # of each client's last turn, (n_clients,), NaN before; None where nobody learns
     past: Past | None = None  # behind `turns`, `last_turn` and `recent`
+    outlook: Outlook | None = None  # behind `ahead`
 
     @property
     def turns(self) -> IntArray:
@@ -56,6 +60,42 @@ class View(NamedTuple):
         if isinstance(self.cost, np.ndarray):
             return self.able(longest_queues(self.energy, count, 0, self.seed, self.round))
         return longest_queues(self.energy, count, self.cost, self.seed, self.round)
+
+    @property
+    def rounds_left(self) -> FloatArray:
+        """How many rounds each client could pay for, E_i / cost_i, (n_clients,), an array of its own."""
+        return self.energy / self.cost
+
+    def most_rounds_left(self, count: int, reserve: float = 0.0) -> Clients:
+        """Return the `count` clients with the most rounds left that can pay and keep `reserve` times their cost.
+
+        Ties are broken at random, as among the longest queues, which these are where costs are equal. Sorted.
+        """
+        least = self.cost + np.ceil(np.multiply(self.cost, reserve) * (1 - _ROUNDING))
+        if not isinstance(self.cost, np.ndarray):
+            return longest_queues(self.energy, count, int(least), self.seed, self.round)
+        richest = self.largest(self.rounds_left, count)
+        return richest[self.energy[richest] >= least[richest]]
+
+    def largest(self, keys: FloatArray | IntArray, count: int) -> Clients:
+        """Return the `count` clients with the largest keys, of which there is one for each client; ties at random.
+
+        Whether they can pay is not asked. Sorted.
+        """
+        return largest_keys(keys, count, self.seed, self.round)
+
+    def ahead(self, rounds: int) -> FloatArray:
+        """Return what batteries can expect of this round and the next ones, (rounds, n_clients), read-only.
+
+        It is what the harvest says beforehand (`expected`), else its mean rate, less what charging and standing by
+        take.
+        """
+        rounds = whole_number("rounds", rounds, low=1)
+        if self.outlook is not None:
+            return self.outlook.ahead(self.round, rounds)
+        if self.rates is None:
+            raise UserError("what will be harvested is not known: view.rates is None")
+        return np.broadcast_to(self.rates, (rounds, self.energy.size))
 
     def sample(self, count: int) -> Clients:
         """Return `count` clients drawn uniformly without replacement, whether or not they can pay; sorted."""
