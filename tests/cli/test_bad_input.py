@@ -24,7 +24,7 @@ JOULES = "--round-length '1 h' --capacity '5 Wh' --cost '12 J'"
 
 THE_LINE: list[Row] = [
     ("nosuch", "command must be one of compare, report, simulate, audit, bound, devices, ... flower, got nosuch"),
-    ("simulat", "command must be one of compare, ... train, flower, got simulat (did you mean simulate?)"),
+    ("simulat", "command must be one of compare, ... flower, got simulat (did you mean simulate?)"),
     ("--nosuch", "option must be one of --version, --help, got --nosuch"),
     ("simulate --nosuch", "option must be one of --clients, ... --help, got --nosuch"),
     ("simulate --round 5", "option must be one of --clients, ... --help, got --round (did you mean --rounds?)"),
@@ -1013,7 +1013,60 @@ FLOWER: list[Row] = [
     ),
 ]
 
-ROWS = [*THE_LINE, *DEVICES, *NUMBERS, *NAMES, *SPECS, *PLACES, *FOLDERS, *SIGNS, *FLOWER]
+HARVESTS: list[Row] = [
+    ("harvest ft", "command must be one of fit, show, got ft (did you mean fit?)"),
+    ("harvest fit", "TRACE must be given, got nothing"),
+    (
+        "harvest fit absent.csv",
+        "TRACE must be a readable trace, CSV or Parquet, got absent.csv (No such file or directory)",
+    ),
+    ("harvest fit mine.toml", "TRACE must be a trace with a heading that names a column time ... got mine.toml with"),
+    ("harvest fit negative.csv", "TRACE must be a trace of powers ... got -3 for roof in line 3 of negative.csv"),
+    ("harvest fit gap.csv", "TRACE must be a trace without gaps ... got 780 s from 120 to 900 in line 5 of gap.csv"),
+    ("harvest fit zones.csv", "TRACE must be a trace whose times have one time zone"),
+    ("harvest fit dark.csv --round 1min", "TRACE must be a trace with some power in it, got dark.csv with none"),
+    (
+        "harvest fit roof.csv",
+        "--round must be so short that the trace, which lasts 1 h, has 20 rounds or more, got 1 h (1)",
+    ),
+    ("harvest fit roof.csv --round 1us", "--round must be a number [s], or a text with a unit (s, ... got 1us"),
+    ("harvest fit roof.csv --round 0", "--round must be above 0, got 0"),
+    ("harvest fit roof.csv --round inf", "--round must be above 0, got inf"),
+    (
+        "harvest fit roof.csv --round 1e-4",
+        "--round must be so long that the trace, ... has 10,000,000 rounds at most, got",
+    ),
+    ("harvest fit roof.csv --unit 2h", "--unit must be a number [J], or a text with a unit (J, mJ, kJ, Wh) ... got 2h"),
+    ("harvest fit roof.csv --unit -1", "--unit must be above 0, got -1"),
+    ("harvest fit roof.csv --watts 0", "--watts must be above 0, got 0.0"),
+    ("harvest fit roof.csv --watts nan", "--watts must be in [0, 1e+12], got nan"),
+    ("harvest fit roof.csv --watts many", "--watts must be a number, got many"),
+    ("harvest fit roof.csv --column wall", "--column must be of roof, got wall"),
+    ("harvest fit roof.csv --format amps", "--format must be auto, power or voltage, got 'amps'"),
+    ("harvest fit roof.csv --format voltage", "--ohms must be given with format voltage: P = V^2 / ohms, got nothing"),
+    (
+        "harvest fit roof.csv --ohms 5",
+        "--ohms must be left out: the file holds power, unless format is voltage, got 5.0",
+    ),
+    (
+        "harvest fit roof.csv --figure fit.txt",
+        "--figure must be a file name that ends in .png, .svg, .pdf, got fit.txt",
+    ),
+    ("harvest show", "WHAT must be given, got nothing"),
+    ("harvest show bernouli:0.5", "WHAT must be ... got bernouli:0.5 (No module named 'bernouli')"),
+    ("harvest show bernoulli:2", "WHAT rate must be in [0, 1], got 2"),
+    ("harvest show absent.toml", "spec cannot be read: absent.toml must be a readable TOML file"),
+    ("harvest show mine.toml --clients 3", "--clients must be left out with a spec, which has it: ... got 3"),
+    ("harvest show bernoulli:0.5 -o rounds=3", "--override must be left out without a spec, got rounds=3"),
+    ("harvest show bernoulli:0.5 --clients 0", "--clients must be a whole number in [1, 10000000], got 0"),
+    ("harvest show bernoulli:0.5 --round soon", "--round must be a number [s], or a text with a unit ... got soon"),
+    ("harvest show bernoulli:0.5 --seed -1", "--seed must be a whole number in [0, 18446744073709551615], got -1"),
+    ("harvest show bernoulli:[0.1,0.2]", "WHAT rate must be one number or one per client (10), got a list of 2"),
+    ("harvest show bad_input_moving:Sun", "Sun breaks the rules"),
+    ("harvest show 'replay:[[1, 0]]' --clients 3", "WHAT arrivals must be one column per client (3), got 2 columns"),
+    ("harvest show trace:file=roof.csv,assign=each", "WHAT assign must be cycle, or there must be a column for each"),
+]
+ROWS = [*HARVESTS, *THE_LINE, *DEVICES, *NUMBERS, *NAMES, *SPECS, *PLACES, *FOLDERS, *SIGNS, *FLOWER]
 
 
 @pytest.mark.parametrize(("line", "message"), ROWS, ids=[line for line, _ in ROWS])

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import made_weather
 from ehfl.energy import HARVESTS, check_harvest
+from ehfl.energy.survey import survey
 from ehfl.randomness import Purpose, generator, words
 from ehfl.validation import BrokenRules, InvalidValue
 
@@ -75,6 +76,16 @@ def test_every_registered_harvest_keeps_the_rules(name: str, tmp_path: Path, mon
     for text, options in EXAMPLES[name].items():
         for quick in (True, False):
             check_harvest(text, **options, quick=quick)
+
+
+@pytest.mark.parametrize("name", HARVESTS.members)
+def test_a_year_of_every_registered_harvest_can_be_looked_at(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(made_weather.wind(tmp_path / "wind.csv").parent)
+    for text, options in EXAMPLES[name].items():
+        found = survey(HARVESTS.make(text), options.get("clients", 10), round_length=6 * 3600)
+        assert found.means.shape == found.stated.shape and (found.means >= 0).all() and 0 <= found.without <= 1
 
 
 def one_by_one(seed: int, rounds: range, clients: range) -> list[list[int]]:

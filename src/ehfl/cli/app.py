@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import ehfl
-from ehfl.cli import audit, bound, compare, devices, flower, report, simulate, train
+from ehfl.cli import audit, bound, compare, devices, flower, harvest, report, simulate, train
 from ehfl.cli.stopping import terminated_like_interrupted
 from ehfl.cli.streams import leave_closed_pipe, show_what_can_be_shown
 from ehfl.cli.usage import OneOfEach, UsageError, refusal
@@ -35,6 +35,7 @@ app.command(cls=OneOfEach, help=devices.HELP, short_help="What devices and radio
     devices.devices
 )
 app.command(cls=OneOfEach, help=train.HELP, short_help="One scheduler, one task, one run.")(train.train)
+app.add_typer(harvest.commands)
 app.add_typer(flower.commands)
 
 

@@ -25,7 +25,8 @@ Beyond = Literal["repeat", "refuse"]
 Shift = Literal["none", "even", "random", "days"]
 _MOST_WATTS = 1e12
 _GOLDEN = (5**0.5 - 1) / 2  # its multiples spread over [0, 1) evenly, however many there are
-_FIRST_DATE = 10 * 365 * DAY  # seconds from which on a time is a date, after 1980, and not what a recorder counts
+_YEAR = 365 * DAY
+_FIRST_DATE = 10 * _YEAR  # seconds from which on a time is a date, after 1980, and not what a recorder counts
 _PROFILE = 288  # parts of a day that a forecaster tells apart: five minutes each
 
 
@@ -105,8 +106,8 @@ class Trace:
 
     @property
     def first_day(self) -> int | None:
-        """The day of the year at which round 0 begins, 0 for January 1; None where the record has no dates."""
-        if self.record.start < _FIRST_DATE:
+        """The day of the year at which round 0 begins, 0 for January 1; None of records without dates, or of less."""
+        if self.record.start < _FIRST_DATE or self.record.duration < _YEAR:
             return None
         return datetime.fromtimestamp(self.record.start, UTC).timetuple().tm_yday - 1
 

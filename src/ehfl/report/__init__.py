@@ -6,8 +6,9 @@ shows is defined in `analysis.table`; `tables` renders it for the terminal, `pag
 everywhere (`looks`), and figures and the page choose axes alike (`scales`). Of runs on real devices there are a figure
 (`devices`), a part of the page (`page_devices`) and sentences (`device_words`); of tasks with classes, a map
 (`classes`) and sentences (`served_words`). What clients weigh in the mean has a figure (`audit_figure`), sentences
-(`audit_words`) and a table (`audit_tables`). `bound_tables`, `bound_figures` and `participation` serve the other
-commands.
+(`audit_words`) and a table (`audit_tables`). Harvests have figures of their day and year (`harvest_figures`) and of
+models fitted to traces (`fit_figure`), tables and sentences (`harvest_tables`, `harvest_words`). `bound_tables`,
+`bound_figures` and `participation` serve the other commands.
 
 May enter: matplotlib, rich, Jinja, `ehfl.analysis` and below. Leaves: the names below, each imported when it is first
 used, so that matplotlib is loaded only where something is drawn.
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from ehfl.report.bound_figures import draw_slowdown, draw_verified
     from ehfl.report.bound_tables import promise_table, verified_table
     from ehfl.report.figures import Drawing, draw_all
+    from ehfl.report.fit_figure import draw_fit
+    from ehfl.report.harvest_figures import draw_survey
+    from ehfl.report.harvest_tables import column_table, model_table, survey_table
+    from ehfl.report.harvest_words import fit_verdict, survey_sentences
     from ehfl.report.participation import draw_participation
     from ehfl.report.place import check_place
     from ehfl.report.story import headlines
@@ -40,16 +45,23 @@ __all__ = [
     "audit_sentences",
     "audit_table",
     "check_place",
+    "column_table",
     "comparison_table",
     "draw_all",
     "draw_audit",
+    "draw_fit",
     "draw_participation",
     "draw_slowdown",
+    "draw_survey",
     "draw_verified",
+    "fit_verdict",
     "headlines",
+    "model_table",
     "promise_table",
     "summary",
     "summary_table",
+    "survey_sentences",
+    "survey_table",
     "verified_table",
     "write_report",
 ]
@@ -63,6 +75,10 @@ __getattr__, __dir__ = lazy_names(
         "bound_figures": {"draw_slowdown", "draw_verified"},
         "bound_tables": {"promise_table", "verified_table"},
         "figures": {"Drawing", "draw_all"},
+        "fit_figure": {"draw_fit"},
+        "harvest_figures": {"draw_survey"},
+        "harvest_tables": {"column_table", "model_table", "survey_table"},
+        "harvest_words": {"fit_verdict", "survey_sentences"},
         "participation": {"draw_participation"},
         "place": {"check_place"},
         "story": {"headlines"},

@@ -1,0 +1,159 @@
+"""A harvest as a figure: its day, its year, and every hour of the year where it has a calendar."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ehfl.arrays import FloatArray
+from ehfl.energy.survey import DAY, YEAR, Survey
+from ehfl.quantities import as_time
+from ehfl.report import style
+from ehfl.report.harvest_scales import Scale, energy_scale, power_scale
+from ehfl.report.harvest_tables import MONTHS
+
+_COLOUR = "#0072B2"
+_BAND = (0.1, 0.9)  # quantiles
+_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_MOST_ROUNDS = 500  # that are drawn one by one
+_WINDOW, _LONG = 15, 60  # days of a moving mean, and from how many on it is drawn
+_UNITS = Scale(1.0, "units")
+_LEAST_DAYS = 3  # below which there is no course of days to draw
+
+
+def draw_survey(survey: Survey, path: Path) -> None:
+    """Write the figure of `survey_figure` to a file."""
+    style.save(survey_figure(survey), path)
+
+
+def survey_figure(survey: Survey) -> Figure:
+    """Draw the mean day (or the record, where it is shorter), the days one by one, and the hours of a year."""
+    has_days, has_map = len(survey.days) >= _LEAST_DAYS, _has_map(survey)
+    rows = 1 + has_map
+    figure = style.new_figure(7.2, 2.9 if rows == 1 else 5.6)
+    panels = figure.subplots(rows, 2 if has_days else 1, squeeze=False, height_ratios=[1.0, 1.15][:rows])
+    (_draw_turn if survey.steps.shape[1] > 1 else _draw_rounds)(panels[0, 0], survey)
+    if has_days:
+        _draw_days(panels[0, 1], survey)
+    if has_map:
+        grid = panels[1, 0].get_gridspec()
+        for axes in panels[1]:
+            axes.remove()
+        _draw_map(figure, figure.add_subplot(grid[1, :]), survey)
+    over = "days and clients" if survey.in_watts and survey.turn == DAY else "clients"
+    about = f"{style.shorten(survey.harvest, 50)}, {survey.whom()}" + (
+        f"; bands: 10 % to 90 % of {over}" if survey.clients > 1 else ""
+    )
+    figure.suptitle(about, fontsize=style.SMALL, color="#444444", parse_math=False)
+    return figure
+
+
+def _has_map(survey: Survey) -> bool:
+    return survey.first_day is not None and len(survey.days) >= YEAR and survey.steps.shape[1] >= 8
+
+
+def _draw_turn(axes: Axes, survey: Survey) -> None:
+    """Draw the time of day, or the whole of a short record: in watts over days and clients, in units over clients.
+
+    A unit comes or does not, so that quantiles over days would jump between the two.
+    """
+    days = survey.steps if survey.in_watts else survey.steps.mean(axis=0, keepdims=True)
+    values = days.transpose(1, 0, 2).reshape(days.shape[1], -1)  # (n_slots, n_days n_clients)
+    top = float(np.quantile(values, _BAND[1], axis=1).max())
+    scale = power_scale(top) if survey.in_watts else _UNITS
+    if survey.turn == DAY:
+        draw_day(axes, values / scale.factor, survey.first_second, _COLOUR)
+    else:
+        draw_band(axes, (np.arange(len(values)) + 0.5) / len(values) * survey.turn, values / scale.factor, _COLOUR)
+        axes.set_xlabel("time in the record [s]")
+        axes.set_xlim(0, survey.turn)
+    axes.set_ylim(bottom=0)
+    style.tidy(axes)
+    what = f"power [{scale.unit}]" if survey.in_watts else "units a round"
+    title = f"a day: {what}" if survey.turn == DAY else f"{what}, {as_time(survey.turn)}"
+    axes.set_title(title, fontsize=10, loc="left")
+
+
+def _draw_rounds(axes: Axes, survey: Survey) -> None:
+    """Draw the first rounds one by one, where they make no day, or are longer."""
+    draw_band(axes, survey.rounds[:_MOST_ROUNDS] + 0.5, survey.amounts[:_MOST_ROUNDS], _COLOUR)
+    axes.set_ylim(bottom=0)
+    style.tidy(axes)
+    style.count(axes.xaxis)
+    axes.set_xlabel("round")
+    axes.set_title("units a round", fontsize=10, loc="left")
+
+
+def _draw_days(axes: Axes, survey: Survey) -> None:
+    """Draw what each day brings, clients' mean and their band."""
+    scale = energy_scale(float(survey.days.mean(axis=1).max())) if survey.in_watts else _UNITS
+    days = survey.days / scale.factor
+    smooth = len(days) >= _LONG
+    draw_band(axes, np.arange(len(days)) + 0.5, days, _COLOUR, width=0.5 if smooth else 1.4)
+    if smooth:
+        mean = np.convolve(days.mean(axis=1), np.full(_WINDOW, 1 / _WINDOW), mode="valid")
+        axes.plot(np.arange(len(mean)) + _WINDOW / 2, mean, color=style.ink(_COLOUR), linewidth=2.0)
+    axes.set_ylim(bottom=0)
+    style.tidy(axes)
+    if survey.first_day is not None and len(survey.days) >= YEAR:
+        _months_on(axes.xaxis, survey.first_day, every=2)
+    else:
+        style.count(axes.xaxis)
+    axes.set_xlabel(f"day (bold: mean of {_WINDOW} days)" if smooth else "day")
+    axes.set_xlim(0, len(survey.days))
+    what = f"energy a day [{scale.unit}]" if survey.in_watts else "units a day"
+    when = "a year" if len(survey.days) == YEAR else f"{len(survey.days)} days"
+    axes.set_title(f"{when}: {what}", fontsize=10, loc="left")
+
+
+def _draw_map(figure: Figure, axes: Axes, survey: Survey) -> None:
+    """Draw the mean over clients of every hour of the year: days from left to right, hours upwards."""
+    hours = survey.steps.mean(axis=2).T  # (n_slots, n_days)
+    hours = np.roll(hours, round(survey.first_second / DAY * len(hours)), axis=0)
+    scale = power_scale(float(hours.max())) if survey.in_watts else _UNITS
+    extent = (0.0, float(hours.shape[1]), 0.0, 24.0)
+    drawn = axes.imshow(
+        hours / scale.factor, aspect="auto", origin="lower", extent=extent, cmap="inferno", interpolation="none", vmin=0
+    )
+    axes.set_yticks([0, 6, 12, 18, 24])
+    axes.set_ylabel("hour of day")
+    axes.tick_params(labelsize=9)
+    _months_on(axes.xaxis, survey.first_day or 0)
+    figure.colorbar(drawn, ax=axes, pad=0.015).ax.tick_params(labelsize=9)
+    what = f"power [{scale.unit}]" if survey.in_watts else "units a round"
+    axes.set_title(f"every hour: {what}, mean of the clients", fontsize=10, loc="left")
+
+
+def draw_day(axes: Axes, values: FloatArray, first_second: float, colour: str) -> None:
+    """Draw means and bands of parts of a day, (n_slots, n_samples), of which the first begins at a time of day [s]."""
+    slots = len(values)
+    place = np.arange(-1, slots + 1)  # one more on either side, since midnight lies between two
+    order = np.argsort((first_second + (np.arange(slots) + 0.5) * DAY / slots) % DAY)
+    hours = np.sort((first_second + (np.arange(slots) + 0.5) * DAY / slots) % DAY) / 3600
+    around = np.concatenate([[hours[-1] - 24], hours, [hours[0] + 24]])
+    draw_band(axes, around, values[order][place % slots], colour)
+    axes.set_xlim(0, 24)
+    axes.set_xticks([0, 6, 12, 18, 24])
+    axes.set_xlabel("hour of day")
+
+
+def draw_band(
+    axes: Axes, at: NDArray[np.floating[Any]], values: FloatArray, colour: str, *, width: float = 1.8
+) -> None:
+    """Draw the mean of each row's values and the band between their quantiles."""
+    low, high = np.quantile(values, _BAND, axis=1)
+    axes.fill_between(at, low, high, color=colour, alpha=0.25, linewidth=0)
+    axes.plot(at, values.mean(axis=1), color=colour, linewidth=width)
+
+
+def _months_on(axis: Axis, first_day: int, every: int = 1) -> None:
+    """Name months below the days at which they begin, as far as there is room."""
+    begins = (np.cumsum((0, *_LENGTHS[:-1])) - first_day) % YEAR
+    places, names = zip(*sorted(zip(begins.tolist(), MONTHS, strict=True)), strict=True)
+    axis.set_ticks(places[::every], names[::every])
