@@ -25,9 +25,9 @@ States = NDArray[np.bool_]
 class Markov:
     """A_i(t) = size while client i is on, else 0; on stays on with chance `stay_on`, off stays off with `stay_off`.
 
-    The chain of Gilbert (Bell Syst. Tech. J. 39, 1960) and Elliott (42, 1963), used for harvests by Ho, Khoa and Ming
-    ("Markovian models for harvested energy in wireless communications", IEEE ICCS 2010). Runs are geometric: 1 / (1 -
-    stay_on) rounds on, 1 / (1 - stay_off) off, on average. The share of rounds that are on is
+    The chain of Gilbert (Bell Syst. Tech. J. 39, 1960) and Elliott (42, 1963), used for harvests by Zou, Gidmark,
+    Charalambous and Johansson ("Optimal radio frequency energy harvesting with limited energy arrival knowledge").
+    Runs are geometric: 1 / (1 - stay_on) rounds on, 1 / (1 - stay_off) off, on average. The share of rounds on is
 
         c = (1 - stay_off) / (2 - stay_on - stay_off),
 

@@ -18,10 +18,10 @@ from ehfl.energy.per_client import for_fleet, numbers_per_client, of_clients, sh
 class Poisson:
     """P(A_i(t) = k) = exp(-rate) rate^k / k!, independently in each round and client.
 
-    The model of packets of energy that arrive one by one, at any time and without memory (Ozel et al., "Transmission
-    with energy harvesting nodes in fading wireless channels", IEEE JSAC 29(8), 2011). `rate` is one number for all
-    clients or one per client, each in [0, 500]; above 1 is more than a unit a round. One word is inverted
-    (`energy/arrivals.py`), so every P(A > k) is met to within 2^-32.
+    Packets of energy that arrive one by one, at any time and without memory (Guruacharya, Mittal and Hossain, "Battery
+    recharge time of a stochastic linear and non-linear energy harvesting system", arXiv 1706.03183). `rate` is one
+    number for all clients or one per client, each in [0, 500]; above 1 is more than a unit a round. One word is
+    inverted (`energy/arrivals.py`), so every P(A > k) is met to within 2^-32.
 
     >>> harvest = Poisson(rate=2.5)
     >>> harvest.units(seed=0, rounds=range(2), clients=range(6)).tolist()
