@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ehfl.energy import Bernoulli, Markov
 from ehfl.energy.fitting import fit, fit_trace
 from ehfl.energy.trace import Trace
 from ehfl.validation import InvalidValue
@@ -62,6 +63,17 @@ def test_parameters_of_data_made_by_the_model_are_met_within_their_errors(stay_o
         deviations = np.array([(one.value - truth) / one.error for one in found])
         assert abs(deviations.mean()) < 5 / math.sqrt(RUNS) + 0.05
         assert abs((deviations**2).mean() - 1) < 5 * math.sqrt(2 / RUNS) + 0.05
+
+
+def test_harvests_of_both_kinds_are_found_again() -> None:
+    """Five standard errors are passed once in some 10^6 cases."""
+    markov = fit(Markov(stay_on=0.95, stay_off=0.9).units(3, range(4000), range(5)) > 0, "")
+    coin = fit(Bernoulli(rate=0.2).units(3, range(4000), range(5)) > 0, "")
+
+    assert (markov.better, coin.better) == ("markov", "bernoulli")
+    assert abs(markov.stay_on.value - 0.95) < 5 * markov.stay_on.error
+    assert abs(markov.stay_off.value - 0.9) < 5 * markov.stay_off.error
+    assert abs(coin.rate.value - 0.2) < 5 * coin.rate.error
 
 
 def test_the_better_model_is_the_one_that_made_the_data() -> None:

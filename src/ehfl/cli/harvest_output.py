@@ -32,7 +32,8 @@ def show_fits(trace: Trace, fits: Fits, figure: Path | None, *, as_json: bool) -
     typer.echo()
     print_table("fitted", column_table(fits))
     print_sentences([fit_verdict(fits)], style="bold")
-    print_sentences(spec_lines(fits))
+    for line in ("", *spec_lines(fits)):  # as they are, since TOML does not go on in the next line
+        typer.echo(line)
 
 
 def spec_lines(fits: Fits) -> list[str]:

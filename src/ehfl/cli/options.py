@@ -33,7 +33,12 @@ Rate = Annotated[
 ]
 HarvestOption = Annotated[
     str | None,
-    Option("--harvest", metavar="NAME", help="Instead of a rate: replay:FILE.csv, module:Class, module:Class:peak=3."),
+    Option(
+        "--harvest",
+        metavar="NAME",
+        help="Instead of a rate: replay:FILE.csv, trace:FILE.csv, sun:2, markov:stay_on=0.9,stay_off=0.8, ..., "
+        "module:Class, module:Class:peak=3.",
+    ),
 ]
 Capacity = Annotated[
     str | None,
