@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from ehfl import Bernoulli, Fleet, fleet_in_joules
+from ehfl.analysis.scales import Scale
 from ehfl.cli import main
-from ehfl.cli.flower_live import live_nodes
+from ehfl.cli.flower_live import battery_scale, live_nodes
 from ehfl.experiment import Outcome, Run, Spec
 from ehfl.flower.status import NodeStatus, Status
 from ehfl.validation import UserError
@@ -148,7 +150,7 @@ SILENT = NodeStatus(heard=False, energy=0, took_part=1, lost=2, reason="no reply
 
 
 def test_plain_lines_say_who_is_online_when_that_changes(capsys: pytest.CaptureFixture[str]) -> None:
-    with live_nodes("myopic seed 0", "accuracy", "mJ") as show:
+    with live_nodes("myopic seed 0", "accuracy", Scale("mJ")) as show:
         show(Status(0, 8, None, (NodeStatus(), NodeStatus())))
         for rounds in (3, 4):  # nothing has changed in between
             show(Status(rounds, 8, 0.5, (HEARD, HEARD)))
@@ -164,7 +166,7 @@ def test_plain_lines_say_who_is_online_when_that_changes(capsys: pytest.CaptureF
 
 
 def test_nodes_of_a_resumed_run_are_starting_until_it_has_played_a_round(capsys: pytest.CaptureFixture[str]) -> None:
-    with live_nodes("myopic seed 0", "accuracy", "mJ") as show:
+    with live_nodes("myopic seed 0", "accuracy", Scale("mJ")) as show:
         show(Status(5, 8, 0.5, (HEARD, SILENT), earlier=5))
         show(Status(6, 8, 0.5, (HEARD, HEARD), earlier=5))
         show(Status(6, 8, 0.5, (HEARD, HEARD), earlier=5, stopping=True))
@@ -188,7 +190,7 @@ def test_a_terminal_has_a_line_for_each_node(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv(name, text)
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
 
-    with live_nodes("[mine], with a label of some length seed 0", "accuracy", "mJ") as show:
+    with live_nodes("[mine], with a label of some length seed 0", "accuracy", Scale("mJ")) as show:
         show(Status(5, 8, 0.5, (HEARD, SILENT), stopping=True))
 
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
@@ -196,3 +198,11 @@ def test_a_terminal_has_a_line_for_each_node(monkeypatch: pytest.MonkeyPatch) ->
     assert "battery [mJ]" in shown
     assert re.search(r"0 +online +2 +3 +0", shown)
     assert re.search(r"1 +offline +0 +1 +2 +no reply in 30 s", shown)
+
+
+def test_batteries_are_shown_in_joules_where_quanta_have_a_size() -> None:
+    harvest = Bernoulli(rate=0.5)
+    scale = battery_scale(fleet_in_joules(3, harvest, capacity=18_000, cost=12, round_length=60, arrival=12))
+
+    assert (scale.unit, scale.of(360_000.0)) == ("Wh", 1.0)  # quanta of 10 mJ
+    assert battery_scale(Fleet(clients=3, harvest=harvest, unit="mJ")) == Scale("mJ")

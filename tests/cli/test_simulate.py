@@ -279,3 +279,24 @@ def test_a_scheduler_that_chooses_by_losses_has_none_here_and_that_is_said(capsy
     shown = capsys.readouterr()
     assert shown.err == "power-of-choice chooses by losses, which only training gives: none are known here\n"
     assert set(json.loads(shown.out)["schedulers"]) == {"power-of-choice", "greedy"}
+
+
+JOULES = ["--clients=3", "--rounds=48", "--round-length=3600", "--capacity=40", "--cost=4", "-o", "fleet.arrival=8"]
+
+
+def test_fleets_in_joules_have_joules_beside_quanta(capsys: Capture) -> None:
+    shown = shown_as_json(capsys, *JOULES, "-s", "greedy")
+    found = shown["schedulers"]["greedy"]
+
+    assert shown["fleet"]["quantum"] == 0.002
+    assert shown["fleet"]["joules"] == {"capacity": 40, "initial": 0, "cost": 4}
+    assert found["joules"].keys() == found["energy"].keys()
+    assert found["joules"]["spent"] == pytest.approx(0.002 * found["energy"]["spent"])
+    assert "joules" not in shown_as_json(capsys, "--rounds", "5")["fleet"]
+
+
+def test_the_figure_of_a_fleet_in_joules_has_hours(tmp_path: Path, capsys: Capture) -> None:
+    assert run("simulate", *JOULES, "--figure", str(tmp_path / "n.svg")) == 0
+
+    assert "48 rounds of 1 h" in capsys.readouterr().out
+    assert "<!-- h -->" in (tmp_path / "n.svg").read_text("utf-8")

@@ -332,3 +332,14 @@ def test_an_arm_that_changes_since_it_was_run_is_refused(ran: Path) -> None:
 
     with pytest.raises(ValueError, match=r"deep-s0 belongs to another run \(fleet.capacity is inf there and 9 here\)"):
         run_all(make_spec(RAN | {"arms": arms}), ran, jobs=1)
+
+
+def test_arms_in_joules_stand_beside_none_in_units() -> None:
+    spec = {"fleet": {"round_length": 60, "arrival": 2, "cost": 1, "capacity": 9}, "learning": {"task": "quadratic"}}
+    arms = [{"label": "minutes"}, {"label": "hours", "fleet": {"round_length": "1 h", "cost": 3}}]
+
+    lengths = [arm.setting.fleet.round_length for arm in make_spec(spec | {"arms": arms}).arms]
+    assert lengths == [60, 3600]
+    late = [{"label": "units"}, {"label": "joules", "fleet": spec["fleet"]}]
+    with pytest.raises(SpecError, match=r"arms\[2\].fleet.round_length must be left out, as in the first arm"):
+        make_spec({"learning": spec["learning"], "arms": late})

@@ -79,6 +79,12 @@ def test_joules_become_whole_quanta_of_the_fleets_unit(joules: float, unit: str,
     assert read_quanta(Fixed(joules), unit) == quanta
 
 
+def test_the_size_of_a_quantum_goes_before_its_name() -> None:
+    check_unit("20 mJ", 0.02)
+
+    assert read_quanta(Fixed(0.57), "20 mJ", 0.02) == 28
+
+
 @given(quanta=st.integers(0, 2**30), unit=st.sampled_from(sorted(JOULES)))
 def test_no_quantum_is_lost_to_rounding(quanta: int, unit: str) -> None:
     assert read_quanta(Fixed(quanta * JOULES[unit]), unit) == quanta

@@ -15,6 +15,7 @@ from matplotlib.colors import to_rgb
 
 from ehfl.analysis import Comparison, Trial, compare
 from ehfl.analysis.devices import DeviceState
+from ehfl.analysis.scales import Scale
 from ehfl.history import Devices
 from ehfl.report import Drawing, style
 from ehfl.report.batteries import batteries_figure, levels
@@ -147,7 +148,7 @@ def test_captions_say_which_arms_had_no_devices(monkeypatch: pytest.MonkeyPatch,
 def said(rounds: list[str]) -> list[str]:
     log = device_trial(rounds).devices
     assert log is not None
-    return log_sentences(log, "mJ")
+    return log_sentences(log, Scale("mJ"))
 
 
 def test_sentences_say_who_answered_and_what_was_lost() -> None:

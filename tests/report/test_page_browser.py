@@ -14,6 +14,7 @@ from ehfl.analysis import compare
 from ehfl.report import Drawing, style
 from ehfl.report.page import write_page
 from made_devices import device_trial
+from made_joules import hours_and_joules, two_lengths
 from made_served import served
 from made_trials import ACCURACY, GAP, arms_ending_at, made_trial, two_arms
 
@@ -178,6 +179,38 @@ def test_amounts_of_energy_have_the_fleets_unit(browser: api.Browser, tmp_path: 
         assert "at about 6 mJ <b> spent" in shown
         assert "round 3, 6 mJ <b>" in shown
         assert opened.locator("tbody th", has_text="energy to goal [mJ <b>]").count() == 1
+
+
+def test_a_fleet_in_joules_has_time_as_a_third_axis(browser: api.Browser, tmp_path: Path) -> None:
+    write_page(hours_and_joules(), [], tmp_path / "joules.html", spec="", facts={}, commands=[])
+    with browser.new_context() as context:
+        opened = context.new_page()
+        opened.goto((tmp_path / "joules.html").as_uri())
+        choices = opened.locator('[data-axis="x"]')
+        assert choices.all_inner_texts() == ["rounds", "time", "energy spent"]
+        opened.get_by_role("button", name="time").click()
+        assert label(opened, "x") == "time [h]"
+        shown = point_at(opened, 0.99)
+        assert "after 3 h" in shown
+        assert "round 3" in shown
+        opened.get_by_role("button", name="difference to greedy").click()  # time stays, energy cannot be chosen
+        assert label(opened, "x") == "time [h]"
+        assert opened.locator('[data-value="energy"]').is_disabled()
+        opened.get_by_role("button", name="accuracy").click()
+        opened.get_by_role("button", name="energy spent").click()
+        assert label(opened, "x") == "energy spent [Wh]"
+        assert "at about 3.06 Wh spent" in point_at(opened, 0.99)
+
+
+def test_rounds_of_other_lengths_begin_with_time(browser: api.Browser, tmp_path: Path) -> None:
+    write_page(two_lengths(), [], tmp_path / "lengths.html", spec="", facts={}, commands=[])
+    with browser.new_context() as context:
+        opened = context.new_page()
+        opened.goto((tmp_path / "lengths.html").as_uri())
+        assert label(opened, "x") == "time [h]"
+        assert opened.locator('[data-value="time"]').get_attribute("aria-pressed") == "true"
+        shown = point_at(opened, 0.99)
+        assert "round 4" in shown and "round 2" in shown
 
 
 def test_a_line_and_its_swatches_have_the_same_dashes(browser: api.Browser, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ with their intervals (`statistics`), differences between runs that met the same 
 figures for each arm (`rows`), which classes and clients are served worst (`served`, `served_lines`), and what a server
 saw of real devices (`devices`).
 `audit` says what clients weigh in a plain mean and what that does to labels (`audit_table`, `audit_groups`).
+`scales` decides what energy and time are shown in, `clock` knows how long rounds take.
 `table` defines once what a table of them shows, cell by cell (`cells`, `numbers`; `intervals` decides how many digits),
 and `simulations` what one of participations alone shows; the terminal, the page and notebooks (`notebook`) only render
 them. `results` reads run folders.

@@ -8,7 +8,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from ehfl.analysis import notebook, pairing
+from ehfl.analysis.clock import Clock, clock_of
 from ehfl.analysis.rows import Row, row_of
+from ehfl.analysis.scales import Scale, energy_scale
 from ehfl.analysis.statistics import Difference
 from ehfl.analysis.timing import common_goal
 from ehfl.analysis.trials import Arm, Trial
@@ -36,8 +38,18 @@ class Comparison:
 
     @property
     def unit(self) -> str:
-        """What energy is counted in, the same for all arms."""
-        return self.arms[0].trials[0].participation.unit
+        """What energies are in, the same for all arms: joules where fleets have quanta of a known size."""
+        return _unit(self.arms[0].trials[0])
+
+    @property
+    def clock(self) -> Clock:
+        """How long the arms' rounds take."""
+        return clock_of({arm.name: arm.round_length for arm in self.arms}, {arm.name: arm.rounds for arm in self.arms})
+
+    def energy_scale(self, largest: float) -> Scale:
+        """Return what energies up to this one are shown in: the fleet's own unit, unless they are joules."""
+        in_joules = self.arms[0].trials[0].participation.quantum is not None
+        return energy_scale(largest) if in_joules else Scale(self.unit)
 
     @property
     def shared(self) -> tuple[str, ...]:
@@ -116,9 +128,16 @@ def compare(
 
 
 def _check_units(trials: Sequence[Trial]) -> None:
-    units = sorted({trial.participation.unit for trial in trials})
-    if len(units) > 1:
-        raise UserError(f"runs that count energy in different units cannot be put together: {', '.join(units)}")
+    """Refuse units beside others or beside joules, of which nobody knows how many they are; quanta may differ."""
+    found = {(_unit(trial), trial.participation.quantum is not None) for trial in trials}
+    if len(found) > 1:
+        units = ", ".join(sorted("joules" if in_joules else unit for unit, in_joules in found))
+        raise UserError(f"runs that count energy in different units cannot be put together: {units}")
+
+
+def _unit(trial: Trial) -> str:
+    played = trial.participation
+    return played.unit if played.quantum is None else "J"
 
 
 def _arm(label: str, trials: Sequence[Trial]) -> Arm:

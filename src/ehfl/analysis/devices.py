@@ -35,8 +35,8 @@ class Device:
     took_part: int  # rounds in which its update counted
     lost: Mapping[str, int]  # updates that it was asked for and that do not count, by reason, most frequent first
     last_heard: int | None  # the last round in which it answered, their number if after all; None: it never did
-    level: int | None  # of the battery after the last round as far as is known; None: never heard of
-    lowest: int | None  # of the levels that it reported
+    level: float | None  # of the battery after the last round as far as is known; None: never heard of
+    lowest: float | None  # of the levels that it reported; all in joules where that is what quanta are
     mean: float | None  # of those at the start of a round
 
     @property
@@ -52,7 +52,7 @@ class DeviceLog:
     states: NDArray[np.int8]  # a `DeviceState` each, (n_rounds, n_clients)
     levels: FloatArray  # E_i(t) as reported, (n_rounds, n_clients); NaN where a device was dark
     devices: tuple[Device, ...]
-    wasted_energy: int  # what lost updates cost at the least, all devices together, in the fleet's unit
+    wasted_energy: float  # what lost updates cost at the least, all devices together, in joules or the fleet's unit
 
     @property
     def online(self) -> int:
@@ -96,13 +96,14 @@ def device_log(records: Sequence[Record], played: Participation) -> DeviceLog | 
     for seen in rounds:
         for client, reason in seen.lost.items():
             lost[client][reason] += 1
+    size = 1 if played.quantum is None else played.quantum
     devices = tuple(
-        _device(client, states[:, client], levels[:, client], lost[client], int(played.final_energy[client]))
+        _device(client, states[:, client], levels[:, client], lost[client], int(played.final_energy[client]), size)
         for client in range(played.n_clients)
     )
     told = np.array([seen.spent for seen in rounds], dtype=np.int64)
     counted = _cost(told) @ np.array([device.took_part for device in devices])
-    return DeviceLog(states, levels, devices, max(0, int(played.spent.sum() - counted)))
+    return DeviceLog(states, levels * size, devices, max(0, int(played.spent.sum() - counted)) * size)
 
 
 def _states(seen: Devices) -> NDArray[np.int8]:
@@ -114,8 +115,10 @@ def _states(seen: Devices) -> NDArray[np.int8]:
     return states
 
 
-def _device(client: int, states: NDArray[np.int8], levels: FloatArray, lost: Counter[str], final: int) -> Device:
-    """Return what became of one device; `states` and `levels` are its own, (n_rounds,)."""
+def _device(
+    client: int, states: NDArray[np.int8], levels: FloatArray, lost: Counter[str], final: int, size: float
+) -> Device:
+    """Return what became of one device; `states` and `levels` are its own, (n_rounds,), in quanta of this size."""
     (heard,) = np.isfinite(levels).nonzero()
     if not heard.size:
         return Device(client, 0, 0, alike(lost), None, None, None, None)
@@ -127,9 +130,9 @@ def _device(client: int, states: NDArray[np.int8], levels: FloatArray, lost: Cou
         lost=alike(lost),
         # A level that is not the last reported one was heard of when all rounds were over.
         last_heard=int(heard[-1]) if final == reported[-1] else len(states),
-        level=final,
-        lowest=min(int(reported.min()), final),
-        mean=float(reported.mean()),
+        level=final * size,
+        lowest=min(int(reported.min()), final) * size,
+        mean=float(reported.mean()) * size,
     )
 
 

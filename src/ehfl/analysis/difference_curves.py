@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ehfl.analysis.pairing import pairs
+from ehfl.analysis.pairing import moments, pairs
 from ehfl.analysis.trials import Arm
 from ehfl.arrays import FloatArray, IntArray
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DifferenceCurve:
-    """An arm's test metric less another's, after every number of rounds at which both were evaluated."""
+    """An arm's test metric less another's, whenever both were evaluated: after as many rounds, or as long a time."""
 
     arm: str
-    rounds: IntArray  # played before, (n_points,)
+    rounds: IntArray  # of the arm, played before, (n_points,)
     gaps: FloatArray  # (n_pairs, n_points)
 
 
@@ -37,8 +37,9 @@ def difference_curves(comparison: Comparison) -> list[DifferenceCurve]:
 def difference_curve(arm: Arm, other: Arm) -> DifferenceCurve | None:
     """Return an arm's metric less the other's over the rounds; None without pairs or common rounds."""
     common = pairs(arm, other)
-    rounds, here, there = np.intersect1d(arm.evaluated, other.evaluated, return_indices=True)
-    if not common or not rounds.size:
+    _, here, there = np.intersect1d(*moments(arm, other), return_indices=True)
+    if not common or not here.size:
         return None
     mine, theirs = (list(places) for places in zip(*common, strict=True))
-    return DifferenceCurve(arm.name, rounds, arm.metric[np.ix_(mine, here)] - other.metric[np.ix_(theirs, there)])
+    gaps = arm.metric[np.ix_(mine, here)] - other.metric[np.ix_(theirs, there)]
+    return DifferenceCurve(arm.name, arm.evaluated[here], gaps)

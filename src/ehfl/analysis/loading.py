@@ -111,8 +111,10 @@ def _met(facts: Facts, inputs: Mapping[str, Any]) -> dict[str, str]:
 
     harvest, task, partition = fleet["harvest"], learning["task"], learning["partition"]
     dealt = _text(partition, code(partition), files("learning.partition"), learning["order"])
+    # What a unit brings; one comes a round, so that longer rounds have other weather. Watts come whatever a round is.
+    portions = [fleet["arrival"], fleet["round_length"]] if fleet.get("arrival") is not None else []
     return {
-        "weather": _text(fleet["clients"], harvest, code(harvest), files("fleet.harvest")),
+        "weather": _text(fleet["clients"], harvest, code(harvest), files("fleet.harvest"), *portions),
         "data": _text(fleet["clients"], inputs.get("data"), dealt),
         "first_model": _text(task, code(task), files("learning.task")),
     }

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
+import numpy as np
+
 from ehfl.analysis.statistics import Difference, difference
 from ehfl.analysis.trials import Arm, Trial
 from ehfl.arrays import FloatArray
@@ -28,10 +30,19 @@ def pairs(arm: Arm, other: Arm) -> list[tuple[int, int]]:
 def final_difference(arm: Arm, other: Arm, value_of: Callable[[Arm], FloatArray]) -> Difference | None:
     """Return the difference of a value of each run's last model, pair by pair; None without pairs of equal length."""
     common = pairs(arm, other)
-    if not common or arm.evaluated[-1] != other.evaluated[-1]:
+    mine_at, theirs_at = moments(arm, other)
+    if not common or mine_at[-1] != theirs_at[-1]:
         return None
     mine, theirs = (list(places) for places in zip(*common, strict=True))
     return difference(value_of(arm)[mine], value_of(other)[theirs])
+
+
+def moments(arm: Arm, other: Arm) -> tuple[FloatArray, FloatArray]:
+    """Return when both arms were evaluated: after how many rounds or, where those of one are longer, seconds."""
+    lengths = arm.round_length, other.round_length
+    mine, theirs = lengths if None not in lengths and lengths[0] != lengths[1] else (1.0, 1.0)
+    assert mine is not None and theirs is not None
+    return np.round(arm.evaluated * mine, 6), np.round(other.evaluated * theirs, 6)
 
 
 def final_metric(arm: Arm) -> FloatArray:

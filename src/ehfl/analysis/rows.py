@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class Row:
     area: Estimate  # the metric's mean over the rounds: area under the curve / rounds
     reached: int  # seeds that came to the goal
     rounds_to_goal: Estimate | None  # None unless every seed came to it
-    energy_to_goal: Estimate | None  # in the fleet's unit
+    energy_to_goal: Estimate | None  # in the comparison's unit
     participants: float  # mean of n_t
     participants_std: float
     participants_min: float
@@ -39,8 +39,9 @@ class Row:
     fairness: float  # Jain's index of turns per client
     downloaded: float | None  # what turns sent to clients [MB]; None where that is not known
     uploaded: float | None  # and to the server [MB]
-    measured_slowdown: Estimate | None  # rounds to the goal, relative to its world's best; None unless all were timed
-    # Rounds to the same bound, relative to that arm's, if gradient noise were all; infinite where nobody trained.
+    # Rounds to the goal, relative to its world's best; None unless all were timed. Times, where arms' rounds differ in
+    # length, here and in the noise limit: to the same bound, if gradient noise were all; infinite where nobody trained.
+    measured_slowdown: Estimate | None
     noise_limit: float
     # What clients weighed in a plain mean of the participants, over all seeds together, see `audit`.
     chi_square: Estimate | None = None  # None where nobody ever took part
@@ -53,6 +54,10 @@ class Row:
     worst_class_difference: Difference | None = None  # of `worst_class` against the first arm's, pair by pair
     worst_tenth: Estimate | None = None  # of the tenth of the clients that a run serves worst
     client_spread: Estimate | None = None  # standard deviation over clients
+    # Of fleets of real devices.
+    time_to_goal: Estimate | None = None  # [s]; None unless rounds have a length and every seed came to the goal
+    energy_spent: float | None = None  # on all rounds, all clients together [J]; None where quanta have no size
+    lost: float = 0.0  # share of all energy that charging, leaks and standing by took
 
 
 def row_of(arm: Arm, world: World, metric: Metric, goal: float) -> Row:
@@ -87,7 +92,27 @@ def row_of(arm: Arm, world: World, metric: Metric, goal: float) -> Row:
         noise_limit=world.noise_limits[arm.name],
         **weight_figures(arm),
         **served_figures(arm, first),
+        time_to_goal=_time(arm, reached) if everyone else None,
+        energy_spent=None if arm.trials[0].participation.quantum is None else float(np.mean(_spent(arm))),
+        lost=mean("lost"),
     )
+
+
+def figures_of(rows: Sequence[Row]) -> list[str]:
+    """Return the names of the rows' figures, without those of real devices that no row has."""
+    absent = {name for name in _OF_DEVICES if not any(getattr(row, name) for row in rows)}
+    return [field.name for field in fields(Row) if field.name not in absent]
+
+
+_OF_DEVICES = ("time_to_goal", "energy_spent", "lost")
+
+
+def _time(arm: Arm, rounds: FloatArray) -> Estimate | None:
+    return None if arm.round_length is None else estimate(arm.round_length * rounds)
+
+
+def _spent(arm: Arm) -> list[float]:
+    return [float(trial.spent[-1]) for trial in arm.trials]
 
 
 def _mean_sent(arm: Arm, sent: Callable[[Traffic, int], float]) -> float | None:

@@ -23,9 +23,10 @@ from ehfl.analysis.cells import (
     positive_cell,
 )
 from ehfl.analysis.compared_with import baselines, best_arms
+from ehfl.analysis.energy_lines import energy_lines, goal_lines
 from ehfl.analysis.numbers import DASH, value
 from ehfl.analysis.served_lines import served_lines
-from ehfl.analysis.simulations import ENERGY, FAIR, LEAST, MOST, UNEVEN, WASTED, WEIGHT
+from ehfl.analysis.simulations import ENERGY, FAIR, LEAST, MOST, UNEVEN, WEIGHT
 
 if TYPE_CHECKING:  # see numbers.py
     from ehfl.analysis.comparison import Comparison
@@ -43,8 +44,10 @@ def quantities(comparison: Comparison) -> list[Quantity[Row]]:
     return [
         *_results(comparison),
         *served_lines(comparison.rows, to=baselines(comparison)),
-        *_to_goal(comparison),
+        *goal_lines(comparison),
         *_participation(comparison.worlds),
+        *energy_lines(comparison),
+        _fairness(),
         *_traffic(comparison),
         *_weights(comparison.rows),
         *(_slowdown(comparison) if comparison.contests else ()),
@@ -92,23 +95,6 @@ def _results(comparison: Comparison) -> list[Quantity[Row]]:
     ]  # fmt: skip
 
 
-def _to_goal(comparison: Comparison) -> list[Quantity[Row]]:
-    metric, unit = comparison.metric, comparison.unit
-    group = f"To the goal of {value(metric, comparison.goal)}"
-    unless = "nothing is given unless every seed did"
-    reached: Quantity[Row] = Quantity(
-        group, "seeds at the goal", "Seeds whose run came to the goal, of all seeds",
-        lambda row: Cell(f"{row.reached} of {row.seeds}"),
-    )  # fmt: skip
-    return [
-        *([reached] if any(row.reached < row.seeds for row in comparison.rows) else []),
-        Quantity(group, "rounds to goal", f"Rounds until the {metric.name} came to the goal; {unless}",
-                 lambda row: estimate_cell(row.rounds_to_goal)),
-        Quantity(group, f"energy to goal [{unit}]", "Energy that training took until then, all clients together; "
-                 f"{unless}", lambda row: estimate_cell(row.energy_to_goal)),
-    ]  # fmt: skip
-
-
 def _participation(worlds: Sequence[World]) -> list[Quantity[Row]]:
     wanted = " or ".join(f"{target:,}" for target in dict.fromkeys(world.target for world in worlds))
     group = f"Participants a round, {wanted} wanted"
@@ -123,9 +109,11 @@ def _participation(worlds: Sequence[World]) -> list[Quantity[Row]]:
                  lambda row: amount_cell(row.empty_rounds)),
         Quantity(group, "clients short a round", f"Clients missing to the {wanted} wanted, mean",
                  lambda row: amount_cell(row.shortfall)),
-        Quantity(ENERGY, "harvest wasted", WASTED, lambda row: percent_cell(row.waste)),
-        Quantity(ENERGY, "fairness (Jain)", FAIR, lambda row: index_cell(row.fairness)),
     ]  # fmt: skip
+
+
+def _fairness() -> Quantity[Row]:
+    return Quantity(ENERGY, "fairness (Jain)", FAIR, lambda row: index_cell(row.fairness))
 
 
 def _traffic(comparison: Comparison) -> list[Quantity[Row]]:
@@ -160,15 +148,16 @@ def _weights(rows: Sequence[Row]) -> list[Quantity[Row]]:
 
 def _slowdown(comparison: Comparison) -> list[Quantity[Row]]:
     best = best_arms(comparison)
-    group = f"Rounds, relative to {best}"
+    counted = "Times" if comparison.clock.differs else "Rounds"
+    group = f"{'Time' if comparison.clock.differs else 'Rounds'}, relative to {best}"
     compared = {arm.name for world in comparison.contests for arm in world.arms}
 
     def limit(row: Row) -> Cell:
         return amount_cell(row.noise_limit if row.arm in compared else None)
 
     return [
-        Quantity(group, "slowdown, measured", f"Rounds to the goal over those of {best}, over pairs of runs that met "
-                 "the same, and 95 % interval", lambda row: estimate_cell(row.measured_slowdown, null=1.0)),
+        Quantity(group, "slowdown, measured", f"{counted} to the goal over those of {best}, over pairs of runs that "
+                 "met the same, and 95 % interval", lambda row: estimate_cell(row.measured_slowdown, null=1.0)),
         Quantity(group, "noise limit", "What theory says of a plain mean, whatever an arm aggregates by, if gradient "
                  "noise alone held learning back and clients' data did not differ", limit, nested=True),
     ]  # fmt: skip

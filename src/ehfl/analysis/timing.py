@@ -42,7 +42,7 @@ def _crossing(rounds: IntArray, curve: FloatArray, level: float) -> float:
 
 
 def energy_at(arm: Arm, rounds: FloatArray) -> FloatArray:
-    """Return what each seed had spent after a number of rounds of its own, (n_seeds,), in the fleet's unit."""
+    """Return what each seed had spent after a number of rounds of its own, (n_seeds,), as `Trial.spent` counts it."""
     return np.array(
         [
             np.interp(after, np.arange(trial.spent.size), trial.spent)
@@ -52,15 +52,22 @@ def energy_at(arm: Arm, rounds: FloatArray) -> FloatArray:
 
 
 def slowdown(arm: Arm, best: Arm, metric: Metric, goal: float) -> Estimate | None:
-    """Return rounds to the goal over the best arm's, pair by pair.
+    """Return rounds to the goal over the best arm's, pair by pair; times, where rounds have different lengths.
 
     None where there are no pairs, or where a run never came to the goal or was there by its first evaluation, which
     leaves open when it came.
     """
     common = pairs(arm, best)
     mine, theirs = _timed(goal, arm, metric), _timed(goal, best, metric)
-    ratios = np.array([mine[one] / theirs[other] for one, other in common])
+    longer = times_as_long(arm, best)
+    ratios = np.array([longer * mine[one] / theirs[other] for one, other in common])
     return estimate(ratios) if common and np.isfinite(ratios).all() else None
+
+
+def times_as_long(arm: Arm, other: Arm) -> float:
+    """Return how many times as long as the other's an arm's rounds take; 1 where that is not known."""
+    mine, theirs = arm.round_length, other.round_length
+    return 1.0 if mine is None or theirs is None else mine / theirs
 
 
 def _timed(goal: float, arm: Arm, metric: Metric) -> FloatArray:

@@ -50,9 +50,13 @@ class Trial:
         return np.array([record.step_size for record in self.records])
 
     @cached_property
-    def spent(self) -> IntArray:
-        """Energy that training has taken after 0, 1, ... rounds, from batteries or the mains, (n_rounds + 1,)."""
-        return np.append(0, self.participation.spent).cumsum()
+    def spent(self) -> FloatArray | IntArray:
+        """Energy that training has taken after 0, 1, ... rounds, from batteries or the mains, (n_rounds + 1,).
+
+        In joules where the size of a quantum is known, else in the fleet's unit.
+        """
+        quanta, size = np.append(0, self.participation.spent).cumsum(), self.participation.quantum
+        return quanta if size is None else quanta * size
 
     @cached_property
     def devices(self) -> DeviceLog | None:
@@ -89,6 +93,16 @@ class Arm:
         return self.trials[0].participation.mains_powered
 
     @property
+    def rounds(self) -> int:
+        """How many rounds its runs were trained for."""
+        return len(self.trials[0].records)
+
+    @property
+    def round_length(self) -> float | None:
+        """How long a round takes [s], where that is known."""
+        return self.trials[0].participation.round_length
+
+    @property
     def evaluated(self) -> IntArray:
         """How many rounds had been played at each evaluation, (n_evaluations,); it begins with 0 where x_0 is known."""
         return np.array([found.rounds for found in self.trials[0].evaluations])
@@ -104,8 +118,8 @@ class Arm:
         return np.array([[found.loss for found in trial.evaluations] for trial in self.trials])
 
     @property
-    def energy(self) -> IntArray:
-        """Energy spent up to each evaluation, (n_seeds, n_evaluations)."""
+    def energy(self) -> FloatArray | IntArray:
+        """Energy spent up to each evaluation, (n_seeds, n_evaluations), as `Trial.spent` counts it."""
         return np.array([trial.spent[self.evaluated] for trial in self.trials])
 
     @property

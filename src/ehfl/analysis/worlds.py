@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ehfl.analysis.pairing import pairs
-from ehfl.analysis.timing import noise_limit
+from ehfl.analysis.timing import noise_limit, times_as_long
 from ehfl.analysis.trials import Arm
 
 
@@ -18,7 +18,7 @@ class World:
     arms: tuple[Arm, ...]
     target: int  # clients wanted a round
     best: str  # the arm that theory calls best, the first of several; slowdowns are relative to it
-    noise_limits: Mapping[str, float]  # rounds to the same bound by arm, relative to the best one's
+    noise_limits: Mapping[str, float]  # rounds, or times, to the same bound by arm, relative to the best one's
     name: str = ""  # what its arms' labels begin with where there are several worlds: "Unequal fleet"
 
     @property
@@ -50,7 +50,9 @@ def worlds_of(arms: Sequence[Arm], target: int | None = None) -> tuple[World, ..
 def _world(arms: tuple[Arm, ...], target: int | None, name: str) -> World:
     # Over the seeds that all arms have, if there are any: another seed is other weather, which is no arm's merit.
     common = set(arms[0].seeds).intersection(*(arm.seeds for arm in arms))
-    limits = {arm.name: noise_limit(arm, common or arm.seeds) for arm in arms}
+    # Squared below: rounds that are twice as long count twice.
+    lengths = {arm.name: math.sqrt(times_as_long(arm, arms[0])) for arm in arms}
+    limits = {arm.name: noise_limit(arm, common or arm.seeds) * lengths[arm.name] for arm in arms}
     best = min(limits, key=lambda arm: limits[arm])
     # Bounds fall as 1 / sqrt(rounds), so rounds to the same bound go as the square of what the bounds are now.
     slower = {arm: (limit / limits[best]) ** 2 if limit < math.inf else math.inf for arm, limit in limits.items()}

@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from ehfl.cli import flower_simulate
-from ehfl.cli.flower_live import live_nodes
+from ehfl.cli.flower_live import battery_scale, live_nodes
 from ehfl.cli.flower_options import ArmLabel, Given, Nodes, SeedOfSpec
 from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecOrDefaults, named_by_option
 from ehfl.cli.outcomes import resumable, say_failed, show_outcomes
@@ -74,6 +74,7 @@ def up(
     """Play one arm of a spec on a real Flower deployment of this machine."""
     given = Given(spec, nodes, override or (), data, runs)
     read, run, notice = _chosen(given, arm, seed)  # where Flower is not installed, this says so
+    from ehfl.experiment.building import fleet_of
     from ehfl.flower import run_up
     from ehfl.report import check_place
 
@@ -81,8 +82,8 @@ def up(
     check_place(folder)
     metric_name = _checked(run)
     say(notice)
-    label, unit = f"{run.arm.label} seed {run.seed}", run.setting.fleet.unit
-    with resumable(), own_prints_aside(), live_nodes(label, metric_name, unit) as show:
+    label, scale = f"{run.arm.label} seed {run.seed}", battery_scale(fleet_of(run.setting))
+    with resumable(), own_prints_aside(), live_nodes(label, metric_name, scale) as show:
         outcome = run_up(read, run, runs, show)
     if say_failed([outcome]):
         raise typer.Exit(1)

@@ -154,7 +154,7 @@ def _play(spec: Spec, threads: int | None, save: Path | None) -> tuple[Fleet, Pl
                 if save is not None:
                     save.mkdir(parents=True, exist_ok=True)
                     found.save(save / _file_name(spec, arm, seed))
-                played[arm.label].append(Shown(found.summary(), found.totals, found.counts, found.spent))
+                played[arm.label].append(Shown.of(found))
     return fleet, played
 
 

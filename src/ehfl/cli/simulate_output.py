@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ehfl.arrays import IntArray
     from ehfl.energy import EnergyTotals
     from ehfl.experiment import Spec
-    from ehfl.scheduling import Summary
+    from ehfl.scheduling import Participation, Summary
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,31 @@ class Shown:
     totals: EnergyTotals
     counts: IntArray
     spent: IntArray
+    quantum: float | None  # what a unit is [J], where that is known
+    round_length: float | None  # [s], where that is known
+
+    @staticmethod
+    def of(played: Participation) -> Shown:
+        """Return what is shown of this one."""
+        lengths = played.quantum, played.round_length
+        return Shown(played.summary(), played.totals, played.counts, played.spent, *lengths)
 
     def as_facts(self) -> dict[str, Any]:
-        """Return the figures by name, ready for JSON."""
+        """Return the figures by name, ready for JSON; energies in whole quanta, and their totals in joules, too."""
         lists = {"counts": self.counts.tolist(), "spent": self.spent.tolist()}
-        return self.summary.as_dict() | {"energy": asdict(self.totals)} | lists
+        energy = asdict(self.totals)
+        return self.summary.as_dict() | {"energy": energy, **_joules(energy, self.quantum)} | lists
+
+
+def _joules(energy: Mapping[str, Any], quantum: float | None) -> dict[str, Any]:
+    """Return energies in joules, beside which they stand in quanta; nothing where these have no size."""
+    import numpy as np
+
+    from ehfl.files import finite
+
+    if quantum is None:
+        return {}
+    return {"joules": finite({name: (np.asarray(x) * quantum).tolist() for name, x in energy.items()}, instead="inf")}
 
 
 Played = dict[str, list[Shown]]  # one a seed, by the arm's label
@@ -50,7 +70,8 @@ def as_facts(fleet: Fleet, seeds: Sequence[int], played: Played) -> dict[str, An
         "version": ehfl.__version__,
         "fleet": {"clients": fleet.clients, "harvest": repr(fleet.harvest), "unit": fleet.unit}
         | {name: size for name in ("quantum", "round_length") if (size := getattr(fleet, name)) is not None}
-        | {name: finite(value, instead="inf") for name, value in levels.items()},
+        | {name: finite(value, instead="inf") for name, value in levels.items()}
+        | _joules(levels, fleet.quantum),
         **({"seed": seeds[0]} if single else {"seeds": list(seeds)}),
         "schedulers": {
             label: many[0].as_facts()
@@ -69,6 +90,7 @@ def _over_seeds(many: Sequence[Shown]) -> Simulations:
 
 def print_played(fleet: Fleet, spec: Spec, played: Played) -> None:
     """Print the schedulers side by side."""
+    from ehfl.quantities import as_time
     from ehfl.report import summary_table
 
     rounds = next(iter(played.values()))[0].summary.rounds
@@ -76,7 +98,8 @@ def print_played(fleet: Fleet, spec: Spec, played: Played) -> None:
     if (fleet.costs != 1).any() or fleet.unit != "units":
         amounts.append(f"cost {_amount(fleet.cost, fleet)}")
     seeds = f"seed {spec.seeds[0]}" if len(spec.seeds) == 1 else f"{len(spec.seeds):,} seeds"
-    title = f"{fleet.clients:,} clients, {fleet.harvest!r}, {', '.join(amounts)}, {rounds:,} rounds, {seeds}"
+    length = "" if fleet.round_length is None else f" of {as_time(fleet.round_length)}"
+    title = f"{fleet.clients:,} clients, {fleet.harvest!r}, {', '.join(amounts)}, {rounds:,} rounds{length}, {seeds}"
     print_table(title, summary_table({label: _over_seeds(many) for label, many in played.items()}))
 
 
@@ -102,5 +125,6 @@ def draw(spec: Spec, played: Played, figure: Path) -> None:
 
     counts = {label: np.stack([one.counts for one in many]) for label, many in played.items()}
     target = next(iter(played.values()))[0].summary.target
-    draw_participation(counts, figure, schedulers=scheduler_names(spec), target=target)
+    lengths = {label: many[0].round_length for label, many in played.items()}
+    draw_participation(counts, figure, schedulers=scheduler_names(spec), target=target, round_lengths=lengths)
     say_where("figure", figure)

@@ -21,6 +21,7 @@ from ehfl.cli.options import (
     Initial,
     Override,
     Rate,
+    RoundLength,
     Rounds,
     Seed,
     Target,
@@ -66,6 +67,7 @@ def train(
     capacity: Capacity = None,
     initial: Initial = None,
     cost: Cost = None,
+    round_length: RoundLength = None,
     scheduler: Annotated[str, Option("--scheduler", "-s", metavar="NAME", help="As in ehfl simulate.")] = "myopic",
     target: Target = None,
     rounds: Rounds = 300,
@@ -114,13 +116,14 @@ def train(
             raise UserError(f"ehfl train is for a single run, and these are {len(spec.runs())}: use ehfl compare")
         begin_process()
         with nullcontext() if run is None else resumable(), own_code.held(spec.code):
-            trained, records, sent = _train(spec.runs()[0], threads, run)
+            only = spec.runs()[0]
+            trained, records, sent = _train(only, threads, run)
             metric, classes = trained.metric, classes_of(trained)
     if as_json:
         facts: dict[str, Any] = {"metric": metric.name} | ({"classes": list(classes)} if classes else {})
         typer.echo(json.dumps(facts | {"rounds": [record.facts() for record in records]} | _traffic(sent, records)))
     else:
-        _print_history(metric, classes, records)
+        _print_history(metric, classes, records, only.setting.fleet.round_length)
         _print_traffic(sent, records)
 
 
@@ -163,10 +166,13 @@ def _detail(metric_name: str, record: Record) -> str:
     return "" if record.test_metric is None else f"{metric_name} {record.test_metric:.4g}"
 
 
-def _print_history(metric: Metric, classes: Sequence[str], records: Sequence[Record]) -> None:
+def _print_history(
+    metric: Metric, classes: Sequence[str], records: Sequence[Record], round_length: float | None
+) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from ehfl.analysis.clock import clock_of
     from ehfl.analysis.numbers import percent
     from ehfl.history import evaluations_of
 
@@ -182,7 +188,8 @@ def _print_history(metric: Metric, classes: Sequence[str], records: Sequence[Rec
     empty = sum(record.participants == 0 for record in records)
     if worst := evaluations[-1].worst_class(classes):
         typer.echo(f"worst class: {worst[0]}, right in {percent(worst[1])} of its cases")
-    typer.echo(f"{len(records):,} rounds, {empty} of them empty, {seconds:.1f} s of training and evaluation")
+    length = clock_of({"run": round_length}, {"run": len(records)}).after("run", len(records))
+    typer.echo(f"{len(records):,} rounds{length}, {empty} of them empty, {seconds:.1f} s of training and evaluation")
 
 
 def _traffic(sent: Traffic | None, records: Sequence[Record]) -> dict[str, float]:

@@ -34,6 +34,7 @@ def read_arms(arms: Any, schedulers: Any, facts: Facts, folder: Path | None) -> 
     listed = _from_schedulers(schedulers, "scheduler" in facts) if arms is None else _from_arms(arms)
     made = tuple(_arm(key, label, changes, facts, folder) for key, label, changes in listed)
     _check_labels(made, "schedulers" if arms is None else "arms")
+    _check_lengths(made)
     return made
 
 
@@ -97,6 +98,16 @@ def _label(given: Any, key: str, fault: str = "must be") -> str:
         return plain_label(given, key)
     except InvalidValue as error:
         raise SpecError(key, f"{fault} {error.allowed}, got {short(str(error.given), 120)}") from None
+
+
+def _check_lengths(arms: Sequence[Arm]) -> None:
+    """Refuse joules beside units, which no table could compare."""
+    given = [arm.setting.fleet.round_length is not None for arm in arms]
+    for place, is_given in enumerate(given, start=1):
+        if is_given != given[0]:
+            fault = f"must be {'given' if given[0] else 'left out'}, as in the first arm"
+            why = "joules and units cannot be compared"
+            raise SpecError(f"arms[{place}].fleet.round_length", f"{fault}: {why}")
 
 
 def _check_labels(arms: Sequence[Arm], key: str) -> None:

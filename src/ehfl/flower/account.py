@@ -66,7 +66,7 @@ class Account:
         self._cost = fleet.cost_of(self._client)
         self._meter = None if meter is None else METERS.make(meter)
         if self._meter is not None:
-            check_unit(fleet.unit)
+            check_unit(fleet.unit, fleet.quantum)
         self._file = AccountFile(path_of("folder", folder), run, self._client, self._seed)
 
     def at(self, t: int) -> Statement:
@@ -116,7 +116,7 @@ class Account:
     def _level(self, meter: Meter) -> int:
         """Return what the device has, as a level of its battery."""
         fleet = self._fleet
-        read = read_quanta(meter, fleet.unit)
+        read = read_quanta(meter, fleet.unit, fleet.quantum)
         if read > MAX_LEVEL and fleet.endless[self._client if fleet.endless.size > 1 else 0]:
             passed = f"the meter reads more than {MAX_LEVEL} {fleet.unit}"
             raise LevelOverflow(f"{passed}: give a capacity, or count in larger units")

@@ -135,19 +135,20 @@ METERS: Registry[Meter] = Registry(
 )
 
 
-def check_unit(unit: str) -> None:
-    """Refuse a fleet's unit of which nobody can say how many joules it is."""
-    if unit not in JOULES:
+def check_unit(unit: str, quantum: float | None = None) -> None:
+    """Refuse a fleet's unit of which nobody can say how many joules it is, neither by its size nor by its name."""
+    if quantum is None and unit not in JOULES:
         raise InvalidValue("fleet.unit", f"one of {', '.join(JOULES)} where a meter is read", unit)
 
 
-def read_quanta(meter: Meter, unit: str) -> int:
-    """Return what is stored now in whole quanta of that unit, rounded down.
+def read_quanta(meter: Meter, unit: str, quantum: float | None = None) -> int:
+    """Return what is stored now in whole quanta of that unit, rounded down; `quantum` is its size [J] where known.
 
-    >>> read_quanta(Command("echo 0.57"), "mJ")
-    570
+    >>> read_quanta(Command("echo 0.57"), "mJ"), read_quanta(Command("echo 0.57"), "10 mJ", 0.01)
+    (570, 57)
     """
-    quanta = min(_joules(meter) / JOULES[unit], 2.0**53)  # more than any level, and a whole number
+    size = JOULES[unit] if quantum is None else quantum
+    quanta = min(_joules(meter) / size, 2.0**53)  # more than any level, and a whole number
     # A quantum that is there but for the last bits is there: 0.57 J / 1 mJ is 569.9999999999999 in floating point.
     return math.floor(quanta * (1 + 1e-12))
 

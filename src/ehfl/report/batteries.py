@@ -9,6 +9,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import BoundaryNorm, Colormap, FuncNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from ehfl.analysis import Arm, Comparison
 from ehfl.analysis.devices import DeviceState
@@ -16,6 +17,7 @@ from ehfl.arrays import FloatArray
 from ehfl.report import style
 from ehfl.report.looks import looks_of
 from ehfl.report.rasters import draw_raster, name_axes, say_cells, shrunk
+from ehfl.report.time_axis import added_height
 
 _FEW = 8  # levels up to which each has a colour of its own
 _UNKNOWN = "#D0D0D0"  # the colour of levels that nobody knows, which are none of viridis'
@@ -33,19 +35,22 @@ def batteries_figure(comparison: Comparison) -> Figure | None:
     arms = on_batteries(comparison)
     if not arms:
         return None
-    look = looks_of(comparison)
+    look, clock = looks_of(comparison), comparison.clock
     images = {arm.name: levels(arm) for arm in arms}
     top = max(float(np.nanmax(image, initial=0)) for image in images.values())
-    norm, colour_map = scale(top, each=not any(say_cells(shape(arm)) for arm in arms))
+    unit = comparison.energy_scale(top)
+    in_joules = arms[0].trials[0].participation.quantum is not None
+    norm, colour_map = scale(unit.of(top), each=not any(say_cells(shape(arm)) for arm in arms), even=in_joules)
     unknown = any(np.isnan(image).any() for image in images.values())
     # The colour bar's label needs the least height, a legend some more.
-    figure = style.new_figure(7.2, max(2.4, 0.7 + 1.2 * len(arms)) + 0.3 * unknown)
+    figure = style.new_figure(7.2, max(2.4, 0.7 + 1.2 * len(arms)) + 0.3 * unknown + added_height(clock))
     panels = figure.subplots(len(arms), 1, sharex=True, squeeze=False)[:, 0]
     for axes, arm in zip(panels, arms, strict=True):
-        draw_raster(axes, images[arm.name], shape(arm), norm=norm, cmap=colour_map)
+        each = float(clock.places(arm.name, np.array(1)))
+        draw_raster(axes, unit.of(images[arm.name]), shape(arm), each, norm=norm, cmap=colour_map)
         axes.set_title(style.shorten(arm.name, 60), fontsize=10, loc="left", color=style.ink(look[arm.name].colour))
-    name_axes(figure, panels[-1])
-    _colour_bar(figure, list(panels), norm, colour_map, top, comparison.unit)
+    name_axes(figure, panels[-1], clock)
+    _colour_bar(figure, list(panels), norm, colour_map, _ticks(unit.of(top), even=in_joules), unit.unit)
     if unknown:
         style.legend(figure, [Patch(color=_UNKNOWN, label="not heard of")])
     return figure
@@ -60,21 +65,24 @@ def shape(arm: Arm) -> tuple[int, int]:
 def levels(arm: Arm) -> FloatArray:
     """Return the first seed's levels, (clients, rounds + 1); of large fleets, means over neighbours.
 
-    NaN stands where a device was dark, so that nobody knows its level.
+    They are in the comparison's unit. NaN stands where a device was dark, so that nobody knows its level.
     """
-    energy, log = arm.trials[0].participation.energy, arm.trials[0].devices
-    assert energy is not None
+    played, log = arm.trials[0].participation, arm.trials[0].devices
+    assert played.energy is not None
+    energy = played.energy.astype(np.float64) * (1.0 if played.quantum is None else played.quantum)
     if log is None:
-        return shrunk(energy.T.astype(np.float64))
+        return shrunk(energy.T)
     dark = log.states == DeviceState.DARK
     # Who did not answer in the last round may have done so after it, and then with another level.
     after = dark[-1] & (energy[-1] == energy[-2])
     return shrunk(np.where(np.vstack([dark, after]), np.nan, energy).T)
 
 
-def scale(top: float, *, each: bool) -> tuple[Normalize, Colormap]:
-    """Return how levels become colours: one each while they are few, else by log(1 + level)."""
+def scale(top: float, *, each: bool, even: bool = False) -> tuple[Normalize, Colormap]:
+    """Return how levels become colours: one each while they are few, else by log(1 + level); joules evenly."""
     colour_map = colormaps["viridis"].with_extremes(bad=_UNKNOWN)
+    if even:
+        return Normalize(0, top or 1.0), colour_map
     if top > _FEW:
         return FuncNorm((np.log1p, np.expm1), vmin=0, vmax=top), colour_map
     highest = max(1, int(np.ceil(top)))
@@ -83,13 +91,18 @@ def scale(top: float, *, each: bool) -> tuple[Normalize, Colormap]:
     return Normalize(0, highest), colour_map
 
 
+def _ticks(top: float, *, even: bool) -> list[float]:
+    """Return the levels that the colour bar names."""
+    if even:
+        return [float(tick) for tick in MaxNLocator(5).tick_values(0, top or 1.0) if tick <= (top or 1.0)]
+    return list(range(max(1, int(np.ceil(top))) + 1)) if top <= _FEW else [tick for tick in _TICKS if tick <= top]
+
+
 def _colour_bar(
-    figure: Figure, panels: list[Axes], norm: Normalize, colour_map: Colormap, top: float, unit: str
+    figure: Figure, panels: list[Axes], norm: Normalize, colour_map: Colormap, ticks: list[float], unit: str
 ) -> None:
-    highest = max(1, int(np.ceil(top)))
-    ticks = list(range(highest + 1)) if top <= _FEW else [tick for tick in _TICKS if tick <= top]
     bar = figure.colorbar(ScalarMappable(norm, colour_map), ax=panels, pad=0.015, fraction=0.04, aspect=25)
-    bar.set_ticks(ticks, labels=[f"{tick:,}" for tick in ticks])
+    bar.set_ticks(ticks, labels=[f"{tick:,g}" if tick < 1000 else f"{tick:,.0f}" for tick in ticks])
     bar.ax.minorticks_off()
     bar.ax.tick_params(labelsize=9)
     bar.set_label(f"battery level [{style.as_text(unit)}]", fontsize=10)

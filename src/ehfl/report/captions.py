@@ -23,9 +23,17 @@ def say_rounds(comparison: Comparison) -> str:
     """Return the caption of the figure of learning curves."""
     metric = comparison.metric
     return (
-        f"{metric.name.capitalize()} (left) and loss (right) on the test set against rounds; {_say_lines(comparison)}. "
+        f"{metric.name.capitalize()} (left) and loss (right) on the test set against {_say_along(comparison)}; "
+        f"{_say_lines(comparison)}. "
         f"{_say_goal(comparison)}"
     )
+
+
+def _say_along(comparison: Comparison) -> str:
+    clock = comparison.clock
+    if clock.differs:
+        return "time, since arms' rounds differ in length"
+    return f"rounds and {clock.scale.unit}" if clock.is_known else "rounds"
 
 
 def say_differences(comparison: Comparison) -> str:
@@ -150,12 +158,13 @@ def say_slowdown(comparison: Comparison) -> str:
     drawn = [row.arm for row in measured(comparison)]
     compared = [arm.name for world in comparison.contests for arm in world.arms]
     untimed = [arm for arm in compared if arm not in drawn]
+    measure, less = ("Time", "less time") if comparison.clock.differs else ("Rounds", "fewer rounds")
     without = _not_shown("for want of a time to the goal in every run", untimed)
     bars = "; bars are 95 % t-intervals, cut off at the axis" if _most_seeds(comparison) > 1 else ""
     return (
-        f"Rounds to the goal of {value(comparison.metric, comparison.goal)}, relative to {best_arms(comparison)}, "
+        f"{measure} to the goal of {value(comparison.metric, comparison.goal)}, relative to {best_arms(comparison)}, "
         f"beside the noise limit: what theory says if gradient noise alone held learning back and clients' data did "
-        f"not differ{bars}. Where the diamond lies to the right, an arm lost fewer rounds than that."
+        f"not differ{bars}. Where the diamond lies to the right, an arm lost {less} than that."
         f"{without}{_say_alone(comparison)}"
     )
 

@@ -19,25 +19,25 @@ from ehfl.history import Metric
 from ehfl.report import style
 from ehfl.report.looks import Look, looks_of
 from ehfl.report.scales import LOSS, STRETCH, is_logarithmic
+from ehfl.report.time_axis import added_height, name_rounds
 
 _NEAR = 4  # how far a goal may lie from a logarithmic axis and still widen it, as a factor
 Curve = tuple[FloatArray, FloatArray]  # x, (n_points,), and a value for each seed, (n_seeds, n_points)
 
 
 def rounds_figure(comparison: Comparison) -> Figure:
-    """Draw the metric (left) and the loss (right) on the test set against rounds, with their intervals."""
-    figure = style.new_figure(7.2, 3.2)
+    """Draw the metric (left) and the loss (right) on the test set against rounds, or time, with their intervals."""
+    clock = comparison.clock
+    figure = style.new_figure(7.2, 3.2 + added_height(clock))
     left, right = figure.subplots(1, 2)
-    metrics = [(arm.evaluated.astype(np.float64), arm.metric) for arm in comparison.arms]
+    metrics = [(clock.places(arm.name, arm.evaluated), arm.metric) for arm in comparison.arms]
     _draw_metric(left, comparison, metrics)
     losses = [arm.loss for arm in comparison.arms]
     _draw_curves(right, comparison, [(curve[0], loss) for curve, loss in zip(metrics, losses, strict=True)])
     low, high = right.get_ylim()
     right.set_ylim(max(low, 0.0), high)
     _scale(right, losses, LOSS)
-    for axes in (left, right):
-        axes.set_xlabel("rounds", fontsize=10)
-        style.count(axes.xaxis)
+    name_rounds((left, right), clock)
     right.set_ylabel("test loss", fontsize=10)
     style.legend(figure, handles(comparison))
     return figure
@@ -47,9 +47,10 @@ def energy_figure(comparison: Comparison) -> Figure:
     """Draw the metric on the test set against the energy that training had taken by each evaluation."""
     figure = style.new_figure(7.2, 3.2)
     axes = figure.subplots()
-    curves = [(arm.mean_energy, arm.metric) for arm in comparison.arms]
+    scale = comparison.energy_scale(max(float(arm.mean_energy[-1]) for arm in comparison.arms))
+    curves = [(scale.of(arm.mean_energy), arm.metric) for arm in comparison.arms]
     _draw_metric(axes, comparison, curves)
-    axes.set_xlabel(f"energy spent on training [{style.as_text(comparison.unit)}]", fontsize=10)
+    axes.set_xlabel(f"energy spent on training [{style.as_text(scale.unit)}]", fontsize=10)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x == round(x) else f"{x:g}"))
     style.legend(figure, handles(comparison))
     return figure

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from ehfl.analysis import Arm, Comparison
 from ehfl.analysis.devices import DeviceLog, alike
 from ehfl.analysis.numbers import percent
+from ehfl.analysis.scales import Scale
 from ehfl.report.phrases import counted, spoken
 
 
@@ -27,9 +28,9 @@ def _lost(arm: Arm) -> tuple[int, int, str]:
     return sum(log.asked for log in logs), sum(log.lost for log in logs), say_reasons(alike(reasons))
 
 
-def log_sentences(log: DeviceLog, unit: str) -> list[str]:
+def log_sentences(log: DeviceLog, scale: Scale) -> list[str]:
     """Return what is to be said of one run's devices."""
-    return [_say_online(log), _say_lost(log, unit)]
+    return [_say_online(log), _say_lost(log, scale)]
 
 
 def _say_online(log: DeviceLog) -> str:
@@ -42,12 +43,13 @@ def _say_online(log: DeviceLog) -> str:
     return f"{devices} {_were(len(log.devices))} {online}{silent}."
 
 
-def _say_lost(log: DeviceLog, unit: str) -> str:
+def _say_lost(log: DeviceLog, scale: Scale) -> str:
     if not log.asked:
         return "No update was asked for."
     if not log.lost:
         return f"{counted(log.asked, 'update')} {_were(log.asked)} asked for, and none was lost."
-    cost = f" Lost work cost at least {log.wasted_energy:,} {unit}." if log.wasted_energy else ""
+    wasted = scale.text(log.wasted_energy)
+    cost = f" Lost work cost at least {wasted}." if log.wasted_energy else ""
     return f"{_of(log.asked, log.lost)}: {say_reasons(log.reasons)}.{cost}"
 
 

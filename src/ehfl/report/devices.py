@@ -14,6 +14,7 @@ from ehfl.analysis.devices import DeviceState
 from ehfl.report import style
 from ehfl.report.looks import looks_of
 from ehfl.report.rasters import draw_raster, name_axes, number_clients, shrunk
+from ehfl.report.time_axis import added_height
 
 # Okabe and Ito's blue and orange between black and white: the four can be told apart in grey, too.
 COLOURS = {
@@ -42,13 +43,13 @@ def devices_figure(comparison: Comparison) -> Figure | None:
     arms = on_devices(comparison)
     if not arms:
         return None
-    look = looks_of(comparison)
-    figure = style.new_figure(7.2, max(2.5, 0.9 + 1.3 * len(arms)))
+    look, clock = looks_of(comparison), comparison.clock
+    figure = style.new_figure(7.2, max(2.5, 0.9 + 1.3 * len(arms)) + added_height(clock))
     panels = figure.subplots(len(arms), 1, sharex=True, squeeze=False)[:, 0]
     for axes, arm in zip(panels, arms, strict=True):
-        _draw_states(axes, arm)
+        _draw_states(axes, arm, float(clock.places(arm.name, np.array(1))))
         axes.set_title(style.shorten(arm.name, 60), fontsize=10, loc="left", color=style.ink(look[arm.name].colour))
-    name_axes(figure, panels[-1], "clients" if any(map(is_counted, arms)) else "client")
+    name_axes(figure, panels[-1], clock, "clients" if any(map(is_counted, arms)) else "client")
     # A frame, because the palest of them is nearly the paper's colour.
     style.legend(figure, [Patch(facecolor=COLOURS[s], edgecolor="#888888", label=NAMES[s]) for s in NAMES])
     return figure
@@ -59,32 +60,32 @@ def is_counted(arm: Arm) -> bool:
     return arm.trials[0].participation.n_clients > _MANY
 
 
-def _draw_states(axes: Axes, arm: Arm) -> None:
+def _draw_states(axes: Axes, arm: Arm, each: float) -> None:
     log = arm.trials[0].devices
     assert log is not None
     if is_counted(arm):
-        _draw_counts(axes, log.states)
+        _draw_counts(axes, log.states, each)
     else:
-        _draw_each(axes, log.states)
+        _draw_each(axes, log.states, each)
 
 
-def _draw_each(axes: Axes, states: NDArray[np.int8]) -> None:
-    """Draw a line for each client; in very many rounds, colours are mixed."""
+def _draw_each(axes: Axes, states: NDArray[np.int8], each: float) -> None:
+    """Draw a line for each client; in very many rounds, which are as wide as `each`, colours are mixed."""
     rounds, clients = states.shape
     palette = np.array([to_rgb(COLOURS[state]) for state in DeviceState])
-    draw_raster(axes, shrunk(palette[states.T]), (clients, rounds))
+    draw_raster(axes, shrunk(palette[states.T]), (clients, rounds), each)
     if clients <= _FEW:
-        axes.hlines(np.arange(clients - 1) + 0.5, -0.5, rounds - 0.5, color="white", linewidth=0.8)
+        axes.hlines(np.arange(clients - 1) + 0.5, -0.5 * each, (rounds - 0.5) * each, color="white", linewidth=0.8)
     if rounds <= _FEW:
-        axes.vlines(np.arange(rounds - 1) + 0.5, -0.5, clients - 0.5, color="white", linewidth=0.4)
+        axes.vlines((np.arange(rounds - 1) + 0.5) * each, -0.5, clients - 0.5, color="white", linewidth=0.4)
 
 
-def _draw_counts(axes: Axes, states: NDArray[np.int8]) -> None:
+def _draw_counts(axes: Axes, states: NDArray[np.int8], each: float) -> None:
     """Draw how many clients were in each state, on top of each other, from round to round."""
     rounds, clients = states.shape
     heights = [np.repeat((states == state).sum(axis=1), 2) for state in NAMES]
-    edges = np.repeat(np.arange(rounds + 1) - 0.5, 2)[1:-1]  # a round is as wide as it is in other figures
+    edges = each * np.repeat(np.arange(rounds + 1) - 0.5, 2)[1:-1]  # a round is as wide as it is in other figures
     axes.stackplot(edges, heights, colors=[COLOURS[state] for state in NAMES], linewidth=0)
-    axes.set_xlim(-0.5, rounds - 0.5)
+    axes.set_xlim(-0.5 * each, (rounds - 0.5) * each)
     axes.set_ylim(0, clients)
     number_clients(axes)

@@ -11,10 +11,12 @@ from matplotlib.figure import Figure
 from ehfl.analysis import Comparison
 from ehfl.analysis.difference_curves import DifferenceCurve, difference_curves
 from ehfl.analysis.numbers import amount
+from ehfl.arrays import FloatArray
 from ehfl.report import style
 from ehfl.report.curves import band, draw_band, fit
 from ehfl.report.looks import Look, looks_of
 from ehfl.report.scales import linear_within
+from ehfl.report.time_axis import added_height, name_rounds
 
 _ABREAST = 3  # panels in a row
 
@@ -27,14 +29,14 @@ def differences_figure(comparison: Comparison) -> Figure | None:
     curves = difference_curves(comparison)
     if not curves:
         return None
-    look = looks_of(comparison)
+    look, clock = looks_of(comparison), comparison.clock
     columns = 2 if len(curves) == 4 else min(_ABREAST, len(curves))
     rows = -(-len(curves) // columns)
-    figure = style.new_figure(7.2, 0.8 + (2.4 if rows == 1 else 1.7 * rows))
+    figure = style.new_figure(7.2, 0.8 + (2.4 if rows == 1 else 1.7 * rows) + added_height(clock))
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     factor = 100 if comparison.metric.is_share else 1
     for axes, curve in zip(grid.flat, curves, strict=False):
-        _draw_curve(axes, curve, look[curve.arm], factor)
+        _draw_curve(axes, curve, clock.places(curve.arm, curve.rounds), look[curve.arm], factor)
         title = _title(comparison, curve.arm)
         axes.set_title(title, fontsize=10, loc="left", color=style.ink(look[curve.arm].colour))
     fit(grid[0, 0], np.concatenate([[0.0], *(factor * curve.gaps.mean(axis=0) for curve in curves)]))
@@ -55,15 +57,15 @@ def clear_rounds(curve: DifferenceCurve) -> Marks:
     return clear & (high - low > 1e-9 * np.abs(mean))  # else the same with every seed, but for rounding
 
 
-def _draw_curve(axes: Axes, curve: DifferenceCurve, look: Look, factor: int) -> None:
+def _draw_curve(axes: Axes, curve: DifferenceCurve, places: FloatArray, look: Look, factor: int) -> None:
     mean, low, high = band(factor * curve.gaps)
     axes.axhline(0, color="black", linewidth=0.8, zorder=1)
     if low is not None and high is not None:
-        draw_band(axes, curve.rounds.astype(np.float64), low, high, look.colour, alpha=0.18)
+        draw_band(axes, places, low, high, look.colour, alpha=0.18)
     alone = "o" if curve.rounds.size == 1 else ""
-    axes.plot(curve.rounds, mean, color=look.colour, linestyle=look.line, linewidth=1.6, marker=alone, markersize=4)
+    axes.plot(places, mean, color=look.colour, linestyle=look.line, linewidth=1.6, marker=alone, markersize=4)
     clear = clear_rounds(curve)
-    axes.plot(curve.rounds[clear], mean[clear], ".", color=look.colour, markersize=6, zorder=3)
+    axes.plot(places[clear], mean[clear], ".", color=look.colour, markersize=6, zorder=3)
     axes.margins(x=0.02)
     axes.set_xlim(left=0)
     style.tidy(axes)
@@ -86,7 +88,11 @@ def _label(figure: Figure, grid: Panels, comparison: Comparison, used: int) -> N
     to_what = f" to {style.shorten(contests[0].baseline, 30)}" if len(contests) == 1 else ""
     unit = "points" if metric.is_share else style.as_text(metric.name)
     figure.supylabel(f"difference{to_what} [{unit}]", fontsize=10)
-    figure.supxlabel("rounds", fontsize=10)
+    if comparison.clock.is_known:  # a second axis belongs to its panel
+        lowest = [grid.flat[place] for place in range(max(0, used - grid.shape[1]), used)]
+        name_rounds(lowest, comparison.clock)
+    else:
+        figure.supxlabel("rounds", fontsize=10)
     style.count(grid[0, 0].xaxis)  # which all share
     for place in range(used, grid.size):
         grid.flat[place].set_visible(False)

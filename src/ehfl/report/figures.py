@@ -56,7 +56,7 @@ def _draw(name: str, comparison: Comparison, folder: Path) -> Drawing | None:
 def _participation(comparison: Comparison) -> Figure:
     counts = {arm.name: arm.counts for arm in comparison.arms}
     targets = {arm.name: world.target for world in comparison.worlds for arm in world.arms}
-    return participation_figure(counts, looks_of(comparison), targets)
+    return participation_figure(counts, looks_of(comparison), targets, comparison.clock)
 
 
 # Title, figure and caption by name, in reading order.

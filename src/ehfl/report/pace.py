@@ -9,6 +9,7 @@ from ehfl.analysis import Arm, Comparison, Estimate, Row
 from ehfl.analysis.intervals import write_amount
 from ehfl.analysis.numbers import amount, value
 from ehfl.analysis.pairing import pairs
+from ehfl.analysis.scales import time_scale
 from ehfl.analysis.worlds import World
 from ehfl.report.phrases import in_short, in_world, listed, spoken, with_range
 
@@ -26,7 +27,9 @@ def goal_sentences(comparison: Comparison) -> Iterator[str]:
         everyone = "all arms" if whole else "the arms that did with every seed"
         rows = map(comparison.rows_of, comparison.worlds)
         worlds = [{row.arm: times[row.arm] for row in mine if row.arm in times} for mine in rows]
-        first = "; ".join(_quickest(mine, listed(mine) if worlds[1:] else everyone) for mine in worlds if mine)
+        first = "; ".join(
+            _quickest(comparison, mine, listed(mine) if worlds[1:] else everyone) for mine in worlds if mine
+        )
         yield f"{'Every' if whole else 'Not every'} run came to the goal of {level}; {first}."
     for row in comparison.rows:
         if row.reached < row.seeds:
@@ -42,16 +45,27 @@ def _before(arms: Sequence[Arm]) -> str:
     return ", before the first round" if all(arm.evaluated[0] == 0 for arm in arms) else ""
 
 
-def _quickest(times: Mapping[str, Estimate], everyone: str) -> str:
-    quickest = min(times, key=lambda arm: times[arm].mean)
-    written = write_amount(times[quickest])
-    rounds = with_range(f"{written.mean} round{'' if written.mean == '1' else 's'}", written.ends)
+def _quickest(comparison: Comparison, times: Mapping[str, Estimate], everyone: str) -> str:
+    lengths = comparison.clock.lengths
+    took = {arm: lengths.get(arm, 1.0) * found.mean for arm, found in times.items()}
+    quickest = min(took, key=lambda arm: took[arm])
+    lasted = _lasted(comparison, times[quickest], took[quickest])
     if len(times) == 1:
-        return f"{spoken(quickest)} did so after {rounds}"
+        return f"{spoken(quickest)} did so after {lasted}"
     average = " on average" if times[quickest].n > 1 else ""
-    if len({found.mean for found in times.values()}) == 1:
-        return f"{everyone} took {rounds}{average}"
-    return f"{spoken(quickest)} was there first{average}, after {rounds}"
+    if len(set(took.values())) == 1:
+        return f"{everyone} took {lasted}{average}"
+    return f"{spoken(quickest)} was there first{average}, after {lasted}"
+
+
+def _lasted(comparison: Comparison, rounds: Estimate, seconds: float) -> str:
+    """Return so many rounds, how long they take where that is known, and that alone where it is all that compares."""
+    written = write_amount(rounds)
+    counted = with_range(f"{written.mean} round{'' if written.mean == '1' else 's'}", written.ends)
+    if not comparison.clock.is_known:
+        return counted
+    time = time_scale(seconds).text(seconds)
+    return time if comparison.clock.differs else f"{counted}, which is {time}"
 
 
 def _short_of_goal(row: Row, level: str) -> str:
@@ -66,12 +80,13 @@ def theory_sentences(comparison: Comparison) -> Iterator[str]:
     """Say of each world's slowest arm how many times the best one's rounds it took, and how many by theory."""
     several = len(comparison.contests) > 1
     for world in comparison.contests:
-        yield from _theory(world, comparison.rows_of(world), short=several)
+        yield from _theory(comparison, world, short=several)
     if several and any(math.isfinite(row.noise_limit) for row in comparison.rows):
         yield f"Theory says so if {_SUPPOSED}."
 
 
-def _theory(world: World, rows: Sequence[Row], *, short: bool) -> Iterator[str]:
+def _theory(comparison: Comparison, world: World, *, short: bool) -> Iterator[str]:
+    rows, measure = comparison.rows_of(world), _measure(comparison)
     if not any(math.isfinite(row.noise_limit) for row in rows):
         yield in_world(world, "Theory calls no arm best, since each has a run in which nobody trained.")
         return
@@ -85,14 +100,20 @@ def _theory(world: World, rows: Sequence[Row], *, short: bool) -> Iterator[str]:
         took = "no other took longer to the goal on average"
     else:
         slowest, up_to = max(others, key=_slowness), ""
-        took = _took(world, slowest, best, "longest: " if len(others) > 1 else "")
+        took = _took(world, slowest, best, "longest: " if len(others) > 1 else "", measure)
     beside = in_world(world, f"Beside {in_short(world, best)}, {praised}, {took}")
-    yield from _predicted(beside, in_short(world, slowest), slowest.noise_limit, up_to, short=short)
+    limit = slowest.noise_limit
+    times = measure[0] if round(limit, 2) == 1 else f"{up_to}{amount(limit)} times"
+    yield from _predicted(beside, in_short(world, slowest), limit, times, short=short)
 
 
-def _predicted(beside: str, slow: str, limit: float, up_to: str, *, short: bool) -> Iterator[str]:
+def _measure(comparison: Comparison) -> tuple[str, str]:
+    """Return what slowdowns are of: where there is none, and where there is one."""
+    return ("as long", "the time") if comparison.clock.differs else ("as many rounds", "the rounds")
+
+
+def _predicted(beside: str, slow: str, limit: float, times: str, *, short: bool) -> Iterator[str]:
     """Yield what was measured, and how many times the best arm's rounds the slow one takes by theory."""
-    times = "as many rounds" if round(limit, 2) == 1 else f"{up_to}{amount(limit)} times"
     if not math.isfinite(limit):
         yield from (f"{beside}.", f"Theory says nothing of {slow}, since it has a run in which nobody trained.")
     elif short:
@@ -111,12 +132,12 @@ def _was_no_slower(row: Row) -> bool:
     return row.measured_slowdown is not None and row.measured_slowdown.mean <= 1
 
 
-def _took(world: World, row: Row, best: Row, longest: str) -> str:
+def _took(world: World, row: Row, best: Row, longest: str, measure: tuple[str, str]) -> str:
     slow = in_short(world, row)
     if row.measured_slowdown is None:
         return f"{slow} {_untimed(row, best, world)}"
     written = write_amount(row.measured_slowdown, null=1.0)
-    times = "as many rounds" if written.mean == "1" else f"{written.mean} times the rounds"
+    times = measure[0] if written.mean == "1" else f"{written.mean} times {measure[1]}"
     return with_range(f"{slow} took {longest}{times} to the goal", written.ends)
 
 

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from ehfl.analysis import Comparison
 from ehfl.analysis.table import quantities
 from ehfl.files import write_text
+from ehfl.quantities import as_time
 from ehfl.report.looks import Look, looks_of
 from ehfl.report.page_chart import chart_data
 from ehfl.report.page_devices import device_parts
@@ -68,6 +69,8 @@ def _render(comparison: Comparison, drawings: Sequence[Drawing], **texts: Any) -
         has_classes=any(arm["worst"] for arm in chart["arms"]),
         baseline=chart["difference"]["goalText"],
         seeds=_seeds(comparison),
+        clock=comparison.clock,
+        energy_unit=chart["unit"],
         one_seed=all(len(arm.seeds) == 1 for arm in comparison.arms),
         look=look,
         script=script,
@@ -120,11 +123,22 @@ def _facts_line(comparison: Comparison) -> str:
         [
             counted(len(arms), "arm"),
             _from_to([len(arm.seeds) for arm in arms], "seed"),
-            _from_to([len(arm.trials[0].records) for arm in arms], "round"),
+            _from_to([arm.rounds for arm in arms], "round") + _length(comparison),
             f"{_wanted(comparison)} wanted in each",
             f"judged by {comparison.metric.name} on test data",
         ]
     )
+
+
+def _length(comparison: Comparison) -> str:
+    """Return how long rounds take, and how long all of them; empty where that is not known."""
+    clock = comparison.clock
+    if not clock.is_known:
+        return ""
+    each = listed(dict.fromkeys(map(as_time, clock.lengths.values())), "or")
+    seconds = {clock.lengths[arm.name] * arm.rounds for arm in comparison.arms}
+    whole = f" ({clock.scale.text(seconds.pop())})" if len(seconds) == 1 else ""
+    return f" of {each}{whole}"
 
 
 def _wanted(comparison: Comparison) -> str:

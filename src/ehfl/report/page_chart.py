@@ -11,15 +11,16 @@ from ehfl.analysis import Arm, Comparison, Difference, Estimate, difference, est
 from ehfl.analysis.difference_curves import DifferenceCurve, difference_curves
 from ehfl.analysis.intervals import Written, write_gap, write_metric
 from ehfl.analysis.numbers import DASH, value
+from ehfl.analysis.scales import Scale
 from ehfl.analysis.served import worst_class_curve
 from ehfl.analysis.served_lines import ACCURACY
-from ehfl.history import Metric
 from ehfl.report.scales import LOSS, STRETCH, is_logarithmic, linear_within
 
 
 def chart_data(comparison: Comparison) -> dict[str, Any]:
     """Return what page.js needs; every number is also there as the text that a reader sees."""
     metric, arms = comparison.metric, comparison.arms
+    energy = comparison.energy_scale(max(float(arm.mean_energy[-1]) for arm in arms))
     gaps = {curve.arm: curve for curve in difference_curves(comparison)}
     linear = linear_within([curve.gaps for curve in gaps.values()])
     factor = 100 if metric.is_share else 1
@@ -36,10 +37,17 @@ def chart_data(comparison: Comparison) -> dict[str, Any]:
         "difference": _axis(_difference_label(comparison, linear), factor=factor)
         | {"goal": 0, "goalText": _baseline(comparison), "linear": linear},
         "worst": _axis("test accuracy of the worst class [%]", factor=100) | {"limits": [0, 1]},
-        "unit": comparison.unit,
         "stretch": STRETCH,
-        "arms": [_arm(arm, metric, gaps.get(arm.name)) for arm in arms],
+        **_along(comparison, energy),
+        "arms": [_arm(comparison, arm, energy, gaps.get(arm.name)) for arm in arms],
     }
+
+
+def _along(comparison: Comparison, energy: Scale) -> dict[str, Any]:
+    """Return what the x axis shows: energy and, where rounds have a length, time, which is first if lengths differ."""
+    clock = comparison.clock
+    time = {"time": {"unit": clock.scale.unit}} if clock.is_known else {}
+    return {"unit": energy.unit, "x": "time" if clock.differs else "rounds", **time}
 
 
 def _axis(label: str, *, factor: int = 1, log: bool = False) -> dict[str, Any]:
@@ -58,11 +66,14 @@ def _baseline(comparison: Comparison) -> str:
     return comparison.contests[0].baseline if len(comparison.contests) == 1 else "its baseline"
 
 
-def _arm(arm: Arm, metric: Metric, gaps: DifferenceCurve | None) -> dict[str, Any]:
+def _arm(comparison: Comparison, arm: Arm, energy: Scale, gaps: DifferenceCurve | None) -> dict[str, Any]:
+    metric, clock = comparison.metric, comparison.clock
+    times = {"time": clock.times(arm.name, arm.evaluated).round(6).tolist()} if clock.is_known else {}
     return {
         "name": arm.name,
         "rounds": arm.evaluated.tolist(),
-        "energy": [round(float(mean), 3) for mean in arm.mean_energy],
+        "energy": [round(float(mean), 3) for mean in energy.of(arm.mean_energy)],
+        **times,
         "metric": _curve([estimate(column) for column in arm.metric.T], partial(write_metric, metric)),
         "loss": _curve([estimate(column) for column in arm.loss.T], partial(write_metric, LOSS)),
         "difference": None if gaps is None else _curve(_gaps_at(arm, gaps), partial(write_gap, metric)),

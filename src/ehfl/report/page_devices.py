@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from ehfl.analysis import Arm, Comparison
 from ehfl.analysis.devices import Device, DeviceLog
-from ehfl.analysis.numbers import DASH, amount
+from ehfl.analysis.numbers import amount
+from ehfl.analysis.scales import Scale
 from ehfl.report.device_words import log_sentences, say_reasons
 from ehfl.report.phrases import counted
 
@@ -37,6 +38,7 @@ class DevicePart:
     seed: int | None  # None where the arm has no other
     sentences: tuple[str, ...]
     rounds: str  # how many there were
+    unit: str  # of levels
     lines: tuple[DeviceLine, ...]
     lost: bool  # whether any device has a reason
     notes: tuple[str, ...]  # on what the table does not show
@@ -45,18 +47,20 @@ class DevicePart:
 def device_parts(comparison: Comparison) -> list[DevicePart]:
     """Return a part for each arm that ran on devices."""
     logs = [(place, arm, arm.trials[0].devices) for place, arm in enumerate(comparison.arms)]
-    return [_part(place, arm, log, comparison.unit) for place, arm, log in logs if log is not None]
+    return [_part(comparison, place, arm, log) for place, arm, log in logs if log is not None]
 
 
-def _part(place: int, arm: Arm, log: DeviceLog, unit: str) -> DevicePart:
+def _part(comparison: Comparison, place: int, arm: Arm, log: DeviceLog) -> DevicePart:
     shown, rounds = _most_telling(log.devices), len(log.states)
-    lines = tuple(_line(device, rounds) for device in shown)
+    scale = comparison.energy_scale(max((device.level or 0.0 for device in shown), default=0.0))
+    lines = tuple(_line(device, rounds, scale) for device in shown)
     return DevicePart(
         place,
         arm.name,
         arm.seeds[0] if len(arm.seeds) > 1 else None,
-        tuple(log_sentences(log, unit)),
+        tuple(log_sentences(log, comparison.energy_scale(log.wasted_energy))),
         f"{rounds:,}",
+        scale.unit,
         lines,
         any(device.losses for device in shown),
         tuple(_notes(lines, len(log.devices))),
@@ -77,7 +81,7 @@ def _most_telling(devices: Sequence[Device]) -> list[Device]:
     return sorted(worst, key=lambda device: device.client)
 
 
-def _line(device: Device, rounds: int) -> DeviceLine:
+def _line(device: Device, rounds: int, scale: Scale) -> DeviceLine:
     gone = device.last_heard is not None and device.last_heard < rounds - 1
     return DeviceLine(
         client=f"{device.client:,}",
@@ -85,7 +89,7 @@ def _line(device: Device, rounds: int) -> DeviceLine:
         took_part=f"{device.took_part:,}",
         lost=f"{device.losses:,}",
         reasons=say_reasons(device.lost, most=2) if len(device.lost) > 1 else "".join(device.lost),
-        level=DASH if device.level is None else f"{device.level:,}",
+        level=amount(None if device.level is None else scale.of(device.level)),
         stale=f"in round {device.last_heard:,}" if gone else "",
-        lowest=amount(device.lowest),
+        lowest=amount(None if device.lowest is None else scale.of(device.lowest)),
     )

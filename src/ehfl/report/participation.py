@@ -11,10 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from ehfl.analysis.clock import NO_CLOCK, Clock, clock_of
 from ehfl.analysis.numbers import amount
-from ehfl.arrays import IntArray
+from ehfl.arrays import FloatArray, IntArray
 from ehfl.report import style
 from ehfl.report.looks import Look, looks
+from ehfl.report.time_axis import added_height, name_rounds
 
 _WINDOW = 25  # rounds of the moving mean
 _BINS = 40
@@ -27,18 +29,24 @@ def draw_participation(
     *,
     schedulers: Mapping[str, str],
     target: int | None = None,
+    round_lengths: Mapping[str, float | None] | None = None,
 ) -> None:
     """Write the figure of `participation_figure` to a file: `counts` gives n_t by arm, (n_seeds, n_rounds) each.
 
-    `schedulers` gives the registered name of each arm's scheduler by label, empty for the user's own: see `looks`.
+    `schedulers` gives the registered name of each arm's scheduler by label, empty for the user's own: see `looks`;
+    `round_lengths` how long an arm's rounds take [s], where that is known.
     """
     look = looks({name: schedulers[name] for name in counts})
     targets = {} if target is None else dict.fromkeys(counts, target)
-    style.save(participation_figure(counts, look, targets), path)
+    clock = clock_of(round_lengths or dict.fromkeys(counts), {name: mine.shape[1] for name, mine in counts.items()})
+    style.save(participation_figure(counts, look, targets, clock), path)
 
 
 def participation_figure(
-    played: Mapping[str, IntArray], look: Mapping[str, Look], targets: Mapping[str, int]
+    played: Mapping[str, IntArray],
+    look: Mapping[str, Look],
+    targets: Mapping[str, int],
+    clock: Clock = NO_CLOCK,
 ) -> Figure:
     """Draw n_t over the rounds (left) and its histogram (right), one row an arm, on one scale.
 
@@ -46,11 +54,13 @@ def participation_figure(
     the first seed's; all else is of all seeds.
     """
     names = list(played)
-    figure = style.new_figure(7.2, max(2.5, 0.7 + 1.2 * len(names)))  # the label beside it needs that
+    height = max(2.5, 0.7 + 1.2 * len(names)) + added_height(clock)
+    figure = style.new_figure(7.2, height)  # the label beside it needs that
     grid = figure.subplots(len(names), 2, sharey=True, sharex="col", width_ratios=(4, 1), squeeze=False)
     top = max(int(counts.max()) for counts in played.values())
     for (time, bars), (name, counts) in zip(grid, played.items(), strict=True):
-        _draw_time(time, counts, look[name].colour, style.shorten(name))
+        places = clock.places(name, np.arange(counts.shape[1]))
+        _draw_time(time, places, counts, look[name].colour, style.shorten(name))
         _draw_bars(bars, counts, _edges(top), look[name].colour)
         for axes in (time, bars):
             style.tidy(axes)
@@ -59,9 +69,7 @@ def participation_figure(
     grid[0, 0].set_ylim(-0.03 * top - 0.5, top * 1.05 + 0.5)
     grid[0, 0].yaxis.set_major_locator(MaxNLocator(5, integer=True))
     grid[0, 0].yaxis.set_major_formatter("{x:,.0f}")
-    style.count(grid[-1, 0].xaxis)  # which all rows share
-    notes = "; ".join(_notes(played))
-    grid[-1, 0].set_xlabel(f"round ({notes})" if notes else "round")
+    name_rounds([grid[-1, 0]], clock, name="round", note="; ".join(_notes(played)))
     grid[-1, 1].set_xlabel("share of rounds")
     grid[-1, 1].set_xticks([0, 0.5, 1], ["0", "0.5", "1"])
     wanted = " or ".join(f"{target:,}" for target in dict.fromkeys(targets.values()))
@@ -82,13 +90,13 @@ def _draw_bars(axes: Axes, counts: IntArray, edges: NDArray[np.float64], colour:
     axes.barh((edges[:-1] + edges[1:]) / 2, share, np.diff(edges) * 0.85, color=colour)
 
 
-def _draw_time(axes: Axes, counts: IntArray, colour: str, name: str) -> None:
+def _draw_time(axes: Axes, places: FloatArray, counts: IntArray, colour: str, name: str) -> None:
     rounds = counts.shape[1]
     size, alpha = (5, 0.8) if rounds <= _FEW else (2.5, 0.35)
-    axes.plot(counts[0], ".", markersize=size, color=colour, alpha=alpha, rasterized=rounds > 10_000)
+    axes.plot(places, counts[0], ".", markersize=size, color=colour, alpha=alpha, rasterized=rounds > 10_000)
     if rounds >= 2 * _WINDOW:
         mean = np.convolve(counts.mean(axis=0), np.full(_WINDOW, 1 / _WINDOW), mode="valid")
-        axes.plot(np.arange(mean.size) + _WINDOW // 2, mean, color=colour, linewidth=1.4)
+        axes.plot(places[_WINDOW // 2 :][: mean.size], mean, color=colour, linewidth=1.4)
     # As the table has them: over all seeds, the standard deviation over the rounds of each.
     label = f"{name}   mean {amount(counts.mean())}, std {amount(counts.std(axis=1).mean())}"
     axes.set_title(label, fontsize=10, loc="left", color=style.ink(colour))

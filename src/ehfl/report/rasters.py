@@ -9,17 +9,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from ehfl.analysis.clock import Clock
 from ehfl.arrays import FloatArray
-from ehfl.report import style
 from ehfl.report.phrases import listed
+from ehfl.report.time_axis import name_rounds
 
 _ROWS, _COLUMNS = 200, 1000  # cells that a panel can show; more clients or rounds are averaged
 
 
-def draw_raster(axes: Axes, image: FloatArray, shape: tuple[int, int], **colours: Any) -> None:
-    """Draw what `shrunk` made of an image with so many clients and rounds; `colours` is for matplotlib's imshow."""
+def draw_raster(axes: Axes, image: FloatArray, shape: tuple[int, int], each: float = 1.0, **colours: Any) -> None:
+    """Draw what `shrunk` made of an image with so many clients and rounds; `colours` is for matplotlib's imshow.
+
+    A round is as wide as `each`, so that it is 1 on an axis of rounds.
+    """
     clients, rounds = shape
-    extent = (-0.5, rounds - 0.5, clients - 0.5, -0.5)
+    extent = (-0.5 * each, (rounds - 0.5) * each, clients - 0.5, -0.5)
     axes.imshow(image, aspect="auto", interpolation="nearest", extent=extent, **colours)
     number_clients(axes)
 
@@ -31,10 +35,9 @@ def number_clients(axes: Axes) -> None:
     axes.tick_params(labelsize=9)
 
 
-def name_axes(figure: Figure, lowest: Axes, clients: str = "client") -> None:
+def name_axes(figure: Figure, lowest: Axes, clock: Clock, clients: str = "client") -> None:
     """Say what the axes of panels below each other are; they share the rounds."""
-    lowest.set_xlabel("round", fontsize=10)
-    style.count(lowest.xaxis)
+    name_rounds([lowest], clock, name="round")
     figure.supylabel(clients, fontsize=10)
 
 

@@ -44,7 +44,8 @@ def slowdown_figure(comparison: Comparison) -> Figure | None:
         _draw_row(axes, place, row, look[row.arm].colour, ends)
     axes.set_yticks(range(len(rows)), [style.shorten(row.arm, 36) for row in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)  # in the table's order
-    axes.set_xlabel(f"rounds to the goal, relative to {_relative(comparison)}", fontsize=10)
+    measure = "time" if comparison.clock.differs else "rounds"
+    axes.set_xlabel(f"{measure} to the goal, relative to {_relative(comparison)}", fontsize=10)
     style.tidy(axes)
     axes.grid(visible=True, axis="both", color="#DDDDDD", linewidth=0.6)
     _legend(figure)

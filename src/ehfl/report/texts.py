@@ -13,6 +13,7 @@ from rich.console import Console
 
 from ehfl.analysis import Comparison
 from ehfl.analysis.audit import Audit
+from ehfl.analysis.rows import figures_of
 from ehfl.analysis.served import common_classes, final_by_class
 from ehfl.analysis.worlds import World
 from ehfl.history import Record
@@ -29,17 +30,21 @@ _SERVED = ("by_class", "by_client", "first_by_class")  # values beside each othe
 def rounds_csv(comparison: Comparison) -> str:
     """Return every round of every run as comma-separated text, six digits; empty where there is no value.
 
-    Where tasks have classes, accuracies by class and by client stand beside each other in a cell, with blanks between.
+    Energy is in the comparison's unit; `seconds` is when the round ended, where rounds have a length. Where tasks have
+    classes, accuracies by class and by client stand beside each other in a cell, with blanks between.
     """
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     trials = [trial for arm in comparison.arms for trial in arm.trials]
     last = (*_FIRST, *_SERVED) if any(trial.classes for trial in trials) else _FIRST
-    rows.writerow(["arm", "seed", *_RECORDED, "energy_spent", *last])
+    lengths = comparison.clock.lengths
+    rows.writerow(["arm", "seed", *_RECORDED, "energy_spent", *(["seconds"] if lengths else []), *last])
     for trial in trials:
-        for record, spent in zip(trial.records, trial.spent[1:], strict=True):
+        for record, spent in zip(trial.records, trial.spent[1:].tolist(), strict=True):
+            ended = [_text(lengths[trial.arm] * (record.round + 1))] if lengths else []
+            energy = [_text(spent), *ended]
             rows.writerow(
-                [_no_formula(trial.arm), trial.seed, *_shown(record, _RECORDED), spent, *_shown(record, last)]
+                [_no_formula(trial.arm), trial.seed, *_shown(record, _RECORDED), *energy, *_shown(record, last)]
             )
     return text.getvalue()
 
@@ -69,7 +74,8 @@ def table_text(comparison: Comparison) -> str:
 
 
 def as_facts(comparison: Comparison) -> dict[str, Any]:
-    """Return the figures of a comparison, ready for JSON."""
+    """Return the figures of a comparison, ready for JSON; times are in seconds, energies in its unit."""
+    figures = figures_of(comparison.rows)
     return {
         "name": comparison.name,
         "metric": dataclasses.asdict(comparison.metric),
@@ -79,11 +85,18 @@ def as_facts(comparison: Comparison) -> dict[str, Any]:
         "worlds": [_world(world) for world in comparison.worlds],
         "missing": list(comparison.missing),
         "seeds": {arm.name: list(arm.seeds) for arm in comparison.arms},
-        "arms": [dataclasses.asdict(row) for row in comparison.rows],
+        **_lengths(comparison),
+        "arms": [{name: facts[name] for name in figures} for facts in map(dataclasses.asdict, comparison.rows)],
         "weights": [_weights(Audit.played(arm)) for arm in comparison.arms],
         **_served(comparison),
         **_devices(comparison),
     }
+
+
+def _lengths(comparison: Comparison) -> dict[str, Any]:
+    """Return how long each arm's rounds take [s], where that is known."""
+    lengths = comparison.clock.lengths
+    return {"round_lengths": dict(lengths)} if lengths else {}
 
 
 def _served(comparison: Comparison) -> dict[str, Any]:

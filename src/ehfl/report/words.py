@@ -9,6 +9,7 @@ from ehfl.analysis.intervals import write_gap, write_metric
 from ehfl.history import Metric
 from ehfl.report.audit_words import weight_sentences
 from ehfl.report.device_words import lost_sentences
+from ehfl.report.loss_words import loss_sentences
 from ehfl.report.pace import goal_sentences, theory_sentences
 from ehfl.report.phrases import apart, chance, points, size, spoken, with_range
 from ehfl.report.served_words import served_sentences
@@ -39,6 +40,7 @@ def topics(comparison: Comparison) -> dict[str, list[str]]:
         "To the goal": [*goal_sentences(comparison)],
         "Who took part": [
             *turnout_sentences(comparison),
+            *loss_sentences(comparison),
             *weight_sentences(comparison),
             *lost_sentences(comparison),
             *traffic_sentences(comparison),
@@ -59,7 +61,7 @@ def _results(comparison: Comparison) -> Iterator[str]:
         first, *others = comparison.rows_of(world)
         yield _first(comparison, first)
         for row in others:
-            fate = _against(row, first, world.short(first.arm), comparison.metric)
+            fate = _against(row, first, world.short(first.arm), comparison.metric, timed=comparison.clock.differs)
             yield f"{spoken(row.arm, begins=True)} {fate}."
 
 
@@ -70,16 +72,17 @@ def _first(comparison: Comparison, row: Row) -> str:
     written = write_metric(metric, row.final)
     result = with_range(name + written.mean, written.ends and f"95 % interval: {written.ends}")
     seeds = f", the mean of {row.seeds} seeds" if row.seeds > 1 else f"; {_ONE_SEED}"
-    rounds = f"{comparison.arm(row.arm).evaluated[-1]:,} rounds"
+    last = int(comparison.arm(row.arm).evaluated[-1])
+    rounds = f"{last:,} rounds{comparison.clock.after(row.arm, last)}"
     return f"{spoken(row.arm, begins=True)} {verb} {result} after {rounds}{seeds}."
 
 
-def _against(row: Row, first: Row, label: str, metric: Metric) -> str:
+def _against(row: Row, first: Row, label: str, metric: Metric, *, timed: bool) -> str:
     """Return what became of an arm against the first one of its world."""
     found, other = row.difference, spoken(label)
     if found is None:
         final = write_metric(metric, row.final).mean
-        why = "they were trained for different numbers of rounds"
+        why = f"they were trained for different {'times' if timed else 'numbers of rounds'}"
         return f"came to {final}; it cannot be compared pair by pair with {other}: {why}"
     if found.n == 1:
         return f"ended {apart(metric, found)} {other}; {_ONE_SEED}"

@@ -6,7 +6,7 @@
   const plot = chart.querySelector(".plot");
   const svg = plot.querySelector("svg");
   const tip = plot.querySelector(".tip");
-  const state = { x: "rounds", y: "metric", shown: data.arms.map(() => true), at: null };
+  const state = { x: data.x, y: "metric", shown: data.arms.map(() => true), at: null };
   let scale = null; // from data to pixels, of the picture that is shown
 
   const make = (tag, attributes, text) => {
@@ -30,6 +30,10 @@
   // A baseline has no difference to itself.
   const visible = () => data.arms.map((arm, i) => ({ arm, i })).filter(({ arm, i }) => state.shown[i] && arm[state.y]);
   const number = (v) => v.toLocaleString("en", { maximumFractionDigits: 10 });
+
+  const few = (v) => number(Math.abs(v) < 100 ? Number(v.toPrecision(3)) : Math.round(v)); // digits that mean something
+  const time = (v) => `${few(v)} ${data.time.unit}`;
+  const energy = (v) => `${data.time ? few(v) : number(Math.round(v))} ${data.unit}`;
 
   // Round numbers between low and high, about `wanted` of them, no closer than `least`.
   function ticks(low, high, wanted, least = 0) {
@@ -131,7 +135,7 @@
       const end = scale.x(v) > frame.right - 12 ? "end" : "middle";
       svg.append(make("text", { class: "tick-x", x: end === "end" ? frame.right : scale.x(v), y: frame.bottom + 18, "text-anchor": end }, number(v)));
     }
-    const below = state.x === "rounds" ? "rounds" : `energy spent [${data.unit}]`;
+    const below = { rounds: "rounds", energy: `energy spent [${data.unit}]`, time: data.time && `time [${data.time.unit}]` }[state.x];
     const letters = Math.floor(width / 7.5); // that a line has room for
     const shown = label.length > letters ? `${label.slice(0, letters - 1)}\u2026` : label;
     svg.append(make("text", { class: "label label-y", x: 0, y: 13 }, shown));
@@ -188,7 +192,7 @@
       }
       rows.append(row(arm, i, k, x));
     }
-    const title = state.x === "rounds" ? `after ${number(x)} rounds` : `at about ${number(Math.round(x))} ${data.unit} spent`;
+    const title = { rounds: () => `after ${number(x)} rounds`, time: () => `after ${time(x)}`, energy: () => `at about ${energy(x)} spent` }[state.x]();
     tip.replaceChildren(html("b", "", title), rows);
     const left = (scale.x(x) / scale.width) * plot.clientWidth;
     const beside = left + 14 + tip.offsetWidth <= plot.clientWidth ? left + 14 : left - 14 - tip.offsetWidth;
@@ -205,7 +209,8 @@
     name.prepend(swatch());
     found.append(name, html("td", "", arm[state.y].text[k]));
     const where = `round ${number(arm.rounds[k])}`; // an arm's nearest evaluation need not be where the cursor is
-    if (state.x === "energy") found.append(html("td", "", `${where}, ${number(Math.round(arm.energy[k]))} ${data.unit}`));
+    if (state.x === "energy") found.append(html("td", "", `${where}, ${energy(arm.energy[k])}`));
+    else if (state.x === "time") found.append(html("td", "", arm.time[k] === x ? where : `${where}, ${time(arm.time[k])}`));
     else if (arm.rounds[k] !== x) found.append(html("td", "", where));
     return found;
   }
@@ -241,9 +246,9 @@
   });
   chart.querySelectorAll("[data-axis]").forEach((button) => button.addEventListener("click", () => {
     state[button.dataset.axis] = button.dataset.value;
-    const energy = chart.querySelector('[data-value="energy"]');
-    energy.disabled = state.y === "difference"; // after as many rounds, arms have not spent as much
-    if (energy.disabled) state.x = "rounds";
+    const spent = chart.querySelector('[data-value="energy"]');
+    spent.disabled = state.y === "difference"; // after as many rounds, arms have not spent as much
+    if (spent.disabled && state.x === "energy") state.x = data.x;
     chart.querySelectorAll("[data-axis]").forEach((b) => b.setAttribute("aria-pressed", String(state[b.dataset.axis] === b.dataset.value)));
     draw();
   }));
