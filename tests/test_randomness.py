@@ -179,3 +179,12 @@ def test_a_seed_that_is_not_a_whole_number_of_64_bits_is_refused(seed: int) -> N
 @pytest.mark.parametrize("seed", [0, 2**64 - 1])
 def test_the_ends_of_the_seed_range_are_seeds(seed: int) -> None:
     assert check_seed(seed) == seed
+
+
+@pytest.mark.parametrize(
+    "clients", [range(0, 9000, 7), range(5000, 3, -1), range(8999, 0, -13), range(4, 5), range(3, 3)]
+)
+def test_words_of_any_range_of_clients_are_those_of_the_whole(clients: range) -> None:
+    whole = words(5, Purpose.HARVEST, range(3), range(9000))
+
+    assert np.array_equal(words(5, Purpose.HARVEST, range(3), clients), whole[:, list(clients)])

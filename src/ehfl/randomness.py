@@ -105,8 +105,12 @@ def words(seed: int, purpose: Purpose, rounds: range, clients: range) -> NDArray
 
 def _halves(seed: int, purpose: Purpose, rounds: range, clients: range, which: int) -> NDArray[np.uint32]:
     """Return 16 bits per round and client: the upper (0) or the lower (1) half of `words`."""
-    # Two clients share a word, so it is computed for pairs.
-    pair = np.arange(clients.start // 2, (clients.stop + 1) // 2, dtype=np.uint64)
+    # Two clients share a word, so it is computed for pairs, unless the clients are no neighbours.
+    in_a_row = clients.step == 1
+    single = np.asarray(clients if not in_a_row else (), dtype=np.uint64)
+    pair = (
+        np.arange(clients.start // 2, (clients.stop + 1) // 2, dtype=np.uint64) if in_a_row else single >> np.uint64(1)
+    )
     group, lane = np.divmod(pair, np.uint64(LANES))
     block = group // np.uint64(4) * np.uint64(LANES) + lane
     zero = np.zeros_like(block)
@@ -115,8 +119,11 @@ def _halves(seed: int, purpose: Purpose, rounds: range, clients: range, which: i
     c0, c1, c2, c3 = counter
     drawn = np.stack(philox(c0, c1, c2, c3, *_key(seed)))  # (4, n_rounds, n_pairs)
     word = np.take_along_axis(drawn, (group % np.uint64(4)).astype(np.intp)[None, None, :], axis=0)[0]
-    both = np.stack((word & np.uint64(0xFFFF), word >> np.uint64(16)), axis=-1).reshape(len(rounds), 2 * pair.size)
-    own = both[:, clients.start % 2 :: clients.step][:, : len(clients)]
+    if in_a_row:
+        both = np.stack((word & np.uint64(0xFFFF), word >> np.uint64(16)), axis=-1).reshape(len(rounds), 2 * pair.size)
+        own = both[:, clients.start % 2 :][:, : len(clients)]
+    else:
+        own = word >> (single % np.uint64(2) * np.uint64(16)) & np.uint64(0xFFFF)
     half: NDArray[np.uint32] = own.astype(np.uint32)
     return half
 
