@@ -24,7 +24,7 @@ def test_settling_takes_the_cost_adds_the_units_and_counts_what_does_not_fit() -
     settled = settle(energy, as_levels(0, 2), as_levels(2), np.array([0, 1, 1, 1, 9]), as_levels(5))
 
     assert energy.tolist() == [1, 1, 4, 5, 5]
-    assert settled == Settled(harvested=12, wasted=7, unable=-1)
+    assert settled == Settled(harvested=12, wasted=7, unable=-1, paid=4)
 
 
 def test_settling_takes_each_clients_own_cost_and_fills_up_to_its_own_ceiling() -> None:
@@ -32,7 +32,7 @@ def test_settling_takes_each_clients_own_cost_and_fills_up_to_its_own_ceiling() 
     settled = settle(energy, as_levels(0, 1, 2), as_levels(1, 2, 5, 9), np.array([2, 2, 2, 2]), as_levels(9, 3, 1, 0))
 
     assert energy.tolist() == [4, 3, 1, 0]  # 3-1+2, 4-2+2 of 3, 5-5+2 of 1, 0+2 of 0
-    assert settled == Settled(harvested=8, wasted=4, unable=-1)
+    assert settled == Settled(harvested=8, wasted=4, unable=-1, paid=8)
 
 
 def test_settling_below_the_highest_level_wastes_nothing() -> None:
@@ -40,7 +40,7 @@ def test_settling_below_the_highest_level_wastes_nothing() -> None:
     settled = settle(energy, as_levels(1), as_levels(1), np.array([4, 4]), as_levels(MAX_LEVEL))
 
     assert energy.tolist() == [4, 1003]
-    assert settled == Settled(harvested=8, wasted=0, unable=-1)
+    assert settled == Settled(harvested=8, wasted=0, unable=-1, paid=1)
 
 
 def test_a_battery_of_capacity_zero_wastes_every_unit() -> None:
@@ -122,4 +122,4 @@ def test_the_highest_level_and_the_largest_harvest_do_not_overflow(clients: int)
     settled = settle(energy, as_levels(0), as_levels(1), np.full(clients, 255, np.uint8), as_levels(MAX_LEVEL))
 
     assert (energy == MAX_LEVEL).all()
-    assert settled == Settled(harvested=255 * clients, wasted=255 * clients - 1, unable=-1)
+    assert settled == Settled(harvested=255 * clients, wasted=255 * clients - 1, unable=-1, paid=1)

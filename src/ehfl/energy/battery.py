@@ -23,6 +23,7 @@ class Settled(NamedTuple):
     unable: int  # the last client that could not pay, or -1; then nothing else here means anything
     held: int = 0  # what that client had
     lost: int = 0  # in charging, by leaks and to devices that stand by
+    paid: int = 0  # by the participants
 
 
 class Place(NamedTuple):
@@ -39,7 +40,7 @@ def settle(energy: Levels, clients: IntArray, cost: Levels, units: IntArray, cei
 
     >>> energy, one, five = (np.array(levels, dtype=np.int32) for levels in ([2, 0, 4], [1], [5]))
     >>> settle(energy, clients=np.array([0]), cost=one, units=np.array([1, 1, 3]), ceiling=five)
-    Settled(harvested=5, wasted=2, unable=-1, held=0, lost=0)
+    Settled(harvested=5, wasted=2, unable=-1, held=0, lost=0, paid=1)
     >>> energy.tolist()
     [2, 1, 5]
     """
@@ -47,23 +48,38 @@ def settle(energy: Levels, clients: IntArray, cost: Levels, units: IntArray, cei
         from ehfl.energy import kernels
 
         payers = frozen(clients.astype(np.int32, copy=False))
-        harvested, wasted, unable, held = kernels.settle(energy, payers, frozen(cost), frozen(units), frozen(ceiling))
-        return Settled(0, 0, int(unable), int(held)) if unable >= 0 else Settled(int(harvested), int(wasted), -1)
+        harvested, wasted, paid, unable, held = kernels.settle(
+            energy, payers, frozen(cost), frozen(units), frozen(ceiling)
+        )
+        if unable >= 0:
+            return Settled(0, 0, int(unable), int(held))
+        return Settled(int(harvested), int(wasted), -1, paid=int(paid))
     return settle_plain(energy, clients, cost, units, ceiling)
 
 
 def settle_plain(energy: Levels, clients: IntArray, cost: Levels, units: IntArray, ceiling: Levels) -> Settled:
     """Define `settle` in NumPy."""
-    level = energy.astype(np.int64)
-    left = level[clients] - (cost[clients] if cost.size > 1 else cost)
-    if left.min(initial=0) < 0:
-        unable = int(clients[left < 0].max())
-        return Settled(0, 0, unable, int(energy[unable]))
-    level[clients] = left
+    level, paid = _after_paying(energy, clients, cost)
+    if paid < 0:
+        return _unable(energy, clients, cost)
     level += units
     kept = np.minimum(level, ceiling)
     energy[:] = kept
-    return Settled(int(units.sum()), int((level - kept).sum()), unable=-1)
+    return Settled(int(units.sum()), int((level - kept).sum()), unable=-1, paid=paid)
+
+
+def _after_paying(energy: Levels, clients: IntArray, cost: Levels) -> tuple[IntArray, int]:
+    """Return levels once these clients have paid, and what they paid; below 0 where one of them cannot."""
+    level: IntArray = energy.astype(np.int64)
+    prices = np.broadcast_to(cost[clients] if cost.size > 1 else cost, clients.shape)
+    level[clients] -= prices
+    return level, -1 if level.min(initial=0) < 0 else int(prices.sum(dtype=np.int64))
+
+
+def _unable(energy: Levels, clients: IntArray, cost: Levels) -> Settled:
+    prices = cost[clients] if cost.size > 1 else cost
+    unable = int(clients[energy[clients] < prices].max())
+    return Settled(0, 0, unable, int(energy[unable]))
 
 
 def settle_lossy(
@@ -80,12 +96,12 @@ def settle_lossy(
         payers = frozen(clients.astype(np.int32, copy=False))
         losses = tuple(frozen(part) for part in (storage.efficiency, storage.leak, storage.drain))
         phases = phase(Rounded.LEAK, at.round), phase(Rounded.CHARGE, at.round)
-        harvested, wasted, lost, unable, held = kernels.settle_lossy(
+        harvested, wasted, lost, paid, unable, held = kernels.settle_lossy(
             energy, payers, frozen(cost), frozen(units), frozen(ceiling), losses, phases, at.clients.start
         )
         if unable >= 0:
             return Settled(0, 0, int(unable), int(held))
-        return Settled(int(harvested), int(wasted), -1, lost=int(lost))
+        return Settled(int(harvested), int(wasted), -1, lost=int(lost), paid=int(paid))
     return settle_lossy_plain(energy, clients, cost, units, ceiling, storage, at)
 
 
@@ -93,12 +109,9 @@ def settle_lossy_plain(
     energy: Levels, clients: IntArray, cost: Levels, units: IntArray, ceiling: Levels, storage: Storage, at: Place
 ) -> Settled:
     """Define `settle_lossy` in NumPy."""
-    level = energy.astype(np.int64)
-    left = level[clients] - (cost[clients] if cost.size > 1 else cost)
-    if left.min(initial=0) < 0:
-        unable = int(clients[left < 0].max())
-        return Settled(0, 0, unable, int(energy[unable]))
-    level[clients] = left
+    level, paid = _after_paying(energy, clients, cost)
+    if paid < 0:
+        return _unable(energy, clients, cost)
     leaked = storage.leaked(level, at.round, at.clients)
     charged = storage.charged(units.astype(np.int64), at.round, at.clients)
     level += charged - leaked
@@ -106,4 +119,4 @@ def settle_lossy_plain(
     energy[:] = kept
     harvested = int(units.sum(dtype=np.int64))
     lost = int(leaked.sum()) + harvested - int(charged.sum())
-    return Settled(harvested, int((level - kept).sum()), unable=-1, lost=lost)
+    return Settled(harvested, int((level - kept).sum()), unable=-1, lost=lost, paid=paid)

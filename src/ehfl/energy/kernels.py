@@ -12,7 +12,7 @@ from ehfl.compiled import fill_lower, fill_upper, kernel, lower_half, parallel_k
 from ehfl.randomness import TILE
 
 # As in `rounding`, of which kernels may import nothing: they are kept under a hash of a few files alone.
-_CLIENT_STEP = np.uint32(0x91E10DA5)
+_CLIENT_STEP = np.int64(0x91E10DA5)
 _HALF = np.uint32(16)
 _PART = 1 / 65536
 
@@ -78,9 +78,13 @@ def first_at_least(clients, client):
 
 @kernel
 def pay_tile(energy, clients, costs, tile, unable, held):
-    """Let those of these ascending clients that are in a tile pay; note the last that could not, and what it held."""
+    """Let those of these ascending clients that are in a tile pay, and return what they pay together.
+
+    The last that could not pay is noted in `unable`, and in `held` what it held.
+    """
     first = first_at_least(clients, np.int64(tile * TILE))
     last = first_at_least(clients, np.int64((tile + 1) * TILE))
+    paid = 0
     for i in range(first, last):
         client = np.uint32(clients[i])  # unsigned: no look for negative indices
         price = costs[client] if costs.size > 1 else costs[0]
@@ -88,46 +92,89 @@ def pay_tile(energy, clients, costs, tile, unable, held):
             unable[tile] = client
             held[tile] = energy[client]
         energy[client] = np.int32(energy[client] - price)
+        paid += price
+    return paid
+
+
+@kernel
+def fill_tile(part, more, tops):
+    """Add units to the levels of a tile up to its ceilings, one or one each; return (units, what was kept of them)."""
+    gained = 0
+    kept = 0
+    if tops.size == 1:  # a loop of its own, since the compiler vectorises it
+        top = tops[0]
+        for lane in range(part.size):
+            unit = np.int32(more[lane])
+            keep = min(unit, np.int32(top - part[lane]))
+            part[lane] = np.int32(part[lane] + keep)
+            gained += unit
+            kept += keep
+    else:
+        for lane in range(part.size):
+            unit = np.int32(more[lane])
+            keep = min(unit, np.int32(tops[lane] - part[lane]))
+            part[lane] = np.int32(part[lane] + keep)
+            gained += unit
+            kept += keep
+    return gained, kept
+
+
+@kernel
+def leak_tile(part, leaks, drains, offset):
+    """Let the levels of a tile leak, and return what is gone; `offset` is that of its first client, in 2^32 parts."""
+    gone = 0
+    alike = leaks.size == 1 and drains.size == 1
+    for lane in range(part.size if alike else 0):  # a loop of its own, since the compiler vectorises it
+        own = np.uint32(offset + lane * _CLIENT_STEP)
+        level = part[lane]
+        out = min(np.int32(level * leaks[0] + drains[0] + np.int32(own >> _HALF) * _PART), level)
+        part[lane] = np.int32(level - out)
+        gone += out
+    for lane in range(0 if alike else part.size):
+        own = np.uint32(offset + lane * _CLIENT_STEP)
+        level = part[lane]
+        leak = leaks[lane] if leaks.size > 1 else leaks[0]
+        drain = drains[lane] if drains.size > 1 else drains[0]
+        out = min(np.int32(level * leak + drain + np.int32(own >> _HALF) * _PART), level)
+        part[lane] = np.int32(level - out)
+        gone += out
+    return gone
+
+
+@kernel
+def charge_tile(more, efficiencies, offset, into):
+    """Write what reaches the batteries of a tile, and return what was harvested; `offset` as in `leak_tile`."""
+    gained = 0
+    for lane in range(more.size):
+        own = np.uint32(offset + lane * _CLIENT_STEP)
+        unit = np.int32(more[lane])
+        efficiency = efficiencies[lane] if efficiencies.size > 1 else efficiencies[0]
+        into[lane] = min(np.int32(unit * efficiency + np.int32(own >> _HALF) * _PART), unit)
+        gained += unit
+    return gained
 
 
 @parallel_kernel
 def settle(energy, clients, costs, units, ceilings):
     """Let these clients pay, then add the units up to the ceiling, in place; clients ascend.
 
-    `costs` and `ceilings` hold one number, or one for each client in `energy`. Returns (harvested, wasted, unable,
-    held): the highest client that could not pay, or -1, and what it held.
+    `costs` and `ceilings` hold one number, or one for each client in `energy`. Returns (harvested, wasted, paid,
+    unable, held): the last two are the highest client that could not pay, or -1, and what it held.
     """
     harvested = 0
     stored = 0
+    paid = 0
     n_tiles = (energy.size + TILE - 1) // TILE
     unable = np.full(n_tiles, -1)  # per tile: numba drops a reduction by max that stands behind a condition
     held = np.zeros(n_tiles, np.int64)
     for tile in prange(n_tiles):
-        pay_tile(energy, clients, costs, tile, unable, held)
-        part = energy[tile * TILE : (tile + 1) * TILE]
-        more = units[tile * TILE : (tile + 1) * TILE]
-        gained = 0
-        kept = 0
-        if ceilings.size == 1:  # a loop of its own, since the compiler vectorises it
-            top = ceilings[0]
-            for lane in range(part.size):
-                unit = np.int32(more[lane])
-                keep = min(unit, np.int32(top - part[lane]))
-                part[lane] = np.int32(part[lane] + keep)
-                gained += unit
-                kept += keep
-        else:
-            tops = ceilings[tile * TILE : (tile + 1) * TILE]
-            for lane in range(part.size):
-                unit = np.int32(more[lane])
-                keep = min(unit, np.int32(tops[lane] - part[lane]))
-                part[lane] = np.int32(part[lane] + keep)
-                gained += unit
-                kept += keep
+        here = slice(tile * TILE, (tile + 1) * TILE)
+        paid += pay_tile(energy, clients, costs, tile, unable, held)
+        gained, kept = fill_tile(energy[here], units[here], ceilings[here] if ceilings.size > 1 else ceilings)
         harvested += gained
         stored += kept
     last_unable = np.argmax(unable)
-    return harvested, harvested - stored, unable[last_unable], held[last_unable]
+    return harvested, harvested - stored, paid, unable[last_unable], held[last_unable]
 
 
 @parallel_kernel
@@ -135,47 +182,39 @@ def settle_lossy(energy, clients, costs, units, ceilings, losses, phases, start)
     """Let these clients pay, let batteries leak, then charge them up to the ceiling, in place; clients ascend.
 
     `losses` are (efficiency, leak, drain), each one number or one for each client in `energy`, whose first is client
-    `start`; `phases` are the offsets of leaks and charges of client 0. Returns (harvested, wasted, lost, unable, held).
+    `start`; `phases` are the offsets of leaks and charges of client 0. Returns (harvested, wasted, lost, paid, unable,
+    held).
     """
     efficiencies, leaks, drains = losses
-    alike = np.full(TILE, efficiencies[0]), np.full(TILE, leaks[0]), np.full(TILE, drains[0])
-    tops_alike = np.full(TILE, ceilings[0])
     harvested = 0
     charged = 0
     leaked = 0
     stored = 0
+    paid = 0
+    loses = efficiencies.size > 1 or efficiencies[0] < 1
+    leaky = leaks.size > 1 or drains.size > 1 or leaks[0] > 0 or drains[0] > 0
     n_tiles = (energy.size + TILE - 1) // TILE
     unable = np.full(n_tiles, -1)  # per tile: numba drops a reduction by max that stands behind a condition
     held = np.zeros(n_tiles, np.int64)
     for tile in prange(n_tiles):
-        pay_tile(energy, clients, costs, tile, unable, held)
+        paid += pay_tile(energy, clients, costs, tile, unable, held)
         here = slice(tile * TILE, (tile + 1) * TILE)
-        part, more = energy[here], units[here]
-        efficiency = efficiencies[here] if efficiencies.size > 1 else alike[0]
-        leak = leaks[here] if leaks.size > 1 else alike[1]
-        drain = drains[here] if drains.size > 1 else alike[2]
-        tops = ceilings[here] if ceilings.size > 1 else tops_alike
-        step = np.uint32(start + tile * TILE) * _CLIENT_STEP  # modulo 2^32, as unsigned numbers are
-        gained, taken, gone, kept = 0, 0, 0, 0
-        for lane in range(part.size):
-            own = np.uint32(step + np.uint32(lane) * _CLIENT_STEP)
-            unit = np.int32(more[lane])
-            level = part[lane]
-            out = np.int32(level * leak[lane] + drain[lane] + (np.uint32(own + phases[0]) >> _HALF) * _PART)
-            out = min(out, level)
-            into = np.int32(unit * efficiency[lane] + (np.uint32(own + phases[1]) >> _HALF) * _PART)
-            into = min(into, unit)
-            left = np.int32(level - out)
-            keep = min(into, np.int32(tops[lane] - left))
-            part[lane] = np.int32(left + keep)
-            gained += unit
-            taken += into
-            gone += out
-            kept += keep
-        harvested += gained
+        part, more, tops = energy[here], units[here], ceilings[here] if ceilings.size > 1 else ceilings
+        own = (start + tile * TILE) * _CLIENT_STEP  # modulo 2^32, see `leak_tile`
+        if leaky:
+            leaked += leak_tile(part, leaks[here] if leaks.size > 1 else leaks,
+                                drains[here] if drains.size > 1 else drains, own + phases[0])  # fmt: skip
+        if loses:
+            into = np.empty(part.size, np.int32)
+            harvested += charge_tile(
+                more, efficiencies[here] if efficiencies.size > 1 else efficiencies, own + phases[1], into
+            )
+            taken, kept = fill_tile(part, into, tops)
+        else:
+            taken, kept = fill_tile(part, more, tops)
+            harvested += taken
         charged += taken
-        leaked += gone
         stored += kept
     last_unable = np.argmax(unable)
     lost = harvested - charged + leaked
-    return harvested, charged - stored, lost, unable[last_unable], held[last_unable]
+    return harvested, charged - stored, lost, paid, unable[last_unable], held[last_unable]

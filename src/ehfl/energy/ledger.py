@@ -125,7 +125,7 @@ class Ledger:
             self._harvested += settled.harvested
             self._wasted += settled.wasted
             self._lost += settled.lost
-            self.paid = self._price(clients)
+            self.paid = self._price(clients) if mains_powered else settled.paid
             if mains_powered:
                 self._mains += self.paid
             else:

@@ -95,6 +95,15 @@ def _even(clients: range) -> FloatArray:
     return (_numbers(clients) * np.float64(_GOLDEN)) % 1
 
 
+def names_of(sites: Sequence[str | Path], n_clients: int) -> list[str]:
+    """Return what the site of each client is called: client i is at site i mod S.
+
+    >>> names_of(["alaska", Path("weather/farm.csv")], 3)
+    ['alaska', 'farm', 'alaska']
+    """
+    return [Path(sites[client % len(sites)]).stem for client in range(n_clients)]
+
+
 def sites_of(given: object) -> list[str | Path]:
     """Return one site or several as a list."""
     sites = [given] if isinstance(given, str | Path) else given

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ehfl.arrays import FloatArray
 from ehfl.energy.per_client import numbers_per_client, shown
-from ehfl.energy.skies import MOST_WATTS, Skies, sites_of
+from ehfl.energy.skies import MOST_WATTS, Skies, names_of, sites_of
 from ehfl.energy.sky import Sky
 from ehfl.validation import InvalidValue, number_in
 
@@ -96,6 +96,10 @@ class Sun:
     def expected(self, rounds: range, clients: range, round_length: float) -> FloatArray:
         """Return what the season and the hour let expect of `watts`: the mean of the 31 days around."""
         return self._skies.expected(rounds, clients, round_length)
+
+    def site_names(self, n_clients: int) -> list[str]:
+        """Return where each client is."""
+        return names_of(sites_of(self.site), n_clients)
 
     def _check(self) -> None:
         for name in ("losses", "shading", "variation"):

@@ -82,11 +82,11 @@ def rounds_of(round_length: float | None, otherwise: int) -> int:
 
 
 def calendar_of(fleet: Fleet) -> Calendar | None:
-    """Return which rounds fall into which month, None where rounds have no length."""
-    if fleet.round_length is None:
+    """Return which rounds fall into which month, None where the harvest knows of no calendar."""
+    first_day = getattr(getattr(fleet.harvest, "power", None), "first_day", None)
+    if fleet.round_length is None or first_day is None:
         return None
-    power = getattr(fleet.harvest, "power", None)
-    return Calendar(int(getattr(power, "first_day", 0)), fleet.round_length)
+    return Calendar(int(first_day), fleet.round_length)
 
 
 class _Players:

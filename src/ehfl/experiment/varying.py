@@ -14,7 +14,7 @@ from ehfl.experiment.spec import Setting
 from ehfl.quantities import as_energy, as_power, as_time
 from ehfl.validation import InvalidValue
 
-_PANELS = ("panel", "watts", "rated")  # how harvests call the size of what they harvest with
+_PANEL = "watts"  # how harvests call the size of what they harvest with
 _MOST_CLIENTS, _LONGEST = 1_000_000, 30 * 86_400.0  # and the longest round [s]
 _WIDE = 1e4  # by which factor batteries and panels may be larger or smaller than they are
 
@@ -81,17 +81,16 @@ def _charged(setting: Setting, capacity: Any) -> dict[str, Any]:
 
 def _panel(setting: Setting) -> Free:
     harvest = setting.fleet.harvest_table()
-    key = next((key for key in _PANELS if key in harvest), None)
-    if key is None:
+    if _PANEL not in harvest:
         raise InvalidValue("free", f"something else than panel: {harvest['name']} has none", "panel")
-    given = building.spread(harvest[key], setting.fleet.clients)
+    given = building.spread(harvest[_PANEL], setting.fleet.clients)
     if np.ndim(given):
         own = np.asarray(given, dtype=np.float64)
         return Free(
-            "panel", setting, 1.0, 1 / _WIDE, _WIDE, _times, lambda f: {"harvest": harvest | {key: list(f * own)}}
+            "panel", setting, 1.0, 1 / _WIDE, _WIDE, _times, lambda f: {"harvest": harvest | {_PANEL: list(f * own)}}
         )
     return Free("panel", setting, float(given), float(given) / _WIDE, float(given) * _WIDE, as_power,
-                lambda value: {"harvest": harvest | {key: value}})  # fmt: skip
+                lambda value: {"harvest": harvest | {_PANEL: value}})  # fmt: skip
 
 
 def _clients(setting: Setting) -> Free:

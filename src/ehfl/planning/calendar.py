@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ehfl.arrays import FloatArray, IntArray
+from ehfl.energy.survey import month_of
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_ENDS = np.cumsum(_DAYS)
 _DAY, _HOUR = 86_400, 3600  # [s]
 YEAR = 365 * _DAY  # without leap days, as typical years are [s]
 
@@ -28,8 +27,7 @@ class Calendar:
 
     def months(self, rounds: range) -> IntArray:
         """Return the month in which each round begins, 0 to 11."""
-        days = (self.first_day + self._begins(rounds) // _DAY) % 365
-        return np.searchsorted(_ENDS, days, side="right")
+        return month_of(self.first_day + (self._begins(rounds) // _DAY).astype(np.int64))
 
     def hours(self, rounds: range) -> IntArray:
         """Return the hour of the day in which each round begins, 0 to 23."""

@@ -15,6 +15,7 @@ from ehfl.randomness import TILE
 
 _HALVES = 2**16  # values of a word's upper half
 _PROBES = 7  # levels counted in one pass over the fleet, once a first guess has failed
+_SAMPLE = 1024  # clients whose levels a guess is made from
 _LOW32 = np.uint64(2**32 - 1)
 _SHIFT = np.uint64(32)
 
@@ -199,34 +200,75 @@ def break_ties(energy, level, count, window, stream):
 
 
 @kernel
-def guess_level(energy, count):
-    """Return the tie level of 1024 clients taken from 64 places of the fleet, found by bisection."""
-    sample = np.empty(1024, np.int64)
-    low, high = 0, 1
-    for i in range(1024):
-        sample[i] = energy[(i // 16) * (energy.size // 64) + i % 16]
-        high = max(high, sample[i] + 1)
+def guess_levels(energy, count):
+    """Return levels near the one at which ties are to be broken: below it, at it, next to it, and above it.
+
+    They are levels of 1024 clients taken from 64 places of the fleet; of ten thousand fleets in random order, one has
+    its level outside of the first and the last.
+    """
+    sample = np.empty(_SAMPLE, np.int32)
+    for i in range(_SAMPLE):
+        sample[i] = energy[(i // 16) * (energy.size // (_SAMPLE // 16)) + i % 16]
+    sample.sort()
+    share = min(1.0, count / energy.size)
+    margin = int(4 * np.sqrt(_SAMPLE * share * (1 - share))) + 2
+    rank = _SAMPLE - int(share * _SAMPLE)
+    guess = sample[min(max(rank, 0), _SAMPLE - 1)]
+    levels = np.empty(4, np.int64)
+    levels[0], levels[1], levels[2] = sample[max(rank - margin, 0)], guess, guess + 1
+    levels[3] = sample[min(rank + margin, _SAMPLE - 1)] + 1
+    return levels
+
+
+@parallel_kernel
+def levels_within(energy, low, high, most):
+    """Return all levels in [low, high), in any order; there are at most so many."""
+    n_tiles = (energy.size + TILE - 1) // TILE
+    counts = np.zeros(n_tiles, np.int64)
+    for tile in prange(n_tiles):
+        part = energy[tile * TILE : (tile + 1) * TILE]
+        found = np.int32(0)
+        for lane in range(part.size):
+            found = np.int32(found + np.int32((part[lane] >= low) & (part[lane] < high)))
+        counts[tile] = found
+    ends = np.cumsum(counts)
+    out = np.empty(most, np.int32)
+    for tile in prange(n_tiles):
+        part = energy[tile * TILE : (tile + 1) * TILE]
+        n = ends[tile] - counts[tile]
+        for lane in range(part.size if counts[tile] > 0 else 0):
+            if (part[lane] >= low) & (part[lane] < high):
+                out[n] = part[lane]
+                n += 1
+    return out[: ends[-1]]
+
+
+@kernel
+def highest_reached(levels, count, low, high):
+    """Return the highest level in [low, high) that at least `count` of these reach, how many do, how many are above."""
+    reached, above = np.int64(levels.size), np.int64(0)
     while high - low > 1:
-        middle = (low + high) // 2
-        reached = 0
-        for i in range(1024):
-            reached += sample[i] >= middle
-        if reached * energy.size >= 1024 * count:
-            low = middle
+        middle = np.int32((low + high) // 2)
+        found = np.int64(0)
+        for i in range(levels.size):
+            found += levels[i] >= middle
+        if found >= count:
+            low, reached = middle, found
         else:
-            high = middle
-    return low
+            high, above = middle, found
+    return low, reached, above
 
 
 @kernel
 def tie_level(energy, count, floor):
     """Return (level, n above it, n at it) for the highest level >= floor that at least `count` clients reach.
 
-    Where fewer than `count` reach the floor, the floor itself, with everyone who reaches it counted as at it.
+    Where fewer than `count` reach the floor, the floor itself, with everyone who reaches it counted as at it. Levels
+    are surveyed at a few probes; once few clients lie between two of them, it is looked for among those alone.
     """
-    guess = max(floor, guess_level(energy, count))
-    probes = np.empty(3, np.int64)
-    probes[0], probes[1], probes[2] = floor, guess, guess + 1
+    probes = np.empty(5, np.int64)
+    probes[0] = floor
+    probes[1:] = np.maximum(guess_levels(energy, count), floor)
     reach = survey(energy, probes)
     if reach[0] <= count:
         return floor, 0, reach[0]
@@ -240,6 +282,10 @@ def tie_level(energy, count, floor):
                 high, n_high = probes[k], reach[k]
         if high - low <= 1:
             return low, n_high, n_low - n_high
+        if n_low - n_high <= energy.size // 8:
+            between = levels_within(energy, low, high, n_low - n_high)
+            level, reached, above = highest_reached(between, count - n_high, low, high)
+            return level, n_high + above, reached - above
         step = max(1, (high - low) // (_PROBES + 1))
         probes = np.empty(min(_PROBES, high - low - 1), np.int64)
         for k in range(probes.size):
@@ -265,6 +311,29 @@ def longest(energy, count, floor, stream):
         if chosen.size > 0:
             return chosen
         window = 0, _HALVES
+
+
+@parallel_kernel
+def able(clients, energy, costs):
+    """Return those of these clients that hold what a round costs them, in their order."""
+    n_parts = (clients.size + TILE - 1) // TILE
+    found = np.empty(clients.size, np.int32)
+    counts = np.zeros(n_parts, np.int64)
+    for part in prange(n_parts):
+        some = clients[part * TILE : (part + 1) * TILE]
+        own = np.empty(TILE + 1, np.int32)  # one more: it is written before it is counted
+        n = np.uint64(0)  # unsigned: no look for negative indices
+        for i in range(some.size):
+            client = np.uint32(some[i])
+            own[n] = some[i]
+            n += np.uint64(energy[client] >= costs[client])
+        found[part * TILE : part * TILE + n] = own[:n]
+        counts[part] = n
+    ends = np.cumsum(counts)
+    out = np.empty(ends[-1], np.int32)
+    for part in prange(n_parts):
+        out[ends[part] - counts[part] : ends[part]] = found[part * TILE : part * TILE + counts[part]]
+    return out
 
 
 @parallel_kernel

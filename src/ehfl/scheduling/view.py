@@ -9,7 +9,7 @@ import numpy as np
 
 from ehfl.arrays import Clients, FloatArray, IntArray, Levels
 from ehfl.energy.outlook import Outlook
-from ehfl.randomness import Purpose, generator
+from ehfl.randomness import TILE, Purpose, frozen, generator
 from ehfl.scheduling.past import Past
 from ehfl.scheduling.selection import largest_keys, longest_queues
 from ehfl.validation import InvalidValue, UserError, whole_number
@@ -106,6 +106,11 @@ class View(NamedTuple):
         """Return those of these clients (of all, if none are given) that can pay."""
         if clients is None:
             return np.flatnonzero(self.energy >= self.cost).astype(np.int32)
+        if isinstance(self.cost, np.ndarray) and clients.size > TILE and clients.dtype == np.int32:
+            from ehfl.scheduling import kernels
+
+            able: Clients = kernels.able(frozen(clients), frozen(self.energy), frozen(self.cost))
+            return able
         cost = self.cost[clients] if isinstance(self.cost, np.ndarray) else self.cost
         return clients[self.energy[clients] >= cost].astype(np.int32, copy=False)
 
