@@ -50,6 +50,17 @@ def as_energy(joules: float) -> str:
     return _in_prefixes(joules, "J") if abs(joules) < 3600 else _in_prefixes(joules / 3600, "Wh")
 
 
+def as_energies(*joules: float) -> list[str]:
+    """Return amounts of energy that are compared, all in the unit of the largest.
+
+    >>> as_energies(18000, 600), as_energies(40, 0.5), as_energies(1e9, 1)
+    (['5 Wh', '0.167 Wh'], ['40 J', '0.5 J'], ['278 kWh', '2.78e-07 kWh'])
+    """
+    unit = as_energy(max(joules, key=abs)).split()[1]
+    amounts = [float(f"{amount / UNITS['J'][unit]:.3g}") for amount in joules]
+    return [f"{amount:,.10g} {unit}" for amount in amounts]
+
+
 def as_power(watts: float) -> str:
     """Return a power as people write it.
 

@@ -255,3 +255,9 @@ def test_what_cannot_be_is_refused(given: dict[str, Any], message: str) -> None:
 def test_another_number_of_panels_than_clients_is_refused() -> None:
     with pytest.raises(ValueError, match=r"watts must be one number or one per client \(3\), got a list of 2"):
         Sun([1, 2]).mean_watts(3)
+
+
+def test_clients_are_named_by_their_sites_in_turn() -> None:
+    harvest = Sun(watts=1, site=["north-carolina", "alaska"])
+
+    assert harvest.site_names(3) == ["north-carolina", "alaska", "north-carolina"]

@@ -26,6 +26,13 @@ def test_short_rounds_do_not_slip_into_the_hour_before() -> None:
     assert calendar.hours(range(36_000, 36_001)).tolist() == [1]
 
 
+def test_a_day_may_begin_in_the_middle() -> None:
+    calendar = Calendar(first_day=30, round_length=3600, first_second=22 * 3600)
+
+    assert calendar.hours(range(3)).tolist() == [22, 23, 0]
+    assert calendar.months(range(3)).tolist() == [0, 0, 1]
+
+
 def test_means_by_month_and_hour() -> None:
     calendar = Calendar(first_day=0, round_length=3600)
     counts = (np.arange(8760) % 24).astype(float)

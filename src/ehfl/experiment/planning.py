@@ -83,10 +83,11 @@ def rounds_of(round_length: float | None, otherwise: int) -> int:
 
 def calendar_of(fleet: Fleet) -> Calendar | None:
     """Return which rounds fall into which month, None where the harvest knows of no calendar."""
-    first_day = getattr(getattr(fleet.harvest, "power", None), "first_day", None)
+    power = getattr(fleet.harvest, "power", None)
+    first_day = getattr(power, "first_day", None)
     if fleet.round_length is None or first_day is None:
         return None
-    return Calendar(int(first_day), fleet.round_length)
+    return Calendar(int(first_day), fleet.round_length, float(getattr(power, "first_second", 0.0)))
 
 
 class _Players:
@@ -185,12 +186,12 @@ def _within(free: Free, factor: float) -> float:
 
 
 def _sites(fleet: Fleet) -> tuple[str, ...] | None:
-    """Return where each client is, None where all are in one place or nobody says."""
+    """Return where each client is, None where all are in one place, each in its own, or nobody says."""
     names = getattr(getattr(fleet.harvest, "power", None), "site_names", None)
     if names is None:
         return None
     found: Sequence[str] = names(fleet.clients)
-    return tuple(found) if len(set(found)) > 1 else None
+    return tuple(found) if 1 < len(set(found)) < fleet.clients else None
 
 
 def _check_one_fleet(spec: Spec) -> None:

@@ -119,7 +119,10 @@ def _times(factor: float) -> str:
 
 
 def _in_units(fleet: Fleet, joules: Callable[[float], str]) -> Callable[[float], str]:
-    return joules if fleet.quantum is not None else lambda value: f"{value:,.6g} {fleet.unit}"
+    if fleet.quantum is not None:
+        return joules
+    one = "unit" if fleet.unit == "units" else fleet.unit
+    return lambda value: f"{value:,.6g} {one if value == 1 else fleet.unit}"
 
 
 def _numbers(value: Any) -> Any:

@@ -12,6 +12,7 @@ from ehfl.planning.calendar import MONTHS, YEAR, Calendar
 from ehfl.planning.inverse import Answer, smallest
 from ehfl.planning.outlook import Outlook, slowdown
 from ehfl.planning.plan import Changeable, Curve, Plan
+from ehfl.planning.seasons import Month, hours_short, months_of, turns_by_site, worst_month
 from ehfl.planning.want import Want
 
 __all__ = [
@@ -22,10 +23,15 @@ __all__ = [
     "Calendar",
     "Changeable",
     "Curve",
+    "Month",
     "Outlook",
     "Plan",
     "Want",
     "budget_of",
+    "hours_short",
+    "months_of",
     "slowdown",
     "smallest",
+    "turns_by_site",
+    "worst_month",
 ]

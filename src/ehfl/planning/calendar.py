@@ -9,14 +9,17 @@ import numpy as np
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.energy.survey import month_of
 
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
 _DAY, _HOUR = 86_400, 3600  # [s]
 YEAR = 365 * _DAY  # without leap days, as typical years are [s]
 
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """Rounds of so many seconds from the midnight at which a day of the year begins; 0 is the first of January.
+    """Rounds of so many seconds from a time of a day of the year on; day 0 is the first of January.
 
     >>> Calendar(first_day=31, round_length=3600).months(range(2)).tolist()  # February
     [1, 1]
@@ -24,6 +27,7 @@ class Calendar:
 
     first_day: int
     round_length: float  # [s]
+    first_second: float = 0.0  # of that day at which round 0 begins
 
     def months(self, rounds: range) -> IntArray:
         """Return the month in which each round begins, 0 to 11."""
@@ -51,7 +55,8 @@ class Calendar:
 
     def _begins(self, rounds: range) -> FloatArray:
         # A little later than they do, since 0.1 s times ten is not quite a second in floating point.
-        return np.arange(rounds.start, rounds.stop, dtype=np.float64) * self.round_length + 1e-6
+        begins = np.arange(rounds.start, rounds.stop, dtype=np.float64) * self.round_length
+        return begins + (self.first_second + 1e-6)
 
 
 def _mean(values: FloatArray) -> FloatArray:

@@ -11,6 +11,8 @@ from ehfl.arrays import FloatArray, IntArray
 from ehfl.scheduling import Participation, Summary
 from ehfl.validation import number_in
 
+_SCALES = np.geomspace(1e-3, 1e3, 61)  # noise scales that are tried, in parts of the clients on mains power
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Outlook:
@@ -63,6 +65,15 @@ class Outlook:
         """Return how many rounds are needed for each one of `clients` on mains power, all seeds together."""
         return slowdown(self.counts, clients, noise_scale)
 
+    def slowdowns(self, clients: int) -> tuple[float, float]:
+        """Return the least and the most of it over all noise scales, up to a few per mille.
+
+        These are at B = 0 and B = inf where no round has more than `clients`; else they may lie between.
+        """
+        often = np.bincount(self.counts.ravel())
+        found = [_slowdown(often, clients, scale) for scale in (0.0, *(clients * _SCALES), np.inf)]
+        return min(found), max(found)
+
 
 def slowdown(counts: IntArray, clients: int, noise_scale: float) -> float:
     """Return the rounds needed for each round with so many clients on mains power; infinite where nobody takes part.
@@ -77,9 +88,13 @@ def slowdown(counts: IntArray, clients: int, noise_scale: float) -> float:
     (1.3333333333333333, 2.0, 1.6)
     """
     number_in("noise_scale", noise_scale, "[0, inf]")
-    if not np.isfinite(noise_scale):
-        mean, steady = float(counts.mean()), float(clients)
-    else:
-        mean = float(np.divide(counts, counts + noise_scale, out=np.zeros(counts.shape), where=counts > 0).mean())
-        steady = clients / (clients + noise_scale)
-    return steady / mean if mean else float("inf")
+    return _slowdown(np.bincount(counts.ravel()), clients, noise_scale)
+
+
+def _slowdown(often: IntArray, clients: int, noise_scale: float) -> float:
+    """Return the slowdown, given how many rounds have 0, 1, 2, ... participants."""
+    n = np.arange(1, often.size)
+    endless = not np.isfinite(noise_scale)
+    progress, steady = (n, clients) if endless else (n / (n + noise_scale), clients / (clients + noise_scale))
+    mean = float(progress @ often[1:]) / float(often.sum())
+    return float(steady) / mean if mean else float("inf")

@@ -51,7 +51,7 @@ class Plan:
     harvest: str  # as a spec writes it
     rounds: int
     seeds: tuple[int, ...]
-    calendar: Calendar | None  # where rounds have a length
+    calendar: Calendar | None  # where rounds have a length and the harvest knows the date
     budget: Budget
     outlooks: tuple[Outlook, ...]
     schedulers: dict[str, str]  # registered names by label, empty for the user's own

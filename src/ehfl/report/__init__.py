@@ -7,11 +7,12 @@ everywhere (`looks`), and figures and the page choose axes alike (`scales`). Of 
 (`devices`), a part of the page (`page_devices`) and sentences (`device_words`); of tasks with classes, a map
 (`classes`) and sentences (`served_words`). What clients weigh in the mean has a figure (`audit_figure`), sentences
 (`audit_words`) and a table (`audit_tables`). Harvests have figures of their day and year (`harvest_figures`) and of
-models fitted to traces (`fit_figure`), tables and sentences (`harvest_tables`, `harvest_words`). `bound_tables`,
-`bound_figures` and `participation` serve the other commands.
+models fitted to traces (`fit_figure`), tables and sentences (`harvest_tables`, `harvest_words`). Plans of
+fleets have a table (`plan_lines` defines it, `plan_tables` renders it), sentences (`plan_words`, `plan_budget`,
+`plan_answers`) and facts (`plan_texts`). `bound_tables`, `bound_figures` and `participation` serve the other commands.
 
-May enter: matplotlib, rich, Jinja, `ehfl.analysis` and below. Leaves: the names below, each imported when it is first
-used, so that matplotlib is loaded only where something is drawn.
+May enter: matplotlib, rich, Jinja, `ehfl.analysis`, `planning` and below. Leaves: the names below, each imported when
+it is first used, so that matplotlib is loaded only where something is drawn.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from ehfl.report.harvest_words import fit_verdict, survey_sentences
     from ehfl.report.participation import draw_participation
     from ehfl.report.place import check_place
+    from ehfl.report.plan_tables import plan_table
+    from ehfl.report.plan_texts import plan_facts
+    from ehfl.report.plan_words import plan_sentences
     from ehfl.report.story import headlines
     from ehfl.report.tables import comparison_table, summary_table
     from ehfl.report.texts import as_facts
@@ -57,6 +61,9 @@ __all__ = [
     "fit_verdict",
     "headlines",
     "model_table",
+    "plan_facts",
+    "plan_sentences",
+    "plan_table",
     "promise_table",
     "summary",
     "summary_table",
@@ -81,6 +88,9 @@ __getattr__, __dir__ = lazy_names(
         "harvest_words": {"fit_verdict", "survey_sentences"},
         "participation": {"draw_participation"},
         "place": {"check_place"},
+        "plan_texts": {"plan_facts"},
+        "plan_tables": {"plan_table"},
+        "plan_words": {"plan_sentences"},
         "story": {"headlines"},
         "tables": {"comparison_table", "summary_table"},
         "texts": {"as_facts"},

@@ -1,0 +1,132 @@
+"""A plan as plain facts, ready for JSON: everything that its table, sentences and figures show."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from ehfl.analysis.statistics import estimate
+from ehfl.arrays import FloatArray
+from ehfl.planning import Outlook, Plan, hours_short, months_of, turns_by_site, worst_month
+from ehfl.report.plan_lines import COUNTED_ON
+from ehfl.report.plan_words import plan_sentences
+
+_ESTIMATED = ("mean", "std", "empty_rounds", "worst_streak", "shortfall", "used", "waste", "lost", "fairness")
+
+
+def plan_facts(plan: Plan) -> dict[str, Any]:
+    """Return a plan's figures; energies are in joules where keys say so, else in the fleet's unit.
+
+    Numbers are finite: None stands for what is infinite, and for months and hours that no round is in.
+    """
+    facts: dict[str, Any] = {
+        "name": plan.name,
+        "clients": plan.fleet.clients,
+        "harvest": plan.harvest,
+        "rounds": plan.rounds,
+        "round_seconds": plan.fleet.round_length,
+        "seeds": list(plan.seeds),
+        "budget": _budget(plan),
+        "schedulers": [_outlook(plan, one) for one in plan.outlooks],
+        "best": plan.best.label,
+        "want": None if plan.want is None else dataclasses.asdict(plan.want),
+        "answer": _answer(plan),
+        "curves": [_curve(plan, place) for place in range(len(plan.curves))],
+        "sentences": plan_sentences(plan),
+    }
+    if plan.calendar is not None:
+        counts = plan.best.counts.mean(axis=0)
+        facts["participants_by_month_and_hour"] = {plan.best.label: plan.calendar.by_month_and_hour(counts).tolist()}
+    return dict(_finite(facts))
+
+
+def _budget(plan: Plan) -> dict[str, Any]:
+    """Return harvest against cost under the first seed's weather, means over clients."""
+    budget, quantum = plan.budget, plan.fleet.quantum
+    unit, size = (plan.fleet.unit, 1.0) if quantum is None else ("joules", quantum)
+    monthly = budget.by_month
+    amounts = {"stored_a_round": budget.harvest, "standby_a_round": budget.drain, "cost": budget.cost,
+               "capacity": budget.capacity}  # fmt: skip
+    return {
+        "seed": plan.seeds[0],
+        **{f"{name}_{unit}": float(values.mean()) * size for name, values in amounts.items()},
+        f"stored_a_round_by_month_{unit}": None if monthly is None else (monthly.mean(axis=1) * size).tolist(),
+        "clients_paid_for": budget.sustainable,
+        "clients_paid_for_by_month": _listed(budget.sustainable_by_month),
+        "rounds_of_a_full_battery": float(budget.rounds_kept.mean()),
+    }
+
+
+def _outlook(plan: Plan, one: Outlook) -> dict[str, Any]:
+    shares, low_high = one.on_target(), one.slowdowns(one.target)
+    facts: dict[str, Any] = {
+        "label": one.label,
+        "scheduler": plan.schedulers[one.label],
+        "target": one.target,
+        "counted_on": {f"{share:g}": one.count_on(share) for share in COUNTED_ON},
+        "on_target": dataclasses.asdict(estimate(shares)) | {"by_seed": shares.tolist()},
+        **{name: dataclasses.asdict(estimate(one.figure(name))) for name in _ESTIMATED},
+        "longest_streak_short": int(one.figure("worst_streak").max()),
+        "mean_root_of_participants": one.mean_root,
+        "slowdown": {"rounds_alone": one.slowdown(one.target, 0.0), "noise_alone": one.slowdown(one.target, math.inf),
+                     "least": low_high[0], "most": low_high[1]},
+    }  # fmt: skip
+    if plan.want is not None:
+        facts["as_wanted"] = bool(one.on_target(plan.want.clients).mean() >= plan.want.share - 1e-12)
+    if plan.calendar is not None:
+        worst = worst_month(one, plan.calendar)
+        facts["months"] = [{"month": month.name, "on_target": month.on_target, "mean": month.mean}
+                           for month in months_of(one, plan.calendar)]  # fmt: skip
+        facts |= {"worst_month": worst and worst.name, "hours_short": hours_short(one, plan.calendar)}
+    if plan.sites is not None:
+        facts["turns_by_site"] = turns_by_site(one, plan.sites)
+    return facts
+
+
+def _answer(plan: Plan) -> dict[str, Any] | None:
+    answer, free = plan.answer, plan.free
+    if answer is None or free is None:
+        return None
+    below = answer.shares_below
+    return {
+        "free": free.name,
+        "scheduler": plan.answered_by,
+        "value": answer.value,
+        "shown": free.shown(answer.value),
+        "now": free.now,
+        "share": dataclasses.asdict(estimate(answer.shares)),
+        "seeds_that_do": answer.sure,
+        "below": answer.below,
+        "share_below": None if below is None else float(below.mean()),
+        "tried": [{"value": value, "share": share} for value, share in answer.tried.items()],
+    }
+
+
+def _curve(plan: Plan, place: int) -> dict[str, Any]:
+    curve = plan.curves[place]
+    return {
+        "free": curve.name,
+        "now": curve.now,
+        "values": list(curve.values),
+        "shown": list(curve.shown),
+        "shares_by_seed": curve.shares.tolist(),
+        "shares": curve.shares.mean(axis=1).tolist(),
+    }
+
+
+def _listed(values: FloatArray | None) -> list[float] | None:
+    return None if values is None else values.tolist()
+
+
+def _finite(value: Any) -> Any:
+    """Return plain types, with None for numbers that JSON does not know."""
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

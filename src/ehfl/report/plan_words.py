@@ -1,0 +1,175 @@
+"""What a plan says, in sentences: only what its numbers allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ehfl.analysis.intervals import write_metric
+from ehfl.analysis.numbers import amount, fixed, kept_off, percent
+from ehfl.analysis.statistics import difference, estimate
+from ehfl.arrays import FloatArray
+from ehfl.planning import Outlook, Plan, hours_short, turns_by_site, worst_month
+from ehfl.quantities import as_time
+from ehfl.report.phrases import counted, listed, spoken
+from ehfl.report.plan_answers import exact, say_answer, say_curves
+from ehfl.report.plan_budget import say_battery, say_budget
+from ehfl.report.plan_lines import COUNTED_ON, SHARE, shown_sites
+
+_SAME = 5e-5  # slowdowns this close to 1 are none
+_MUCH = 0.1  # share of the energy from which on it is worth a sentence that it does not reach the rounds
+
+
+def plan_sentences(plan: Plan) -> list[str]:
+    """Return the sentences, in the order in which an engineer asks: what comes in, what it does, what to change."""
+    return [sentence for sentences in plan_topics(plan).values() for sentence in sentences]
+
+
+def plan_topics(plan: Plan) -> dict[str, list[str]]:
+    """Return the sentences by topic; topics that there is nothing to say about are left out."""
+    topics = {
+        "Harvest and cost": [*say_budget(plan), *say_battery(plan)],
+        "Participants": [*_say_counted(plan), *_say_short(plan), *_say_best(plan)],
+        "Learning": list(_say_slowdown(plan)),
+        "Energy and sites": [*_say_waste(plan), *_say_sites(plan)],
+        "What to change": [*say_answer(plan), *say_curves(plan)],
+    }
+    return {topic: sentences for topic, sentences in topics.items() if sentences}
+
+
+def _say_counted(plan: Plan) -> Iterator[str]:
+    best = plan.best
+    most, nearly_all = (best.count_on(share) for share in COUNTED_ON)
+    in_most, in_nearly_all = (f"{100 * share:g} % of rounds" for share in COUNTED_ON)
+    counts = f"{counted(most, 'client')} in {in_most}"
+    counts = f"{counts[: -len(' of rounds')]} and in {in_nearly_all}" if nearly_all == most else (
+        f"{counts} and on {nearly_all:,} in {in_nearly_all}"
+    )  # fmt: skip
+    yield (
+        f"Under {spoken(best.label)} you can count on {counts} ({_seeds(plan)}); the target of {best.target:,} is met "
+        f"in {_mean_share(best.on_target())} of them{_where_more_is_wanted(plan)}."
+    )
+
+
+def _where_more_is_wanted(plan: Plan) -> str:
+    if plan.want is None or plan.best.on_target(plan.want.clients).mean() >= plan.want.share - 1e-12:
+        return ""
+    return f", where {100 * plan.want.share:g} % are wanted"
+
+
+def _mean_share(shares: FloatArray) -> str:
+    """Return the mean over seeds with its interval, where there is one."""
+    found = write_metric(SHARE, estimate(shares))
+    return found.text if found.ends else exact(float(shares.mean()))
+
+
+def _say_short(plan: Plan) -> Iterator[str]:
+    """Say when the target is missed: the month, the hours, and for how long on end."""
+    best = plan.best
+    if not (best.counts < best.target).any():
+        return
+    month, hours = worst_month(best, plan.calendar), hours_short(best, plan.calendar)
+    parts = []
+    if month is not None and month.on_target < 1:
+        parts.append(
+            f"falls short most often in {month.name}, when {percent(month.on_target)} of the rounds are on target and "
+            f"{amount(month.mean)} clients take part on average"
+        )
+    if hours is not None:
+        parts.append(f"half of the rounds short begin between {hours[0]:02d}:00 and {hours[1]:02d}:00")
+    streak = int(best.figure("worst_streak").max())
+    lasts = "" if plan.fleet.round_length is None else f" ({as_time(streak * plan.fleet.round_length)})"
+    parts.append(f"the longest time short is {counted(streak, 'round')} on end{lasts}")
+    yield f"It {'; '.join(parts)}." if month is not None and month.on_target < 1 else _begun("; ".join(parts))
+
+
+def _begun(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _say_best(plan: Plan) -> Iterator[str]:
+    """Say which scheduler does best, and by what; how sure that is goes by pairs of the same seed."""
+    if len(plan.outlooks) == 1:
+        return
+    want, best = plan.want, plan.best
+    others = sorted((one for one in plan.outlooks if one is not best), key=lambda one: -_score(plan, one).mean())
+    if want is not None:
+        judged = (
+            f"there are {counted(want.clients, 'client')} in {exact(float(_score(plan, best).mean()))} of the rounds"
+        )
+        rest = listed(f"in {exact(float(_score(plan, one).mean()))} with {spoken(one.label)}" for one in others)
+    else:
+        judged = f"the mean of sqrt(n_t), which theory asks for, is {best.mean_root:.4g}"
+        rest = listed(f"{one.mean_root:.4g} with {spoken(one.label)}" for one in others)
+    yield (
+        f"Of {counted(len(plan.outlooks), 'scheduler')} {spoken(best.label)} does best: {judged}, {rest}"
+        f"{_told_apart(plan, best, others[0])}."
+    )
+
+
+def _score(plan: Plan, one: Outlook) -> FloatArray:
+    """Return what schedulers are judged by, seed by seed."""
+    if plan.want is not None:
+        return one.on_target(plan.want.clients)
+    return np.asarray(np.sqrt(one.counts).mean(axis=1))
+
+
+def _told_apart(plan: Plan, best: Outlook, second: Outlook) -> str:
+    """Return whether chance may have put the best before the next."""
+    mine, theirs = _score(plan, best), _score(plan, second)
+    if mine.size == 1:
+        return " (one seed, so chance is not ruled out)"
+    if np.array_equal(mine, theirs) or difference(mine, theirs).distinguishable or (mine > theirs).all():
+        return ""
+    return f"; {mine.size} seeds do not tell it from {spoken(second.label)}"
+
+
+def _say_slowdown(plan: Plan) -> Iterator[str]:
+    best = plan.best
+    low, high = best.slowdowns(best.target)
+    if not np.isfinite(high):
+        yield "Nobody ever takes part, so nothing would be learned."
+        return
+    mains = f"{counted(best.target, 'client')} on mains power in every round"
+    if max(abs(low - 1), abs(high - 1)) < _SAME:
+        yield f"Under {spoken(best.label)} nothing is lost against {mains}: as many rounds are needed."
+        return
+    least, most = _times(low, high)
+    scale = "the noise scale B (how many clients halve what gradient noise costs)"
+    where = f"whatever {scale}"
+    if least != most:
+        where = f"by {scale}: with B = 0 only empty rounds are lost, with B infinite each participant counts"
+    many = least if least == most else f"between {least} and {most}"
+    yield f"Against {mains}, {spoken(best.label)} needs {many} times as many rounds, {where}."
+
+
+def _times(*slowdowns: float) -> list[str]:
+    """Return slowdowns to as many digits as tell them from 1."""
+    decimals = max(min(kept_off(1.0, one, 2), 4) for one in slowdowns if abs(one - 1) >= _SAME)
+    return [fixed(one, decimals) for one in slowdowns]
+
+
+def _say_waste(plan: Plan) -> Iterator[str]:
+    best = plan.best
+    waste, lost = (float(best.figure(name).mean()) for name in ("waste", "lost"))
+    parts = [f"{percent(waste)} of the harvest finds the battery full"] if waste > _MUCH else []
+    parts += [f"{percent(lost)} of all energy goes to charging, leaks and standing by"] if lost > _MUCH else []
+    if parts:
+        yield f"Under {spoken(best.label)} {' and '.join(parts)}."
+
+
+def _say_sites(plan: Plan) -> Iterator[str]:
+    if plan.sites is None:
+        return
+    best = plan.best
+    turns = turns_by_site(best, plan.sites)
+    first, *rest = shown_sites(plan)
+    said = [f"a client at {first} takes part {amount(turns[first])} times"]
+    said += [f"one at {site} {amount(turns[site])} times" for site in rest]
+    among = f", most and fewest of {len(turns)} sites" if len(turns) > len(rest) + 1 else ""
+    yield f"In {counted(plan.rounds, 'round')} {listed(said)} on average{among} ({spoken(best.label)})."
+
+
+def _seeds(plan: Plan) -> str:
+    return f"{counted(plan.rounds, 'round')}, {counted(len(plan.seeds), 'seed')}"

@@ -1,0 +1,182 @@
+"""What a plan says: sentences worked out by hand, and figures of real plans that JSON can hold."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from ehfl.experiment import make_spec
+from ehfl.experiment.planning import plan as plan_of
+from ehfl.planning import Plan, Want
+from ehfl.report import plan_facts, plan_sentences, plan_table
+from made_plans import answered, outlook_of, sun_plan, unit_plan
+
+
+def rows_of(plan: Plan) -> dict[str, tuple[str, ...]]:
+    """Return the cells by label; of labels that come twice, the first."""
+    rows: dict[str, tuple[str, ...]] = {}
+    for label, cells in plan_table(plan).lines:
+        rows.setdefault(label, cells)
+    return rows
+
+
+def test_sentences_on_units() -> None:
+    assert plan_sentences(unit_plan()) == [
+        "A client stores 0.500 units a round on average; a round costs 1 (weather of seed 0).",
+        "That pays for 2 of 4 clients a round.",
+        "A full battery (6 units) pays for 6 rounds.",
+        "Under myopic you can count on 2 clients in 95 % of rounds and on 0 in 99 % of rounds (10 rounds, 2 seeds); "
+        "the target of 2 is met in 95 % (31 to 100) of them.",
+        "The longest time short is 1 round on end.",
+        # 0.95 sqrt(2) against half of sqrt(4)
+        "Of 2 schedulers myopic does best: the mean of sqrt(n_t), which theory asks for, is 1.344, 1 with greedy.",
+        "Against 2 clients on mains power in every round, myopic needs 1.05 times as many rounds, whatever the noise "
+        "scale B (how many clients halve what gradient noise costs).",
+    ]
+
+
+def test_sentences_on_sun() -> None:
+    assert plan_sentences(sun_plan()) == [
+        # 24 h of (200 x 31 + 500 x 28) / 59 J, of 200 J, of 60 J
+        "A client stores 2.28 Wh a day on average, 1.33 Wh in January, the poorest month; a round costs 360 J "
+        "(0.1 Wh), standing by and leaks take 0.4 Wh a day.",
+        # (342.4 - 60) / 360 x 4, (200 - 60) / 360 x 4, and all four
+        "That pays for 3.14 of 4 clients a round on average, for 1.56 in January, the poorest month, and for 4 in "
+        "February, the richest.",
+        "A full battery (5 Wh) pays for 50 rounds or 12.5 days of standing by.",
+        "Under myopic you can count on 2 clients in 95 % of rounds and on 1 in 99 % of rounds (1,416 rounds, 1 seed); "
+        "the target of 2 is met in 95.6 % of them.",
+        "It falls short most often in January, when 91.7 % of the rounds are on target and 1.92 clients take part on "
+        "average; half of the rounds short begin between 04:00 and 05:00; the longest time short is 2 rounds on end "
+        "(2 h).",
+        # no round is empty; 2 against (2 x 1354 + 62) / 1416
+        "Against 2 clients on mains power in every round, myopic needs between 1.00 and 1.02 times as many rounds, by "
+        "the noise scale B (how many clients halve what gradient noise costs): with B = 0 only empty rounds are lost, "
+        "with B infinite each participant counts.",
+        "Under myopic 25.0 % of the harvest finds the battery full.",
+        "In 1,416 rounds a client at hill takes part 785 times and one at coast 600 times on average (myopic).",
+    ]
+
+
+def test_the_answer_says_how_sure_it_is() -> None:
+    *_, answer, curves = plan_sentences(answered(sun_plan()))
+
+    assert answer == (
+        "The smallest battery that brings 2 clients in 95 % of rounds under myopic is 2.52 Wh, 0.505 times the present "
+        "5 Wh. With it there are as many in 96.0 % of the rounds of one seed; with 2.5 Wh in 93.0 %."
+    )
+    assert curves == (
+        "There are 2 clients in 97.0 % of the rounds now; with half the battery in 93.0 %, with twice in 100 %."
+    )
+
+
+def test_the_answer_of_several_seeds_has_an_interval() -> None:
+    plan = answered(unit_plan())
+    assert plan.answer is not None
+    plan = replace(plan, answer=replace(plan.answer, shares=np.array([0.94, 0.98])))
+
+    assert (
+        "With it there are as many in 96 % (71 to 100) of the rounds, mean over 2 seeds, of which 1 reaches 95 % by "
+        "itself; with 2.5 Wh in 93.0 %." in plan_sentences(plan)[-2]
+    )
+
+
+def test_a_want_that_is_not_met_is_said() -> None:
+    said = plan_sentences(replace(unit_plan(), want=Want(2, 0.99)))
+
+    assert any("is met in 95 % (31 to 100) of them, where 99 % are wanted." in sentence for sentence in said)
+    best = "Of 2 schedulers myopic does best: there are 2 clients in 95.0 % of the rounds, in 50.0 % with greedy."
+    assert best in said
+
+
+def test_seeds_that_cannot_tell_schedulers_apart_say_so() -> None:
+    plan = unit_plan()
+    rival = outlook_of("greedy", 2, [[2] * 10, [0, 0, *[2] * 8]], [5, 5, 5, 5])
+    said = plan_sentences(replace(plan, outlooks=(plan.outlooks[0], rival), want=Want(2, 0.9)))
+
+    assert any(sentence.endswith("; 2 seeds do not tell it from greedy.") for sentence in said)
+
+
+def test_nobody_who_ever_takes_part_learns_nothing() -> None:
+    plan = replace(unit_plan(), outlooks=(outlook_of("myopic", 2, [[0] * 10] * 2, [0, 0, 0, 0]),))
+
+    assert "Nobody ever takes part, so nothing would be learned." in plan_sentences(plan)
+    assert "never there" in rows_of(plan)["slowdown, rounds alone (B = 0)"]
+
+
+def test_the_table_by_hand() -> None:
+    rows = rows_of(unit_plan())
+
+    assert rows["target"] == ("2", "2")
+    assert rows["counted on in 95 % of rounds"] == ("2", "0")
+    assert rows["  in 99 %"] == ("0", "0")
+    assert rows["rounds on target"] == ("95 %\n± 64", "50.0 %\n± 0")
+    assert rows["longest streak short"] == ("1", "1")
+    assert rows["empty rounds"] == ("0.5\n± 6.4", "5\n± 0")
+    assert rows["slowdown, rounds alone (B = 0)"] == ("1.05", "2")
+    assert rows["slowdown, noise alone (B = inf)"] == ("1.05", "1")
+    assert "worst month" not in rows
+    assert "energy lost" not in rows
+
+
+def test_the_table_of_months_and_sites() -> None:
+    rows = rows_of(answered(sun_plan()))
+
+    assert rows["worst month"] == ("January",)
+    assert rows["  rounds on target"] == ("91.7 %",)
+    assert rows["  participants, mean"] == ("1.92",)
+    assert rows["  turns at hill"] == ("785",)
+    assert rows["  turns at coast"] == ("600",)
+    assert rows["wanted in 95 % of rounds"] == ("yes",)
+    assert rows["energy lost"] == ("5.0 %",)
+
+
+def test_the_table_fits_a_terminal() -> None:
+    text = io.StringIO()
+    Console(file=text, width=80, force_terminal=False).print(plan_table(unit_plan()))
+
+    assert max(map(len, text.getvalue().splitlines())) <= 80
+
+
+@pytest.mark.parametrize("plan", [unit_plan(), sun_plan(), answered(sun_plan())], ids=["units", "sun", "answered"])
+def test_facts_are_finite_and_plain(plan: Plan) -> None:
+    facts = json.loads(json.dumps(plan_facts(plan), allow_nan=False))
+
+    assert facts["best"] == "myopic"
+    assert facts["sentences"] == plan_sentences(plan)
+    assert facts["schedulers"][0]["counted_on"]["0.95"] == 2
+
+
+def test_facts_say_which_energies_are_joules() -> None:
+    budget = plan_facts(sun_plan())["budget"]
+
+    assert budget["cost_joules"] == 360
+    assert budget["stored_a_round_by_month_joules"][:3] == [200, 500, None]
+    assert budget["clients_paid_for_by_month"][1] == 4
+    assert plan_facts(unit_plan())["budget"]["cost_units"] == 1
+
+
+def test_a_real_plan_has_all_of_it() -> None:
+    spec = make_spec(
+        {
+            "rounds": 48,
+            "seeds": [0, 1],
+            "schedulers": ["myopic", "greedy"],
+            "fleet": {"clients": 6, "round_length": "1 h", "capacity": "1 Wh", "cost": "200 J",
+                      "harvest": {"name": "sun", "watts": 1, "site": ["north-carolina", "alaska"]}},
+        }
+    )  # fmt: skip
+    plan = plan_of(spec, rounds=60 * 24, want=Want(1, 0.5), free_name="battery", jobs=1)
+
+    assert plan.sites is not None
+    assert set(plan.sites) == {"north-carolina", "alaska"}
+    json.dumps(plan_facts(plan), allow_nan=False)
+    assert {"worst month", "  turns at alaska"} <= rows_of(plan).keys()
+    assert any(
+        sentence.startswith("The smallest battery that brings 1 client in 50 %") for sentence in plan_sentences(plan)
+    )
