@@ -94,7 +94,7 @@ def test_the_table_shows_hours_and_joules_or_watt_hours() -> None:
     made = hours_and_joules()
     cells = {line.label: [line.cell(row).text for row in made.rows] for line in quantities(made)}
 
-    assert cells["energy to goal [J]"][1] == "3,000"
+    assert cells["energy to goal [Wh]"][1] == "0.833"  # 3,000 J
     assert cells["time to goal [h]"] == ["2.1", "1.50"]
     assert cells["energy spent [Wh]"] == ["3.06", "1.67"]
     assert "energy lost" not in cells

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ehfl.analysis.cells import Cell, Quantity, amount_cell, estimate_cell, percent_cell
 from ehfl.analysis.numbers import value
-from ehfl.analysis.scales import time_scale
+from ehfl.analysis.scales import Scale
 from ehfl.analysis.simulations import ENERGY, LOST, WASTED
 
 if TYPE_CHECKING:  # see numbers.py
@@ -23,8 +23,7 @@ def goal_lines(comparison: Comparison) -> list[Quantity[Row]]:
         group, "seeds at the goal", "Seeds whose run came to the goal, of all seeds",
         lambda row: Cell(f"{row.reached} of {row.seeds}"),
     )  # fmt: skip
-    spent = [row.energy_to_goal.mean for row in comparison.rows if row.energy_to_goal]
-    energy = comparison.energy_scale(max(spent, default=0.0))
+    energy = _energy_scale(comparison)
     return [
         *([reached] if any(row.reached < row.seeds for row in comparison.rows) else []),
         Quantity(group, "rounds to goal", f"Rounds until the {comparison.metric.name} came to the goal; {_UNLESS}",
@@ -38,17 +37,22 @@ def goal_lines(comparison: Comparison) -> list[Quantity[Row]]:
 def _time_line(comparison: Comparison, group: str) -> list[Quantity[Row]]:
     if not comparison.clock.is_known:
         return []
-    scale = time_scale(max((row.time_to_goal.mean for row in comparison.rows if row.time_to_goal), default=0.0))
+    scale = comparison.clock.scale
     return [
         Quantity(group, f"time to goal [{scale.unit}]", f"How long these rounds take; {_UNLESS}",
                  lambda row: estimate_cell(scale.estimate(row.time_to_goal))),
     ]  # fmt: skip
 
 
+def _energy_scale(comparison: Comparison) -> Scale:
+    """Return what all energies of the table are shown in: that of the largest, so that they can be compared."""
+    return comparison.energy_scale(max(row.energy_spent or 0.0 for row in comparison.rows))
+
+
 def energy_lines(comparison: Comparison) -> list[Quantity[Row]]:
     """Return what became of the energy: what rounds took, what was wasted, and what was lost where anything was."""
     rows = comparison.rows
-    scale = comparison.energy_scale(max(row.energy_spent or 0.0 for row in rows))
+    scale = _energy_scale(comparison)
     spent: Quantity[Row] = Quantity(
         ENERGY, f"energy spent [{scale.unit}]", "Energy that all rounds took, all clients together, mean over seeds",
         lambda row: amount_cell(None if row.energy_spent is None else scale.of(row.energy_spent)),

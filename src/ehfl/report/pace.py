@@ -9,7 +9,6 @@ from ehfl.analysis import Arm, Comparison, Estimate, Row
 from ehfl.analysis.intervals import write_amount
 from ehfl.analysis.numbers import amount, value
 from ehfl.analysis.pairing import pairs
-from ehfl.analysis.scales import time_scale
 from ehfl.analysis.worlds import World
 from ehfl.report.phrases import in_short, in_world, listed, spoken, with_range
 
@@ -64,7 +63,7 @@ def _lasted(comparison: Comparison, rounds: Estimate, seconds: float) -> str:
     counted = with_range(f"{written.mean} round{'' if written.mean == '1' else 's'}", written.ends)
     if not comparison.clock.is_known:
         return counted
-    time = time_scale(seconds).text(seconds)
+    time = comparison.clock.scale.text(seconds)
     return time if comparison.clock.differs else f"{counted}, which is {time}"
 
 

@@ -13,7 +13,13 @@ from ehfl.analysis.clock import Clock
 from ehfl.report import style
 
 _BELOW = 33  # where the second axis lies: below the numbers and the name of the first [points]
-_HOURS = (1, 2, 3, 6, 12, 24)  # between numbers of an axis
+# Between numbers of an axis, by its unit: parts of a minute, an hour, a day, and weeks.
+_STEPS = {
+    "h": (1, 2, 3, 6, 12, 24),
+    "days": (1, 2, 7, 14, 28, 56, 91, 182, 364),
+    "min": (5, 10, 15, 30),
+    "s": (5, 15, 30),
+}
 _MOST = 8  # intervals between them
 
 
@@ -48,9 +54,9 @@ def _add_time(axes: Axes, clock: Clock) -> None:
 
 
 def _number(axis: Axis, axes: Axes, clock: Clock, each: float) -> None:
-    """Let an axis of time show whole numbers; of hours, parts of a day."""
+    """Let an axis of time show whole numbers that people count it by, if any of them has room."""
     style.count(axis)
-    if clock.scale.unit == "h":
-        low, high = axes.get_xlim()
-        fits = (step for step in _HOURS if each * (high - low) / step <= _MOST)
-        axis.set_major_locator(MultipleLocator(next(fits, _HOURS[-1])))
+    low, high = axes.get_xlim()
+    fits = (step for step in _STEPS[clock.scale.unit] if each * (high - low) / step <= _MOST)
+    if step := next(fits, 0):
+        axis.set_major_locator(MultipleLocator(step))
