@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ehfl.partition import PARTITIONS, check_partition
     from ehfl.scheduling import (
         SCHEDULERS,
+        AdaptiveSteps,
         AlwaysOn,
         Chances,
         Decider,
@@ -77,6 +78,7 @@ __all__ = [
     "SCHEDULERS",
     "STEP_SIZES",
     "TASKS",
+    "AdaptiveSteps",
     "AlwaysOn",
     "Bernoulli",
     "Chances",
@@ -157,10 +159,10 @@ __getattr__, __dir__ = lazy_names(
         ],
         "partition": ["PARTITIONS", "check_partition"],
         "scheduling": [
-            "SCHEDULERS", "AlwaysOn", "Chances", "Decider", "EnergyCycles", "F3ast", "Forecast", "Greedy", "Lockstep",
-            "Lyapunov", "MostRoundsLeft", "Myopic", "OldestFirst", "Participation", "PowerOfChoice", "Round",
-            "RoundRobin", "Scheduler", "SchedulerError", "Summary", "Threshold", "UniformRandom", "View", "chances",
-            "check_scheduler", "play", "realised", "simulate",
+            "SCHEDULERS", "AdaptiveSteps", "AlwaysOn", "Chances", "Decider", "EnergyCycles", "F3ast", "Forecast",
+            "Greedy", "Lockstep", "Lyapunov", "MostRoundsLeft", "Myopic", "OldestFirst", "Participation",
+            "PowerOfChoice", "Round", "RoundRobin", "Scheduler", "SchedulerError", "Summary", "Threshold",
+            "UniformRandom", "View", "chances", "check_scheduler", "play", "realised", "simulate",
         ],
         "theory": ["STEP_SIZES"],
         "validation": ["InvalidValue"],

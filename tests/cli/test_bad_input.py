@@ -553,6 +553,24 @@ NAMES: list[Row] = [
     ("simulate -s threshold:target=99", "--scheduler target must be in [1, 10] (the clients), got 99"),
     ("simulate -s lyapunov:nan", "--scheduler v must be auto or a number in [0, 1e9], got nan"),
     ("simulate -s lyapunov:lots", "--scheduler v must be a number or auto, got 'lots'"),
+    (
+        "simulate -s adaptive-steps",
+        "fleet.step_cost must be given, or a cost by device and radio: adaptive-steps chooses ... got nothing",
+    ),
+    (
+        "simulate -s adaptive-steps:reserve=-1 --cost 9 -o fleet.step_cost=1",
+        "--scheduler reserve must be a number in [0, 1e9], got -1",
+    ),
+    (
+        "simulate --cost 9 -o fleet.step_cost=3",
+        "fleet.step_cost must be whole numbers >= 0 of which 4 are less than the cost of a turn of 5 steps, got 3",
+    ),
+    ("simulate --cost 9 -o fleet.step_cost=0.5", "fleet.step_cost must be whole numbers, got 0.5"),
+    (
+        "simulate --cost 9 -o 'fleet.step_cost=1 J'",
+        "fleet.step_cost must be a number of units, unless fleet.round_length is given, got '1 J'",
+    ),
+    ("train --aggregation fednova:0", "--aggregation server_step must be a number in [1e-30, 1e30], got 0"),
     ("simulate -s forecast:0", "--scheduler horizon must be a whole number in [1, 100000], got 0"),
     ("simulate -s forecast:horizon=24,target=0", "--scheduler target must be a whole number >= 1, got 0"),
     (

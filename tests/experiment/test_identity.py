@@ -48,6 +48,7 @@ ANOTHER: dict[type[BaseModel], dict[str, Any]] = {
         "reserve": 0.2,
         "standby": 0.3,
         "arrival": 2.0,
+        "step_cost": 0,
     },
     LearningSpec: {
         "task": "quadratic",

@@ -81,7 +81,7 @@ def test_both_fleets_of_the_demo_harvest_as_much() -> None:
     assert rates == pytest.approx([5] * 5)
 
 
-JOULES = ("round_length", "quantum", "efficiency", "self_discharge", "reserve", "standby", "arrival")
+JOULES = ("round_length", "quantum", "efficiency", "self_discharge", "reserve", "standby", "arrival", "step_cost")
 
 
 def test_the_demo_in_the_file_leaves_no_default_out() -> None:
@@ -284,7 +284,8 @@ def test_every_registered_name_can_be_written(registry: Any, key: str, tmp_path:
     physical = {"fleet.round_length": "1 h", "fleet.capacity": "5 Wh", "fleet.cost": "20 J"}
     for name in registry.members:
         table = {"name": name} | needs.get(name, {})
-        more = physical if name in ("sun", "trace", "wind") else {}
+        more: dict[str, Any] = dict(physical) if name in ("sun", "trace", "wind") else {}
+        more |= {"fleet.step_cost": 0} if name == "adaptive-steps" else {}
 
         facts: Any = read_spec(overrides={key: table, "fleet.clients": 2, "rounds": 2} | more).base.facts()
 

@@ -13,7 +13,7 @@ from ehfl.experiment import SpecError, make_spec, read_spec
 
 SCHEDULERS = (
     "must be one of myopic, greedy, round-robin, uniform-random, always-on, oldest-first, power-of-choice, f3ast, "
-    "energy-cycles, most-rounds-left, threshold, lyapunov, forecast or package.module:Class"
+    "energy-cycles, most-rounds-left, threshold, lyapunov, forecast, adaptive-steps or package.module:Class"
 )
 RULES = "theorem, nominal, linear, constant, nominal-causal, linear-causal"
 STEP = f"must be one of {RULES} or package.module:Class"
@@ -42,7 +42,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "unknown, like none": ({"zzz": 3}, f"zzz is not a key {TOP}"),
     "unknown in fleet": (
         {"fleet": {"client": 3}},
-        "fleet.client is not a key of fleet (clients, harvest, rate, capacity, initial, cost, unit, "
+        "fleet.client is not a key of fleet (clients, harvest, rate, capacity, initial, cost, step_cost, unit, "
         "round_length, quantum, efficiency, self_discharge, reserve, standby, arrival) "
         "(did you mean clients?)",
     ),
@@ -62,7 +62,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "unknown in an arm's section": (
         {"arms": [{"scheduler": "myopic", "fleet": {"cots": 1}}]},
-        "arms[1].fleet.cots is not a key of fleet (clients, harvest, rate, capacity, initial, cost, unit, "
+        "arms[1].fleet.cots is not a key of fleet (clients, harvest, rate, capacity, initial, cost, step_cost, unit, "
         "round_length, quantum, efficiency, self_discharge, reserve, standby, arrival) "
         "(did you mean cost?)",
     ),
@@ -102,8 +102,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "number for a table": (
         {"learning": {"aggregation": 1}},
-        "learning.aggregation must be one of mean, weighted, inverse-probability, fedau, scheduled, fedprox, mifa, "
-        "fedvarp, fedawe, scaffold, fedavgm or package.module:Class, or a table with such a name, got 1",
+        "learning.aggregation must be one of mean, weighted, inverse-probability, fedau, scheduled, fednova, fedprox, "
+        "mifa, fedvarp, fedawe, scaffold, fedavgm or package.module:Class, or a table with such a name, got 1",
     ),
     "bool rounds": ({"rounds": True}, "rounds must be a whole number in [1, 10000000], got True"),
     "bool target": ({"target": True}, "target must be auto or a whole number >= 1, got True"),

@@ -122,7 +122,8 @@ def test_the_written_spec_of_a_run_is_that_run(facts: dict[str, Any]) -> None:
     assert (same.identity(), same.folder_name) == (run.identity(), run.folder_name)
 
 
-JOULES = ("round_length", "quantum", "efficiency", "self_discharge", "reserve", "standby", "arrival")  # unless given
+JOULES = ("round_length", "quantum", "efficiency", "self_discharge", "reserve", "standby", "arrival",
+          "step_cost")  # fmt: skip  # unless given
 
 
 def test_a_written_spec_spells_everything_out() -> None:

@@ -35,7 +35,7 @@ def ledgers(nodes: Path) -> dict[str, Any]:
 
 def check_same(one: Played, other: Played) -> None:
     assert one.outcome.error is None and one.records == other.records
-    for name in ("offsets", "indices", "spent", "final_energy", "energy", "weights"):
+    for name in ("offsets", "indices", "spent", "final_energy", "energy", "weights", "steps"):
         np.testing.assert_array_equal(getattr(one.participation, name), getattr(other.participation, name))
     assert one.participation.totals == other.participation.totals
     for name, weights in other.weights.items():
@@ -129,6 +129,24 @@ def test_what_a_scheduler_weighs_turns_by_outlives_its_server(scheduler: str, tm
     check_same(resumed, undisturbed)
     weights = undisturbed.participation.weights
     assert weights is not None and np.unique(weights).size > 2
+
+
+def test_how_many_steps_turns_had_outlives_the_server(tmp_path: Path) -> None:
+    fleet = {"clients": 4, "harvest": "poisson:4.5", "capacity": 12, "cost": 10, "step_cost": 4, "initial": 6}
+    spec = tiny(scheduler="adaptive-steps:4", rounds=6, fleet=fleet, learning={"aggregation": "fednova"})
+    undisturbed = play(spec, tmp_path / "whole", loopback(tmp_path / "nodes", 4))
+
+    def leave(record: Record) -> None:
+        if record.round == 3:
+            raise Killed
+
+    with pytest.raises(Killed):
+        play(spec, tmp_path / "runs", loopback(tmp_path / "again", 4), leave)
+    resumed = play(spec, tmp_path / "runs", loopback(tmp_path / "again", 4))
+
+    check_same(resumed, undisturbed)
+    steps = undisturbed.participation.steps
+    assert steps is not None and np.unique(steps).size == 2
 
 
 def failing_once(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:

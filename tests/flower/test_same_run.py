@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("in_server", "no_fsync")
 def check_same(devices: Played, here: Played) -> None:
     assert devices.outcome.error is None and here.outcome.error is None
     mine, theirs = devices.participation, here.participation
-    for name in ("offsets", "indices", "spent", "final_energy", "energy", "weights"):
+    for name in ("offsets", "indices", "spent", "final_energy", "energy", "weights", "steps"):
         np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name), err_msg=name)
     for name in ("totals", "target", "scheduler", "seed", "mains_powered", "unit", "n_clients"):
         assert getattr(mine, name) == getattr(theirs, name)
@@ -44,12 +44,22 @@ FLEETS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("fleet", FLEETS, ids=["alike", "each its own"])
 @pytest.mark.parametrize("scheduler", SCHEDULERS.members)
 def test_every_scheduler_has_the_run_of_one_process(scheduler: str, fleet: dict[str, Any], tmp_path: Path) -> None:
-    spec = tiny(scheduler=scheduler, fleet=fleet)
+    spec = tiny(scheduler=scheduler, fleet=fleet | {"step_cost": 0})  # which one of them asks for
 
     devices = play(spec, tmp_path / "devices", loopback(tmp_path / "nodes", fleet["clients"]))
 
     check_same(devices, play_here(spec, tmp_path / "here"))
     assert any(record.participants for record in devices.records)
+
+
+def test_devices_take_and_pay_for_the_steps_they_are_asked_for(tmp_path: Path) -> None:
+    fleet = {"clients": 4, "harvest": "poisson:4.5", "capacity": 12, "cost": 10, "step_cost": 4, "initial": 6}
+    spec = tiny(scheduler="adaptive-steps:4", fleet=fleet, rounds=12, learning={"aggregation": "fednova"})
+
+    devices = play(spec, tmp_path / "devices", loopback(tmp_path / "nodes", 4))
+
+    check_same(devices, play_here(spec, tmp_path / "here"))
+    assert devices.participation.steps is not None and set(devices.participation.steps.tolist()) == {1, 2}
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS.members)

@@ -155,6 +155,7 @@ CALLS: list[tuple[str, dict[str, Draw]]] = [
     ("ehfl:MostRoundsLeft", {"target": of("auto", 1)}),
     ("ehfl:Threshold", {"reserve": of(0, 0.5, 3), "target": of("auto", 1)}),
     ("ehfl:Lyapunov", {"v": of("auto", 0, 2.5)}),
+    ("ehfl:AdaptiveSteps", {"target": of("auto", 1), "reserve": of(0, 0.5, 3)}),
     ("ehfl:Forecast", {"horizon": of(1, 5), "target": of("auto", 1)}),
     ("ehfl:PowerOfChoice", {"target": of("auto", 1), "candidates": of("auto", 2)}),
     ("ehfl:Metric", {"name": of("accuracy", "gap"), "lower_is_better": either,

@@ -26,6 +26,7 @@ KNOWN = (
     "oldest-first", "power-of-choice", "power-of-choice:target=1,candidates=2", "bernoulli", "bernoulli:0.5",
     "replay", "iid", "mean", "fedau", "scheduled", "inverse-probability", "f3ast:rate=0.1", "energy-cycles",
     "most-rounds-left", "threshold:0.5", "lyapunov:3", "lyapunov", "forecast:horizon=3,target=1", "forecast",
+    "adaptive-steps", "adaptive-steps:reserve=1", "fednova",
     "dirichlet:0.5", "shards:2", "weighted", "nominal", "linear", "constant:0.1", "theorem", "theorem:0.5", "quadratic",
     "wells", "nominal-causal", "linear-causal:0.2", "MYOPIC", "round_robin", "mypoic", "sys:exit", "os:getcwd",
     "markov:stay_on=0.9,stay_off=0.8", "poisson:2", "compound:rate=1,mean_size=2", "periodic:[1, 0]",

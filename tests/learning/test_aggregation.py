@@ -37,6 +37,7 @@ MEANS: dict[str, tuple[dict[str, Any], float]] = {
     "inverse-probability": ({}, ROUNDING),
     "fedau": ({}, ROUNDING),
     "scheduled": ({}, ROUNDING),
+    "fednova": ({}, ROUNDING),
     "fedprox": ({}, BITS),
     "mifa": ({}, ROUNDING),
     "fedvarp": ({}, ROUNDING),

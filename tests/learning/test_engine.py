@@ -35,7 +35,8 @@ class Rounds:
         self._server = Server(engine.model, aggregation, len(engine.parts))
 
     def train_round(self, t: int, clients: IntArray, eta: float) -> tuple[float | None, list[float]]:
-        return self._server.play(t, lambda x: self._engine.updates(x, clients, t, eta))
+        heard = self._server.play(t, lambda x: self._engine.updates(x, clients, t, eta))
+        return heard.mean_loss(), heard.losses
 
 
 def rounds_on(

@@ -74,11 +74,11 @@ def test_a_round_is_the_mean_of_its_local_updates_to_the_bit(blobs: Task) -> Non
     played, apart = (engine_on(blobs, parts, LocalSgd(local_steps=3, batch_size=5)) for _ in range(2))
     x = apart.model.weights.clone()
 
-    loss, losses = Server(played.model, Mean(), 2).play(2, lambda x: played.updates(x, np.array([0, 1]), 2, 0.1))
+    heard = Server(played.model, Mean(), 2).play(2, lambda x: played.updates(x, np.array([0, 1]), 2, 0.1))
     updates = [apart.local_update(x, client, t=2, eta=0.1) for client in (0, 1)]
 
-    assert losses == [update.loss for update in updates]
-    assert loss == sum(losses) / 2
+    assert heard.losses == [update.loss for update in updates]
+    assert heard.mean_loss() == sum(heard.losses) / 2
     assert torch.equal(played.model.weights, (sum(u.weights.double() for u in updates) / 2).float())  # type: ignore[union-attr]
 
 

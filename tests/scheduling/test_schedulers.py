@@ -11,6 +11,7 @@ from ehfl.energy import Bernoulli, Fleet, Replay
 from ehfl.randomness import Purpose, generator, words
 from ehfl.scheduling import (
     SCHEDULERS,
+    AdaptiveSteps,
     AlwaysOn,
     EnergyCycles,
     F3ast,
@@ -26,6 +27,7 @@ from ehfl.scheduling import (
     Threshold,
     UniformRandom,
     View,
+    brings_steps,
     brings_weights,
     check_scheduler,
     simulate,
@@ -294,6 +296,7 @@ def test_the_registry_has_the_papers_schedulers_and_the_others() -> None:
     assert list(SCHEDULERS.members) == [
         "myopic", "greedy", "round-robin", "uniform-random", "always-on", "oldest-first", "power-of-choice",
         "f3ast", "energy-cycles", "most-rounds-left", "threshold", "lyapunov", "forecast",
+        "adaptive-steps",
     ]  # fmt: skip
 
 
@@ -352,6 +355,7 @@ def test_what_schedulers_declare_of_themselves() -> None:
     assert [name for name, one in made.items() if is_mains_powered(one)] == ["always-on"]
     assert [name for name, one in made.items() if wants_losses(one)] == ["power-of-choice"]
     assert [name for name, one in made.items() if brings_weights(one)] == ["f3ast", "energy-cycles"]
+    assert [name for name, one in made.items() if brings_steps(one)] == ["adaptive-steps"]
 
 
 # widths
@@ -368,6 +372,7 @@ def test_what_schedulers_declare_of_themselves() -> None:
         (PowerOfChoice(candidates=4), "candidates"),
         (F3ast(target=4), "target"),
         (MostRoundsLeft(target=4), "target"),
+        (AdaptiveSteps(target=4), "target"),
         (Threshold(target=4), "target"),
         (Forecast(target=4), "target"),
         (RoundRobin(per_round=4), "per_round"),
@@ -417,6 +422,7 @@ def test_fewer_candidates_than_are_wanted_are_refused_at_once() -> None:
         ("energy-cycles", EnergyCycles()),
         ("most-rounds-left:4", MostRoundsLeft(target=4)),
         ("threshold:reserve=0.5,target=2", Threshold(reserve=0.5, target=2)),
+        ("adaptive-steps:target=2,reserve=1", AdaptiveSteps(target=2, reserve=1)),
         ("lyapunov", Lyapunov(v="auto")),
         ("lyapunov:12.5", Lyapunov(v=12.5)),
         ("forecast:horizon=48", Forecast(horizon=48, target="auto")),

@@ -57,7 +57,7 @@ Scheduler = Annotated[
         "-s",
         metavar="NAME",
         help="myopic, greedy, round-robin, uniform-random, always-on, oldest-first, power-of-choice, f3ast, "
-        "energy-cycles, most-rounds-left, threshold, lyapunov, forecast, module:Class; "
+        "energy-cycles, most-rounds-left, threshold, lyapunov, forecast, adaptive-steps, module:Class; "
         "parameters as in round-robin:1 or round-robin:per_round=1. Repeatable. [myopic, round-robin, greedy]",
     ),
 ]

@@ -13,6 +13,7 @@ from ehfl.arrays import FloatArray, IntArray, Levels, first_of, per_client
 from ehfl.energy.battery import MAX_LEVEL
 from ehfl.energy.harvest import HARVESTS, Harvest, rates_of
 from ehfl.energy.power import is_power
+from ehfl.energy.step_costs import StepCosts, step_costs_of
 from ehfl.energy.storage import Storage, storage_of
 from ehfl.randomness import MAX_CLIENTS
 from ehfl.validation import InvalidValue, is_label, whole_number
@@ -43,11 +44,14 @@ class Fleet:
     drain: ArrayLike = 0.0  # what it loses in a round besides, while there is any; need not be whole
     quantum: float | None = None  # what a unit is [J], where that is known
     round_length: float | None = None  # [s], where that is known
+    steps: int | None = None  # K, the local steps of a turn that `cost` pays for, where turns may have fewer
+    step_cost: ArrayLike | None = None  # what one of them costs: a turn of k steps costs cost - (K - k) step_cost
     rates: FloatArray = field(init=False, repr=False)  # mean harvest, (n_clients,) [units a round]
     costs: Levels = field(init=False, repr=False)  # shape (1,) for all alike, else (n_clients,); so are the next ones
     ceilings: Levels = field(init=False, repr=False)  # the capacity as a level
     endless: NDArray[np.bool_] = field(init=False, repr=False)  # whose capacity is infinite
     storage: Storage | None = field(init=False, repr=False)  # what is lost, None where nothing is
+    step_costs: StepCosts | None = field(init=False, repr=False)  # None where turns are whole
 
     def __post_init__(self) -> None:
         clients = whole_number("clients", self.clients, low=1, high=MAX_CLIENTS)
@@ -73,6 +77,7 @@ class Fleet:
             "ceilings": _ceilings(capacities),
             "endless": np.isinf(capacities),
             "storage": None if storage.lossless else storage,
+            "step_costs": step_costs_of(clients, self.steps, self.step_cost, costs),
         }
         for name, value in facts.items():
             if isinstance(value, np.ndarray):
@@ -100,8 +105,10 @@ class Fleet:
         whole = math.floor(total * (1 + 1e-12))  # 100 clients at 0.29 are 29, whatever the last bit says
         return min(max(whole, 1), self.clients)
 
-    def cost_of(self, client: int) -> int:
-        """Return what a round costs one client."""
+    def cost_of(self, client: int, steps: int | None = None) -> int:
+        """Return what a round costs one client: a whole turn, or one of so many local steps."""
+        if steps is not None and self.step_costs is not None:
+            return int(self.step_costs.prices(np.array([client]), np.array([steps]))[0])
         return int(self.costs[client if self.costs.size > 1 else 0])
 
     def ceiling_of(self, client: int) -> int:

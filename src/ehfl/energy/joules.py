@@ -37,6 +37,8 @@ def fleet_in_joules(
     reserve: ArrayLike = 0.0,
     standby: ArrayLike = 0.0,
     arrival: float | None = None,
+    steps: int | None = None,
+    step_cost: ArrayLike | None = None,
 ) -> Fleet:
     """Return the fleet whose batteries hold `capacity` and whose rounds take `round_length` seconds and `cost` joules.
 
@@ -50,6 +52,7 @@ def fleet_in_joules(
 
     Levels count what can be drawn, so a battery is empty at its cut-off: E = charge - reserve * capacity. It loses
     1 - (1 - self_discharge)^(round_length / month) of its whole charge in a round, and nothing below the cut-off.
+    Where turns may have fewer local steps than `steps`, a step less saves `step_cost` [J], rounded down to quanta.
     `quantum` [J] is what energy is counted in; "auto" is the largest of 1, 2, 5 times a power of ten of which the
     cheapest round has 1,000. A harvest in units needs `arrival` [J], what a unit brings.
 
@@ -81,7 +84,13 @@ def fleet_in_joules(
         drain=_one_or_all((gone * below + idle) / size),
         quantum=size,
         round_length=seconds,
+        steps=steps,
+        step_cost=None if step_cost is None else _steps(step_cost, clients, size),
     )
+
+
+def _steps(step_cost: ArrayLike, clients: int, size: float) -> Any:
+    return _one_or_all(np.floor(_amounts("step_cost", step_cost, clients) / size + 1e-9), whole=True)
 
 
 def unit_name(quantum: float) -> str:

@@ -94,6 +94,7 @@ class Ledger:
         if fleet.ceilings.size > 1:
             self._ceiling, self._endless = fleet.ceilings[own], fleet.endless[own]
         self._storage = None if fleet.storage is None else fleet.storage.of(self._clients)
+        self._step_costs = None if fleet.step_costs is None else fleet.step_costs.of(self._clients)
         rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
         self._weather = Weather(fleet.harvest, self._clients, rounds, check_seed(seed))
         initial = int(self._energy.sum(dtype=np.int64))
@@ -106,13 +107,16 @@ class Ledger:
         self.energy: Levels = self._energy.view()  # E_i(t) of these clients, read-only
         self.energy.flags.writeable = False
 
-    def settle(self, t: int, clients: IntArray, *, mains_powered: bool = False) -> Settled:
+    def settle(
+        self, t: int, clients: IntArray, *, mains_powered: bool = False, steps: IntArray | None = None
+    ) -> Settled:
         """Play what round t does to the batteries; `clients` are the ascending places of those that take part.
 
-        On mains power they pay nothing from their batteries. If one of them cannot pay, the result says which, and
-        nothing is settled; a fleet of more than one tile is then of no use, since it is settled while it is looked at.
+        They pay for whole turns, or for so many `steps` each; on mains power nothing from their batteries. If one of
+        them cannot pay, the result says which, and nothing is settled; a fleet of more than one tile is then of no use,
+        since it is settled while it is looked at.
         """
-        cost = _NOTHING if mains_powered else self._cost
+        cost = _NOTHING if mains_powered else self._costs(clients, steps)
         levels = self._energy, clients, cost, self._weather.units(t), self._ceiling
         if self._storage is None:
             settled = settle(*levels)
@@ -125,7 +129,7 @@ class Ledger:
             self._harvested += settled.harvested
             self._wasted += settled.wasted
             self._lost += settled.lost
-            self.paid = self._price(clients) if mains_powered else settled.paid
+            self.paid = self._price(clients, steps) if mains_powered else settled.paid
             if mains_powered:
                 self._mains += self.paid
             else:
@@ -143,11 +147,27 @@ class Ledger:
         self._energy[:] = totals.stored
         return totals
 
-    def _price(self, clients: IntArray) -> int:
+    def _costs(self, clients: IntArray, steps: IntArray | None) -> Levels:
+        """Return what a turn costs, one number or (n_clients,); these clients' with so many steps."""
+        if steps is None:
+            return self._cost
+        costs: Levels = np.array(np.broadcast_to(self._cost, self._energy.shape))
+        costs[clients] = self._prices(clients, steps)
+        return costs
+
+    def _price(self, clients: IntArray, steps: IntArray | None) -> int:
         """Return what it costs these clients to take part in a round, together."""
+        if steps is not None:
+            return int(self._prices(clients, steps).sum())
         if self._common_cost is not None:
             return self._common_cost * clients.size
         return int(self._cost[clients].sum(dtype=np.int64))
+
+    def _prices(self, clients: IntArray, steps: IntArray) -> IntArray:
+        """Return what turns of so many steps cost, (len(clients),)."""
+        if self._step_costs is None:
+            raise InvalidValue("steps", "left out where the fleet does not say what a step costs", "some")
+        return self._step_costs.prices(clients, steps)
 
     def totals(self) -> EnergyTotals:
         """Return what became of the energy so far."""

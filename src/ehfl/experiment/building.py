@@ -12,13 +12,13 @@ import numpy as np
 
 from ehfl.energy import HARVESTS, Fleet, fleet_in_joules, per_client_parameters
 from ehfl.energy.power import is_power
-from ehfl.experiment.costing import is_costing, joules_of
+from ehfl.experiment.costing import is_costing, turn_in_joules
 from ehfl.experiment.values import ENERGIES
 from ehfl.machine import check_memory
 from ehfl.partition import PARTITIONS, InLabelOrder, Partition
 from ehfl.randomness import MAX_CLIENTS, TILE
 from ehfl.registry import Table
-from ehfl.scheduling import SCHEDULERS, Chances, Decider, Scheduler, chances, wants_losses
+from ehfl.scheduling import SCHEDULERS, Chances, Decider, Scheduler, brings_steps, chances, wants_losses
 from ehfl.theory import StepSize, check_causal, step_size_of
 from ehfl.validation import FAILURES, InvalidValue, UserError, at, one_line, renamed, whole_number
 
@@ -35,15 +35,22 @@ _BYTES_A_CLIENT = 20  # its level, and its turns, counted and squared for the ta
 def fleet_of(setting: Setting) -> Fleet:
     """Return the fleet."""
     fleet = setting.fleet
-    table = {name: value for name, value in fleet if value is not None} | {"cost": cost_of(setting)}
+    table = {name: value for name, value in fleet if value is not None} | turn_of(setting)
     key = "fleet.harvest" if fleet.rate is None else "fleet"  # `rate` is the short form of bernoulli's
     return fleet_in(table | {"harvest": fleet.harvest_table()}, key)
 
 
-def cost_of(setting: Setting) -> Any:
-    """Return what a round costs as the fleet's table has it: a cost by devices and radios is worked out, in joules."""
-    cost, learning, clients = setting.fleet.cost, setting.learning, setting.fleet.clients
-    return joules_of(cost, learning, clients, lambda: size_of(setting)) if is_costing(cost) else cost
+def turn_of(setting: Setting) -> Table:
+    """Return what a turn costs, and a step of it where that is known, as the fleet's table has them.
+
+    A cost by devices and radios is worked out, in joules, and so is a step's unless it is given.
+    """
+    fleet, learning = setting.fleet, setting.learning
+    turn: Table = {"cost": fleet.cost}
+    if is_costing(fleet.cost):
+        turn = turn_in_joules(fleet.cost, learning, fleet.clients, lambda: size_of(setting))
+    given = {} if fleet.step_cost is None else {"step_cost": fleet.step_cost}
+    return turn | given | {"steps": learning.local_steps}
 
 
 def size_of(setting: Setting) -> TaskSize:
@@ -64,7 +71,9 @@ def fleet_in(table: Table, key: str = "fleet.harvest") -> Fleet:
     means = "mean_watts" if is_power(made) else "mean_rates"
     with at(key), users_own("", f"one whose {means} can be asked for"):
         getattr(made, means)(clients)  # refuses another number of clients
-    energies = {name: spread(table[name], clients) for name in ENERGIES}
+    energies = {name: spread(table[name], clients) for name in ENERGIES if table.get(name) is not None}
+    if "step_cost" in energies:
+        energies["steps"] = table["steps"]
     if table.get("round_length") is not None:
         return _in_joules(table, clients, made, energies)
     if is_power(made):
@@ -195,8 +204,8 @@ def chances_of(setting: Setting, seeds: int | None = None) -> Chances:
     nothing by it; they are kept, since all seeds of an arm share them, and arms with the same fleet and scheduler.
     """
     seeds = seeds or min(max(_ESTIMATED_ROUNDS // setting.rounds, 20), 200)
-    # The cost on its own, since it may come from what is learned.
-    parts = (seeds, setting.rounds, setting.target, setting.scheduler, setting.fleet, cost_of(setting))
+    # Costs on their own, since they may come from what is learned.
+    parts = (seeds, setting.rounds, setting.target, setting.scheduler, setting.fleet, turn_of(setting))
     key = json.dumps(parts, sort_keys=True, default=str)
     if key not in _chances:
         fleet, scheduler = fleet_of(setting), scheduler_of(setting)
@@ -257,6 +266,9 @@ def check_fits(setting: Setting) -> None:
     if setting.flower.least_nodes > fleet.clients:  # a server would wait for them for ever
         allowed = f"a whole number in [1, {fleet.clients}] (the clients)"
         raise InvalidValue("flower.least_nodes", allowed, setting.flower.least_nodes)
+    if brings_steps(scheduler_of(setting)) and fleet.step_costs is None:
+        allowed = f"given, or a cost by device and radio: {setting.scheduler['name']} chooses how many steps a turn has"
+        raise InvalidValue("fleet.step_cost", allowed, "nothing")
     # The first round is decided on trial: a width beyond the clients, or a scheduler that fails at once, shows here.
     decider = Decider(fleet, scheduler_of(setting), target=target_of(setting))
     if fleet.clients <= TILE:  # a large fleet's first round is played at once anyway, and takes its time

@@ -92,10 +92,11 @@ def costs_of(
     return costs[:1] if len(found) == 1 else [costs[client % len(costs)] for client in range(clients)]
 
 
-def joules_of(costing: Any, learning: LearningSpec, clients: int, load: Load) -> float | list[float]:
-    """Return what a round costs [J], one number for all or one per client."""
-    totals = [cost.total for cost in costs_of(costing, learning, clients, load)]
-    return totals if len(totals) > 1 else totals[0]
+def turn_in_joules(costing: Any, learning: LearningSpec, clients: int, load: Load) -> Table:
+    """Return what a turn costs and what a step of it does [J], one number for all or one per client."""
+    costs = costs_of(costing, learning, clients, load)
+    amounts = {"cost": [cost.total for cost in costs], "step_cost": [cost.step(learning.local_steps) for cost in costs]}
+    return {name: values if len(values) > 1 else values[0] for name, values in amounts.items()}
 
 
 def _kinds(costing: Any, clients: int, key: str) -> list[tuple[Table, str]]:

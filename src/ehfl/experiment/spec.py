@@ -66,6 +66,7 @@ class FleetSpec(Section):
     capacity: PerClient = math.inf
     initial: PerClient = 0
     cost: PerClient = 1  # in joules also by devices and radios (`costing`)
+    step_cost: PerClient = None  # what a local step less saves, of what a turn of learning.local_steps costs
     unit: str = "units"  # what energy is counted in
     # A fleet whose rounds have a length is one of real devices: energies are in joules then (docs/energy.md).
     round_length: Annotated[float | None, PlainValidator(length_of_rounds)] = None  # [s]
@@ -173,7 +174,8 @@ class Setting(Section):
 
         facts: Facts = self.model_dump(mode="python")
         # One form for what can be written in two, so that equal settings have equal facts.
-        facts["fleet"] |= {"harvest": self.fleet.harvest_table(), "rate": None, "cost": building.cost_of(self)}
+        turn = {name: value for name, value in building.turn_of(self).items() if name != "steps"}
+        facts["fleet"] |= {"harvest": self.fleet.harvest_table(), "rate": None} | turn
         data = self.learning.data
         facts["learning"] |= {
             "data": None if data is None else str(Path(data).absolute()),  # what is written may be read from elsewhere

@@ -26,7 +26,7 @@ _DAY = 86_400  # seconds
 ORDERS = ("random", "by-label")
 
 
-ENERGIES = ("capacity", "initial", "cost")  # keys of the fleet that are amounts of energy
+ENERGIES = ("capacity", "initial", "cost", "step_cost")  # keys of the fleet that are amounts of energy
 PHYSICAL = ("quantum", "efficiency", "self_discharge", "reserve", "standby", "arrival")  # that need a round's length
 # keys of the fleet that take one value for all or one per client
 PER_CLIENT = ("rate", *ENERGIES, "efficiency", "self_discharge", "reserve", "standby")

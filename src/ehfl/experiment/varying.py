@@ -44,7 +44,7 @@ def table_of(setting: Setting) -> dict[str, Any]:
     """Return all that a fleet is made from, as `fleet_in` takes it."""
     fleet = setting.fleet
     spelled_out = {name: value for name, value in fleet if value is not None}
-    return spelled_out | {"harvest": fleet.harvest_table(), "cost": building.cost_of(setting)}
+    return spelled_out | {"harvest": fleet.harvest_table()} | building.turn_of(setting)
 
 
 def free(setting: Setting, name: str) -> Free:

@@ -63,7 +63,6 @@ class Account:
         self._client = whole_number("client", client, low=0, high=fleet.clients - 1)
         self._rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
         self._seed = check_seed(seed)
-        self._cost = fleet.cost_of(self._client)
         self._meter = None if meter is None else METERS.make(meter)
         if self._meter is not None:
             check_unit(fleet.unit, fleet.quantum)
@@ -76,13 +75,17 @@ class Account:
             kept = self._file.read()
             return self._written(self._reached(kept, t), kept)
 
-    def pay(self, t: int, *, mains_powered: bool = False) -> Statement:
-        """Pay for round t, once however often it is asked, from the battery or from the mains."""
+    def pay(self, t: int, *, mains_powered: bool = False, steps: int | None = None) -> Statement:
+        """Pay for round t, for a whole turn or so many steps, once however often it is asked.
+
+        It is paid from the battery, or from the mains.
+        """
+        cost = self._fleet.cost_of(self._client, steps)
         t = whole_number("t", t, low=0, high=self._rounds - 1)
         with self._file.held():
             kept = self._file.read()
             now = self._reached(kept, t)
-            return self._written(now if now.paid else self._paid(now, mains_powered), kept)
+            return self._written(now if now.paid else self._paid(now, cost, mains_powered), kept)
 
     def _written(self, now: Standing, kept: Standing | None) -> Statement:
         if now != kept:
@@ -122,8 +125,8 @@ class Account:
             raise LevelOverflow(f"{passed}: give a capacity, or count in larger units")
         return min(read, fleet.ceiling_of(self._client))
 
-    def _paid(self, now: Standing, mains_powered: bool) -> Standing:
-        has, cost = now.statement.totals, self._cost
+    def _paid(self, now: Standing, cost: int, mains_powered: bool) -> Standing:
+        has = now.statement.totals
         if mains_powered:
             totals = replace(has, mains=has.mains + cost)
         elif has.stored >= cost:

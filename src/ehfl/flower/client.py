@@ -77,9 +77,10 @@ def trained(request: Request, node: NodeConfig) -> Answer:
 
     engine = engine_of(request.spec, node.data, owns_all=node.owns_all)
     given = _assignment(request, engine.model.weights)
-    stated = _account(request, node).pay(request.round, mains_powered=request.mains_powered)
+    steps = whole_number("steps of the message", request.steps, low=0, high=engine.rule.local_steps) or None
+    stated = _account(request, node).pay(request.round, mains_powered=request.mains_powered, steps=steps)
     with thread_limit(pick_threads(None, given.start.numel())):  # as in one process, a small model is trained on one
-        update = engine.local_update(given, node.client, request.round, request.eta)
+        update = engine.local_update(given, node.client, request.round, request.eta, steps)
     return Answer(
         request.run,
         request.round,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 
 import numpy as np
@@ -38,7 +38,7 @@ class OnDevices:
         self._fleet, self._scheduler = building.fleet_of(setting), building.scheduler_of(setting)
         self._decider = Decider(self._fleet, self._scheduler, run.seed, building.target_of(setting))
         self.rounds, self.n_clients = setting.rounds, self._fleet.clients
-        self.keeps_losses = wants_losses(self._scheduler)
+        self.keeps_losses, self.keeps_steps = wants_losses(self._scheduler), self._decider.brings_steps
         self._orders = Orders(token, write_spec(run.facts()), self._decider.mains_powered)
         self._screening = Screening(token, self._fleet)
         self._nodes = Nodes(exchange, self._screening, setting.flower)
@@ -46,6 +46,7 @@ class OnDevices:
         self._seen = Seen(self.n_clients)
         self._dealt_labels = labels
         self._weights: list[FloatArray] = []  # of turns in past rounds, where the scheduler brings any
+        self._steps: list[IntArray] = []  # likewise
 
     @property
     def labels(self) -> IntArray | None:
@@ -66,14 +67,15 @@ class OnDevices:
         if not clients.size:
             return
         self._seen.asked = {*clients.tolist(), *self._spare(clients)}
-        kept = self._trained(t, eta, assign, wanted=clients.size)
+        steps = self._steps_of(sorted(self._seen.asked))
+        kept = self._trained(t, eta, assign, steps, wanted=clients.size)
         # Assignments are made again where they are needed: to keep all of them may take more memory than there is.
         self._refuse_outliers(kept, assign)
         took_part = np.array(sorted(kept), np.int32)
         found = self._decider.weights(took_part)
         weights = [1.0] * took_part.size if found is None else found.tolist()
         for client, weight in zip(took_part.tolist(), weights, strict=True):
-            self._seen.counts(client, self._fleet.cost_of(client))
+            self._seen.counts(client, self._fleet.cost_of(client, steps.get(client)))
             answer, start = kept.pop(client), assign(client).start
             trained = torch.from_numpy(answer.model).to(start.device)
             yield Update(client, start, trained, answer.loss, answer.steps, answer.examples, eta, weight)
@@ -89,7 +91,7 @@ class OnDevices:
         seen = record.devices
         if seen is None or len(seen.energy) != self.n_clients:
             raise OtherRun(f"the rounds so far belong to another run: round {record.round} was not played on devices")
-        if self._decider.brings_weights:  # they are those of the levels that it decided by
+        if self._decider.brings_weights or self.keeps_steps:  # they are those of the levels that it decided by
             self._decider.decide(record.round, np.array([level or 0 for level in seen.energy], np.int32))
         self._note(record.round, seen, record.losses or ())
         self._seen.again(seen)
@@ -108,33 +110,44 @@ class OnDevices:
             seed=self._seed,
             mains_powered=self._decider.mains_powered,
             weights=np.concatenate(self._weights) if self._weights else None,
+            steps=np.concatenate(self._steps) if self._steps else None,
         )
 
     def _note(self, t: int, seen: Devices, losses: Sequence[float]) -> None:
-        """Take down who took part in a round, and how much that counts."""
+        """Take down who took part in a round, how much that counts, and how many steps it had."""
         took_part = np.array(seen.took_part, np.int32)
         weights = self._decider.weights(took_part)
         self._weights += [] if weights is None else [weights]
+        steps = self._decider.steps(took_part)
+        self._steps += [] if steps is None else [steps]
         self._decider.note(t, took_part, losses)
 
     def _check_paid(self, t: int, chosen: Clients) -> None:
         """Blame a scheduler that chooses a client which says that it cannot pay; in one process the ledger does so."""
+        steps = self._steps_of(chosen.tolist())
         for client in chosen.tolist():
-            held = self._seen.energy.get(client, 0)
-            if held < self._fleet.cost_of(client):
-                self._decider.blame(t, client, held)
+            held, taken = self._seen.energy.get(client, 0), steps.get(client)
+            if held < self._fleet.cost_of(client, taken):
+                self._decider.blame(t, client, held, taken)
 
-    def _trained(self, t: int, eta: float, assign: Assign, *, wanted: int) -> dict[int, Answer]:
+    def _steps_of(self, clients: Sequence[int]) -> dict[int, int]:
+        """Return how many local steps turns of these clients have, by client; nothing where all have K."""
+        steps = self._decider.steps(np.array(clients, np.int32))
+        return {} if steps is None else dict(zip(clients, steps.tolist(), strict=True))
+
+    def _trained(
+        self, t: int, eta: float, assign: Assign, steps: Mapping[int, int], *, wanted: int
+    ) -> dict[int, Answer]:
         """Return what came back as it must be, of the first `wanted` clients; the others are lost, and named."""
         kept: dict[int, Answer] = {}
         asked = sorted(self._seen.asked)
         n_parameters = assign(asked[0]).start.numel()
-        with closing(self._nodes.trained(t, asked, self._orders.train(t, eta, assign))) as replies:
+        with closing(self._nodes.trained(t, asked, self._orders.train(t, eta, assign, steps))) as replies:
             for client, reply in replies:
                 try:
                     answer = self._screening.answer(reply, t, client)
                     self._seen.paid(answer)  # whatever its model is like
-                    check_model(answer, n_parameters)
+                    check_model(answer, n_parameters, steps.get(client))
                 except BadMessage as error:
                     self._seen.lose(client, str(error))
                     continue

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ehfl.energy import EnergyTotals
 from ehfl.validation import UserError, short
 
-PROTOCOL = 2
+PROTOCOL = 3
 _FACTS, _MODEL, _SHIFT, _WEIGHTS = "ehfl", "model", "shift", "weights"
 _NOTHING = EnergyTotals(0, 0, 0, 0, 0, 0)
 _TOTALS = tuple(field.name for field in fields(EnergyTotals))
@@ -42,11 +42,12 @@ class Request:
     weights: Weights | None = None  # the model that the client starts from
     pull: float = 0.0  # pull * (y - weights) is added to each gradient at y
     shift: Weights | None = None  # is added to each gradient
+    steps: int = 0  # local steps to take, and to pay for; 0 for all K
 
     def content(self, other: RecordDict | None = None) -> RecordDict:
         """Return the records; where the model is that of another request, its bytes are those that are there."""
         facts: dict[str, Any] = {"protocol": PROTOCOL, "run": self.run, "round": self.round, "spec": self.spec}
-        facts |= {"eta": self.eta, "mains_powered": self.mains_powered, "pull": self.pull}
+        facts |= {"eta": self.eta, "mains_powered": self.mains_powered, "pull": self.pull, "steps": self.steps}
         model = _record(self.weights) if other is None else other.array_records[_MODEL]
         return _packed(facts, {_MODEL: model, _SHIFT: _record(self.shift)})
 
@@ -66,6 +67,7 @@ class Request:
             _weights(content, _MODEL),
             _value(facts, "pull", float),
             _weights(content, _SHIFT),
+            _count(facts, "steps"),
         )
 
 

@@ -36,10 +36,11 @@ def run_facts(spec: str) -> Facts:
 def fleet_of(spec: str, harvest: str | None) -> Fleet:
     """Return the fleet of the run, with the node's own harvest where it has one."""
     facts = run_facts(spec)
+    table = facts["fleet"] | {"steps": facts["learning"]["local_steps"]}
     with own_code.held(facts.get("code", str(Path.cwd()))):
         if harvest is None:
-            return building.fleet_in(facts["fleet"])
-        return with_own_harvest(building.fleet_in(facts["fleet"] | {"harvest": _ANY_HARVEST}), harvest)
+            return building.fleet_in(table)
+        return with_own_harvest(building.fleet_in(table | {"harvest": _ANY_HARVEST}), harvest)
 
 
 @lru_cache(maxsize=1)

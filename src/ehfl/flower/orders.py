@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -25,32 +25,35 @@ class Orders:
         """Return the question for a node's energy in round t."""
         return Request(self.token, t, self.spec).content()
 
-    def train(self, t: int, eta: float, assign: Assign) -> Callable[[int], RecordDict]:
-        """Return what makes the order of a client in round t, when it is asked for.
+    def train(
+        self, t: int, eta: float, assign: Assign, steps: Mapping[int, int] | None = None
+    ) -> Callable[[int], RecordDict]:
+        """Return what makes the order of a client in round t, when it is asked for: K local steps, or so many.
 
         Clients one after the other that are assigned the same get the very same content, whose model was put into bytes
         once; of those that differ in the rest alone (SCAFFOLD's) the model's bytes are the same.
         """
-        return _Training(Request(self.token, t, self.spec, eta, self.mains_powered), assign)
+        return _Training(Request(self.token, t, self.spec, eta, self.mains_powered), assign, steps or {})
 
 
 class _Training:
     """Remembers what it has made last, to use it again."""
 
-    def __init__(self, request: Request, assign: Assign) -> None:
-        self._request, self._assign = request, assign
-        self._last: tuple[Assignment, RecordDict] | None = None
+    def __init__(self, request: Request, assign: Assign, steps: Mapping[int, int]) -> None:
+        self._request, self._assign, self._steps = request, assign, steps
+        self._last: tuple[Assignment, int, RecordDict] | None = None
 
     def __call__(self, client: int) -> RecordDict:
-        given, other = self._assign(client), None
+        given, other, steps = self._assign(client), None, self._steps.get(client, 0)
         if self._last is not None and self._last[0].start is given.start:
-            before, other = self._last
-            if before.shift is given.shift and before.pull == given.pull:
+            before, taken, other = self._last
+            if before.shift is given.shift and before.pull == given.pull and taken == steps:
                 return other
         shift = None if given.shift is None else as_weights(given.shift)
-        request = replace(self._request, weights=as_weights(given.start), pull=float(given.pull), shift=shift)
-        self._last = given, request.content(other)
-        return self._last[1]
+        start, pull = as_weights(given.start), float(given.pull)
+        request = replace(self._request, weights=start, pull=pull, shift=shift, steps=steps)
+        self._last = given, steps, request.content(other)
+        return self._last[2]
 
 
 def as_weights(vector: Tensor) -> Weights:

@@ -23,6 +23,7 @@ def participation_of(
     seed: int,
     mains_powered: bool,
     weights: FloatArray | None = None,
+    steps: IntArray | None = None,
 ) -> Participation:
     """Return who took part, and what became of the energy as far as devices have said so.
 
@@ -49,6 +50,7 @@ def participation_of(
         unit=fleet.unit,
         energy=energy,
         weights=weights,
+        steps=steps,
         quantum=fleet.quantum,
         round_length=fleet.round_length,
     )

@@ -61,8 +61,8 @@ class Screening:
             raise BadMessage(str(error)) from None
 
 
-def check_model(answer: Answer, n_parameters: int) -> None:
-    """Refuse a trained model that cannot be averaged.
+def check_model(answer: Answer, n_parameters: int, steps: int | None = None) -> None:
+    """Refuse a trained model that cannot be averaged, or that took other steps than it was asked for, if it was.
 
     >>> check_model(Answer("a", 0, 1, loss=0.5, steps=5, examples=9, weights=np.zeros(3, np.float32)), n_parameters=4)
     Traceback (most recent call last):
@@ -76,6 +76,8 @@ def check_model(answer: Answer, n_parameters: int) -> None:
         raise BadMessage("a model or a loss that is not finite")
     if answer.steps < 1 or answer.examples < 1:
         raise BadMessage(f"{answer.steps} steps on {answer.examples} examples")
+    if steps is not None and answer.steps != steps:
+        raise BadMessage(f"{answer.steps} steps, not the {steps} that it was asked for")
 
 
 class Lengths:

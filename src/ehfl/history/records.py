@@ -95,6 +95,7 @@ class Record:
     test_loss: float | None = None  # of x_{t+1}, where it was evaluated
     test_metric: float | None = None
     losses: tuple[float, ...] | None = None  # of each participant, where the scheduler chooses by them
+    steps: tuple[int, ...] | None = None  # that each participant took, where the scheduler chooses how many
     first_loss: float | None = None  # of x_0, the model before the first round, in that round's record alone
     first_metric: float | None = None
     devices: Devices | None = None  # what the server saw of them, where the clients are real devices
@@ -113,7 +114,7 @@ class Record:
 
 
 _NAMES = tuple(one.name for one in fields(Record))
-_SELDOM = {"losses", "first_loss", "first_metric", "devices", "by_class", "by_client", "first_by_class"}
+_SELDOM = {"losses", "steps", "first_loss", "first_metric", "devices", "by_class", "by_client", "first_by_class"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ NAME = "rounds.jsonl"
 _WHOLE = {"round", "participants"}
 _TIMES = {"seconds", "eval_seconds"}
 _ACCURACIES = {"by_class", "by_client", "first_by_class"}
-_OPTIONAL = {"train_loss", "test_loss", "test_metric", "losses", "first_loss", "first_metric"}
+_OPTIONAL = {"train_loss", "test_loss", "test_metric", "losses", "steps", "first_loss", "first_metric"}
 
 
 class HistoryFile:
@@ -187,7 +187,7 @@ def _record(line: bytes, number: int) -> Record:
     """Return the record of a line, which must be that round's, and what would be written of it again."""
     facts = parse_json(line)
     devices = facts.pop("devices", None)
-    lists = {name: tuple(facts[name]) for name in ("losses", *_ACCURACIES) if name in facts}
+    lists = {name: tuple(facts[name]) for name in ("losses", "steps", *_ACCURACIES) if name in facts}
     record = Record(**facts | lists, devices=None if devices is None else Devices.read(devices))
     for name, value in record.facts().items():
         if not _could_be(name, value):
@@ -198,6 +198,8 @@ def _record(line: bytes, number: int) -> Record:
         raise ValueError("it has accuracies by class or client and was not evaluated")
     if record.losses is not None and len(record.losses) != record.participants:
         raise ValueError(f"{len(record.losses)} losses of {record.participants} participants")
+    if record.steps is not None and len(record.steps) != record.participants:
+        raise ValueError(f"steps of {len(record.steps)} turns and {record.participants} participants")
     if record.devices is not None and len(record.devices.took_part) != record.participants:
         raise ValueError(f"{len(record.devices.took_part)} devices took part, not {record.participants}")
     if _line(record) != line + b"\n":
@@ -212,8 +214,8 @@ def _could_be(name: str, value: Any) -> bool:
         return _is_finite(value) and isinstance(value, int) and value >= 0
     if name == "devices":
         return True  # it has been looked at when it was made
-    if name == "losses":
-        return all(map(_is_finite, value))
+    if name in ("losses", "steps"):
+        return all(_is_finite(one) and (name == "losses" or (isinstance(one, int) and one >= 1)) for one in value)
     if name in _ACCURACIES:
         return bool(value) and all(share is None or (_is_finite(share) and 0 <= share <= 1) for share in value)
     return _is_finite(value) and (value >= 0 or name not in _TIMES)

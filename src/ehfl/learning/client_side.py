@@ -20,6 +20,7 @@ class ClientSide(Protocol):
     rounds: int  # T
     n_clients: int
     keeps_losses: bool  # whether a resumed run needs each participant's loss to decide as it did
+    keeps_steps: bool  # whether turns may have fewer than K local steps, so that records say how many
 
     @property
     def labels(self) -> IntArray | None:

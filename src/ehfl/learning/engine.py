@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice, repeat
 
 import torch
 from torch import Tensor
@@ -31,20 +32,25 @@ class Engine:
         self.task, self.model, self.parts, self.rule, self.seed = task, model, parts, rule, seed
         self.training = Examples(task.training.inputs.to(device), task.training.targets.to(device))
 
-    def updates(self, assign: Assign, clients: IntArray, t: int, eta: float) -> Iterator[Update]:
-        """Train these clients, each with what it is assigned, when its update is asked for."""
-        return (self.local_update(assign(client), client, t, eta) for client in clients.tolist())
+    def updates(
+        self, assign: Assign, clients: IntArray, t: int, eta: float, steps: IntArray | None = None
+    ) -> Iterator[Update]:
+        """Train these clients, each with what it is assigned, for K steps or so many, when its update is asked for."""
+        turns = zip(clients.tolist(), repeat(None) if steps is None else steps.tolist(), strict=False)
+        return (self.local_update(assign(client), client, t, eta, taken) for client, taken in turns)
 
-    def local_update(self, given: Assignment | Tensor, client: int, t: int, eta: float) -> Update:
-        """Return what client's K steps in round t make of a model: a pure function of these, the data and the seed.
+    def local_update(
+        self, given: Assignment | Tensor, client: int, t: int, eta: float, steps: int | None = None
+    ) -> Update:
+        """Return what client's steps in round t make of a model: a pure function of these, the data and the seed.
 
-        A bare model is an assignment that asks for nothing more.
+        They are K, or the first so many `steps` of them. A bare model is an assignment that asks for nothing more.
         """
         given = Assignment(given) if isinstance(given, Tensor) else given
         if given.start.data_ptr() == self.model.weights.data_ptr():  # the steps are taken in that very place
             given = replace(given, start=given.start.clone())
         self.model.weights.copy_(given.start)
-        batches = minibatches(self.rule, self.parts[client], self.seed, client, t)
+        batches = islice(minibatches(self.rule, self.parts[client], self.seed, client, t), steps)
         losses = [self._step(torch.from_numpy(batch), eta, given) for batch in batches]
         loss = float(torch.stack(losses).mean())
         weights = self.model.weights.clone()  # the next client trains in the same place

@@ -22,8 +22,9 @@ from ehfl.machine import check_time
 from ehfl.partition import Partition
 from ehfl.partition import deal as deal_targets
 from ehfl.randomness import check_seed
-from ehfl.scheduling import Lockstep, Participation, brings_weights, course_of, wants_losses
+from ehfl.scheduling import Lockstep, Participation, brings_steps, brings_weights, course_of, wants_losses
 from ehfl.theory import StepSize
+from ehfl.validation import InvalidValue
 
 
 class InProcess:
@@ -34,6 +35,7 @@ class InProcess:
         self._course, self._engine = course_of(played), engine
         self.rounds, self.n_clients = played.rounds, played.n_clients
         self.keeps_losses = isinstance(played, Lockstep) and wants_losses(played.scheduler)
+        self.keeps_steps = has_steps(played)
         self.labels = label_counts(engine.task, engine.parts)
 
     def clients(self, t: int) -> Clients:
@@ -43,7 +45,7 @@ class InProcess:
     def updates(self, assign: Assign, clients: Clients, t: int, eta: float) -> Iterator[Update]:
         """Train each client when its update is asked for; a scheduler may have said how much it counts."""
         weights = self._course.weights(t)
-        updates = self._engine.updates(assign, clients, t, eta)
+        updates = self._engine.updates(assign, clients, t, eta, self._course.steps(t))
         return updates if weights is None else map(_weighted, updates, weights.tolist())
 
     def report(self, t: int, losses: Sequence[float]) -> Devices | None:
@@ -82,6 +84,7 @@ def training_in_process(
     seed, place = check_seed(seed), pick_device(device)
     course_of(played)  # refuses what is neither
     _check_weights(aggregation, played)
+    _check_steps(rule, played)
     turns = played.offsets[-1] if isinstance(played, Participation) else played.rounds
     check_time("local_steps", rule.local_steps, rule.seconds(int(turns)))
     # Where participation is known, all step sizes are too: some rules look at later rounds of their window.
@@ -111,6 +114,25 @@ def _check_weights(aggregation: Aggregation, played: Participation | Lockstep) -
     there = brings_weights(played.scheduler) if isinstance(played, Lockstep) else played.weights is not None
     if wants_weights(aggregation) and not there:
         raise no_weights(aggregation, str(played.scheduler))
+
+
+def has_steps(played: Participation | Lockstep) -> bool:
+    """Return whether turns may have fewer than K local steps."""
+    if isinstance(played, Participation):
+        return played.steps is not None
+    return brings_steps(played.scheduler) and played.fleet.step_costs is not None
+
+
+def _check_steps(rule: LocalSgd, played: Participation | Lockstep) -> None:
+    """Refuse turns of more steps than participants are to take at most."""
+    if not has_steps(played):
+        return
+    if isinstance(played, Participation):
+        most = int(played.steps.max(initial=1)) if played.steps is not None else 1
+    else:
+        most = played.fleet.steps or 1
+    if most > rule.local_steps:
+        raise InvalidValue("local_steps", f"at least the {most} steps that turns of the fleet have", rule.local_steps)
 
 
 def deal(task: Task, n_clients: int, partition: Partition, seed: int) -> list[IntArray]:

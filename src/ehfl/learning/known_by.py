@@ -42,16 +42,19 @@ def described(
     if isinstance(played, Participation):
         assert etas is not None
         weights = [] if played.weights is None else [played.weights]
-        who = _digest([played.offsets, played.indices, *weights])
+        taken = [] if played.steps is None else [played.steps]
+        who = _digest([played.offsets, played.indices, *weights, *taken])
         return found | {"participation": who, "step_sizes": _digest([etas])}
     fleet = played.fleet
+    by_step = fleet.step_costs
+    steps = [] if by_step is None else [np.array([by_step.steps]), by_step.step]
     weather = fleet.harvest.units(played.seed, range(played.rounds), range(fleet.clients))
     return found | {
         "scheduler": _value(played.scheduler),
         "schedule_seed": played.seed,
         "target": check_target(fleet, played.target),
         "harvest": _digest([np.asarray(weather)]),
-        "batteries": _digest([fleet.costs, fleet.ceilings, fleet.start()]),
+        "batteries": _digest([fleet.costs, fleet.ceilings, fleet.start(), *steps]),
         "step_size": _value(step_size),
     }
 

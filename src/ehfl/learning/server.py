@@ -29,16 +29,13 @@ class Server:
             started = aggregation.init(n_clients, model.weights.numel())
         self.state: State = on_device(started, model.weights.device)
 
-    def play(self, t: int, train: Callable[[Assign], Iterator[Update]]) -> tuple[float | None, list[float]]:
-        """Turn the model from x_t into x_{t+1}, by what `train` makes of each participant's assignment.
-
-        Return the mean training loss, None if nobody took part, and each update's.
-        """
+    def play(self, t: int, train: Callable[[Assign], Iterator[Update]]) -> Heard:
+        """Turn the model from x_t into x_{t+1}, by what `train` makes of each participant's assignment."""
         # In one process the model is also where every client trains, so x_t is kept apart while they do.
         x = self.model.weights.clone()
         version = x._version  # torch counts the changes in place
         assign = partial(assignment_of, self.aggregation, x, state=self.state)
-        heard = _Heard(train(assign), self.aggregation)
+        heard = Heard(train(assign), self.aggregation)
         # Empty rounds go through the aggregation, too: one with a memory may move the model in them.
         after, self.state = self.aggregation.apply(x, heard, self.state)
         name = f"{type(self.aggregation).__name__}.apply"
@@ -49,9 +46,8 @@ class Server:
         if after.shape != x.shape:  # torch would spread a single number over all weights
             raise UserError(f"{name} must return a model of shape {tuple(x.shape)}, got {tuple(after.shape)}")
         self.model.weights.copy_(after)
-        loss = heard.mean_loss()
-        self._check_finite(loss, t)
-        return loss, heard.losses
+        self._check_finite(heard.mean_loss(), t)
+        return heard
 
     def _check_finite(self, loss: float | None, t: int) -> None:
         """Say that training has diverged where it has; an aggregation with a memory can do so in an empty round."""
@@ -62,7 +58,7 @@ class Server:
             raise Diverged(f"the model is not finite after round {t}: try a smaller step size or gradient clipping")
 
 
-class _Heard:
+class Heard:
     """The updates of a round, gone through once: a client is trained when the aggregation asks for its update.
 
     Its model can be forgotten before the next one's comes: the mean needs the memory of two, however many take part.
@@ -70,11 +66,12 @@ class _Heard:
 
     def __init__(self, updates: Iterator[Update], aggregation: Aggregation) -> None:
         self._updates, self._aggregation = updates, aggregation
-        self.losses: list[float] = []
+        self.losses: list[float] = []  # of each update, in the order of the clients
+        self.steps: list[int] = []  # likewise
         self.all = False  # whether the aggregation has gone through all of them
         self._total = self._weight = 0.0
 
-    def __iter__(self) -> _Heard:
+    def __iter__(self) -> Heard:
         return self
 
     def __next__(self) -> Update:
@@ -83,6 +80,7 @@ class _Heard:
             self.all = True
             raise StopIteration
         self.losses.append(update.loss)
+        self.steps.append(update.steps)
         share = share_of(self._aggregation, update.examples)
         self._total += share * update.loss
         self._weight += share

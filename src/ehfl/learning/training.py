@@ -141,15 +141,19 @@ class Training:
         start = time.perf_counter()
         scores = self._evaluated("first", rounds=0) if t == 0 else {}  # x_0, which curves begin with
         began = time.perf_counter()
-        loss, losses = self._server.play(t, lambda assign: self._clients.updates(assign, clients, t, eta))
+        heard = self._server.play(t, lambda assign: self._clients.updates(assign, clients, t, eta))
+        losses = heard.losses
         seconds = time.perf_counter() - began
         if (t + 1) % self._eval_every == 0 or t + 1 == self._clients.rounds:
             scores |= self._evaluated("test", rounds=t + 1)
         others = time.perf_counter() - start - seconds if scores else 0.0
         scores |= {"losses": tuple(losses)} if self._clients.keeps_losses else {}
+        scores |= {"steps": tuple(heard.steps)} if self._clients.keeps_steps else {}
         # Before the record is handed on, so that whoever reads it sees a round that is over.
         devices = self._clients.report(t, losses)
-        return Record(t, len(losses), eta, loss, devices=devices, seconds=seconds, eval_seconds=others, **scores)
+        return Record(
+            t, len(losses), eta, heard.mean_loss(), devices=devices, seconds=seconds, eval_seconds=others, **scores
+        )
 
     def _evaluated(self, name: str, rounds: int) -> dict[str, Any]:
         """Return what the test set says of the model after so many rounds, as a record names it."""

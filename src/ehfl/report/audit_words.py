@@ -14,7 +14,7 @@ from ehfl.analysis.intervals import upper_end, write_amount
 from ehfl.analysis.numbers import amount, percent
 from ehfl.report.phrases import in_world, listed, spoken
 
-_MEANS = ("mean", "fedprox", "fedavgm")  # in which participants weigh alike
+_MEANS = ("mean", "fednova", "fedprox", "fedavgm")  # in which participants weigh alike
 _MUCH = 1.5  # times its fair share of a class from which on it is worth a sentence that a group holds so much of it
 
 

@@ -31,6 +31,7 @@ _OWN = {
     "threshold": "#CC6677",
     "lyapunov": "#117733",
     "forecast": "#661100",
+    "adaptive-steps": "#6699CC",
 }
 _SPARE = ("#E69F00", "#999933", "#332288")  # for a scheduler's further arms, and for schedulers of the user's own
 _DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.5), (1, 1.2), (5, 1.5, 1, 1.5))

@@ -11,7 +11,7 @@ below.
 """
 
 from ehfl.scheduling.check import check_scheduler
-from ehfl.scheduling.contract import Scheduler, SchedulerError, brings_weights, wants_losses
+from ehfl.scheduling.contract import Scheduler, SchedulerError, brings_steps, brings_weights, wants_losses
 from ehfl.scheduling.course import Course, Lockstep, course_of
 from ehfl.scheduling.expected_chances import chances
 from ehfl.scheduling.participation import Participation
@@ -19,6 +19,7 @@ from ehfl.scheduling.realised_chances import Chances, realised
 from ehfl.scheduling.rounds import Decider, Round, check_target, play
 from ehfl.scheduling.schedulers import (
     SCHEDULERS,
+    AdaptiveSteps,
     AlwaysOn,
     EnergyCycles,
     F3ast,
@@ -39,6 +40,7 @@ from ehfl.scheduling.view import View
 
 __all__ = [
     "SCHEDULERS",
+    "AdaptiveSteps",
     "AlwaysOn",
     "Chances",
     "Course",
@@ -62,6 +64,7 @@ __all__ = [
     "Threshold",
     "UniformRandom",
     "View",
+    "brings_steps",
     "brings_weights",
     "chances",
     "check_scheduler",

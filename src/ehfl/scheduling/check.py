@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ehfl.arrays import Clients, FloatArray, Levels
+from ehfl.arrays import Clients, Levels
 from ehfl.energy import Bernoulli, Fleet
 from ehfl.energy.outlook import Outlook
 from ehfl.randomness import Purpose, check_seed, generator
@@ -16,13 +16,16 @@ from ehfl.scheduling.contract import (
     Scheduler,
     SchedulerError,
     admitted,
+    admitted_steps,
     admitted_weights,
     blamed_on,
+    brings_steps,
     brings_weights,
     is_mains_powered,
     unpaid,
 )
 from ehfl.scheduling.past import Past
+from ehfl.scheduling.rounds import facts_of_steps
 from ehfl.scheduling.schedulers import SCHEDULERS
 from ehfl.scheduling.simulation import simulate
 from ehfl.scheduling.view import View
@@ -41,8 +44,8 @@ def check_scheduler(
 
     Checked: that it returns client numbers, each existing client at most once, spends no energy that is not there,
     leaves what it is shown unchanged, and does the same when shown the same again; that weights, if it brings any, are
-    finite and > 0, one for each client. Views are of fleets with so many clients and a few more, with costs of all
-    kinds; or of a fleet that is given, alone. Silence means that it passed.
+    finite and > 0, one for each client, and steps whole numbers from 1 to K. Views are of fleets with so many clients
+    and a few more, with costs of all kinds; or of a fleet that is given, alone. Silence means that it passed.
 
     >>> class Everyone:
     ...     def select(self, view):
@@ -60,7 +63,8 @@ def check_scheduler(
     check_seed(seed)
     if fleet is None:
         views = _views(clients, rounds, seed)
-        fleet = Fleet(clients, Bernoulli(rate=0.9), capacity=6, cost=1 + np.arange(clients) % 2)
+        cost = 1 + np.arange(clients) % 2
+        fleet = Fleet(clients, Bernoulli(rate=0.9), capacity=6, cost=cost, steps=2, step_cost=cost - 1)
     else:
         views = _views_of(of_kind("fleet", fleet, Fleet), rounds, seed)
     faults: dict[str, str] = {}  # rule -> the first case that breaks it
@@ -89,8 +93,8 @@ def _faults(
             )
         elif not np.array_equal(first, other):
             yield SchedulerError("twin", "is another one whenever it is made from the same parameters")
-        yield from _pick_faults(first, view, is_mains_powered(scheduler), fleet.unit)
-        yield from _weight_faults(scheduler, view)
+        yield from _pick_faults(scheduler, first, view, fleet.unit)
+        yield from _said_faults(scheduler, view)
     yield from _simulation_faults(scheduler, fleet, rounds, seed)
 
 
@@ -104,39 +108,58 @@ def _picked(scheduler: Scheduler, view: View) -> NDArray[Any]:
     return picked
 
 
-def _pick_faults(picked: NDArray[Any], view: View, mains_powered: bool, unit: str) -> Iterator[SchedulerError]:
+def _pick_faults(scheduler: Scheduler, picked: NDArray[Any], view: View, unit: str) -> Iterator[SchedulerError]:
     """Yield an error if these are no clients of the fleet, or for each that cannot pay."""
     try:
         clients = admitted(picked, view.energy.size, view.round)
+        costs = _prices(scheduler, view, clients)
     except SchedulerError as error:
         yield error
         return
-    if not mains_powered:
-        costs = np.broadcast_to(view.cost, view.energy.shape)
-        for client in clients[view.energy[clients] < costs[clients]].tolist():
-            yield unpaid(client, int(view.energy[client]), int(costs[client]), unit, view.round)
+    if not is_mains_powered(scheduler):
+        for client, cost in zip(clients.tolist(), costs.tolist(), strict=True):
+            if view.energy[client] < cost:
+                yield unpaid(client, int(view.energy[client]), cost, unit, view.round)
 
 
-def _weight_faults(scheduler: Scheduler, view: View) -> Iterator[SchedulerError]:
-    """Yield an error if it brings weights that are none, or others when it is asked again; for all clients and one."""
-    if not brings_weights(scheduler):
-        return
-    for clients in (np.arange(view.energy.size, dtype=np.int32), np.array([view.energy.size - 1], np.int32)):
-        try:
-            first, again = (_weighed(scheduler, view, clients) for _ in range(2))
-        except SchedulerError as error:
-            yield error
-            return
-        if not np.array_equal(first, again):
-            fault = f"is not reproducible: round {view.round}, the same view gave other weights when it was shown again"
-            yield SchedulerError("same weights", fault)
+def _prices(scheduler: Scheduler, view: View, clients: Clients) -> NDArray[Any]:
+    """Return what turns of these clients cost, of as many steps as the scheduler says."""
+    whole, step = (np.broadcast_to(one, view.energy.shape)[clients] for one in (view.cost, view.step_cost))
+    if "steps" not in _said_by(scheduler, view) or view.local_steps is None:
+        return whole
+    prices: NDArray[Any] = whole - (view.local_steps - _said(scheduler, "steps", view, clients)) * step
+    return prices
 
 
-def _weighed(scheduler: Scheduler, view: View, clients: Clients) -> FloatArray:
-    """Return the weights that a scheduler gives clients, from a copy of the view, which it must leave as it is."""
+def _said_faults(scheduler: Scheduler, view: View) -> Iterator[SchedulerError]:
+    """Yield an error if it brings weights or steps that are none, or others when asked again."""
+    for what in _said_by(scheduler, view):
+        for clients in (np.arange(view.energy.size, dtype=np.int32), np.array([view.energy.size - 1], np.int32)):
+            try:
+                first, again = (_said(scheduler, what, view, clients) for _ in range(2))
+            except SchedulerError as error:
+                yield error
+                break
+            if not np.array_equal(first, again):
+                fault = f"round {view.round}, the same view gave other {what} when it was shown again"
+                yield SchedulerError(f"same {what}", f"is not reproducible: {fault}")
+
+
+def _said_by(scheduler: Scheduler, view: View) -> list[str]:
+    """Return what a scheduler says of turns, beyond whose they are."""
+    steps = brings_steps(scheduler) and view.local_steps is not None
+    return ["weights"] * brings_weights(scheduler) + ["steps"] * steps
+
+
+def _said(scheduler: Scheduler, what: str, view: View, clients: Clients) -> NDArray[Any]:
+    """Return the weights or steps that a scheduler gives clients, from a copy of the view, which it must not change."""
     shown = _shown(view)
     with blamed_on(scheduler, view.round):
-        found = admitted_weights(scheduler.weights(shown, clients.copy()), clients.size, view.round)  # type: ignore[attr-defined]
+        said = getattr(scheduler, what)(shown, clients.copy())
+        if what == "weights":
+            found: NDArray[Any] = admitted_weights(said, clients.size, view.round)
+        else:
+            found = admitted_steps(said, clients.size, view.local_steps or 1, view.round)
     if changed := _changed(view, shown):
         raise SchedulerError("input", f"changes its input: round {view.round}, {changed}")
     return found
@@ -170,13 +193,16 @@ def _views(n_clients: int, rounds: int, seed: int) -> Iterator[View]:
     chance = generator(seed, Purpose.SCHEDULE, client=1)
     for t in range(rounds):
         size = n_clients + (7 if t % 5 == 4 else 0)
+        cost = 1 + t % 3 if t % 7 < 4 else 1 + (np.arange(size) + t) % 3
         yield _view(
             t,
             energy=chance.integers(0, (1, 2, 4, 12)[t % 4], size).astype(np.int32),
-            cost=1 + t % 3 if t % 7 < 4 else 1 + (np.arange(size) + t) % 3,
+            cost=cost,
             seed=seed,
             target=max(1, size // 2),
             rates=np.full(size, 0.5),
+            local_steps=3 if t % 2 else None,
+            step_cost=(cost - 1) // 2,
         )
 
 
@@ -194,6 +220,7 @@ def _views_of(fleet: Fleet, rounds: int, seed: int) -> Iterator[View]:
             capacity=fleet.capacity,
             rates=fleet.rates,
             outlook=Outlook(fleet),
+            **facts_of_steps(fleet),
         )
 
 

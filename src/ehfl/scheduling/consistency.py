@@ -22,6 +22,7 @@ def check_consistent(played: Participation) -> None:
     _check_rounds(played)
     _check_clients(played.offsets, played.indices, played.n_clients)
     _check_weights(played)
+    _check_steps(played)
     _check_energy(played)
 
 
@@ -88,6 +89,14 @@ def _check_weights(played: Participation) -> None:
         raise UserError("weights do not fit the indices")
     if not (np.isfinite(weights) & (weights > 0)).all():
         raise UserError("weights are not all finite and > 0")
+
+
+def _check_steps(played: Participation) -> None:
+    if played.steps is None:
+        return
+    _check_whole_numbers("steps", played.steps, axes=1)
+    if played.steps.shape != played.indices.shape or (played.steps < 1).any():
+        raise UserError("steps do not fit the indices, or are not all >= 1")
 
 
 def _check_energy(played: Participation) -> None:

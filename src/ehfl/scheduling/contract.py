@@ -20,7 +20,9 @@ class Scheduler(Protocol):
     Two facts may be declared as class attributes. `mains_powered = True`: participants pay nothing from batteries.
     `wants_losses = True`: it chooses by `view.losses`, so it is driven in lockstep with learning. And it may bring
     weights, by a second method: `weights(view, clients)` returns how much the updates of these clients count in the
-    round of the view, a number > 0 for each, where the aggregation goes by them (`scheduled`).
+    round of the view, a number > 0 for each, where the aggregation goes by them (`scheduled`). Likewise it may say how
+    many local steps turns have, where the fleet says what a step costs: `steps(view, clients)` returns a whole number
+    in [1, view.local_steps] for each, and a participant pays for so many.
     """
 
     def select(self, view: View) -> IntArray:
@@ -41,6 +43,11 @@ def wants_losses(scheduler: Scheduler) -> bool:
 def brings_weights(scheduler: Scheduler) -> bool:
     """Return whether the scheduler says how much each turn counts."""
     return callable(getattr(scheduler, "weights", None))
+
+
+def brings_steps(scheduler: Scheduler) -> bool:
+    """Return whether the scheduler says how many local steps each turn has."""
+    return callable(getattr(scheduler, "steps", None))
 
 
 class SchedulerError(UserError):
@@ -94,6 +101,18 @@ def admitted_weights(given: object, n_clients: int, t: int) -> FloatArray:
     if wrong.size:
         raise SchedulerError("weights", f"must return weights that are finite and > 0: round {t}, got {wrong[0]}")
     return weights.astype(np.float64)
+
+
+def admitted_steps(given: object, n_clients: int, most: int, t: int) -> IntArray:
+    """Return the steps of so many clients, or raise SchedulerError if they are not a whole number in [1, most] each."""
+    steps = np.asarray(given)
+    if steps.shape != (n_clients,) or steps.dtype.kind not in "iu":
+        found = f"{steps.dtype} of shape {steps.shape} for {n_clients}"
+        raise SchedulerError("steps", f"must return a number of steps for each client: round {t}, got {found}")
+    wrong = steps[(steps < 1) | (steps > most)]
+    if wrong.size:
+        raise SchedulerError("steps", f"must return steps in [1, {most}]: round {t}, got {wrong[0]}")
+    return steps.astype(np.int32)
 
 
 def unpaid(client: int, level: int, cost: int, unit: str, t: int) -> SchedulerError:

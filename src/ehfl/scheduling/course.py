@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ehfl.arrays import Clients, FloatArray
+from ehfl.arrays import Clients, FloatArray, IntArray
 from ehfl.energy import Fleet, Ledger
 from ehfl.randomness import check_seed
 from ehfl.scheduling.contract import Scheduler
@@ -54,6 +54,10 @@ class Course(Protocol):
         """Return how much their turns count, None where the scheduler does not say so."""
         ...
 
+    def steps(self, t: int) -> IntArray | None:
+        """Return how many local steps their turns have, None where all have K."""
+        ...
+
     def report(self, t: int, losses: Sequence[float]) -> None:
         """Take in what the participants of round t reported."""
         ...
@@ -84,6 +88,9 @@ class _Known:
     def weights(self, t: int) -> FloatArray | None:
         return self.played.weights_of(t)
 
+    def steps(self, t: int) -> IntArray | None:
+        return self.played.steps_of(t)
+
     def report(self, t: int, losses: Sequence[float]) -> None:
         pass
 
@@ -108,6 +115,10 @@ class _Decided:
     def weights(self, t: int) -> FloatArray | None:
         assert self._now is not None and self._now.index == t, "rounds are asked for in their order"
         return self._now.weights
+
+    def steps(self, t: int) -> IntArray | None:
+        assert self._now is not None and self._now.index == t, "rounds are asked for in their order"
+        return self._now.steps
 
     def report(self, t: int, losses: Sequence[float]) -> None:
         assert self._now is not None and self._now.index == t, "a round is reported once"

@@ -23,7 +23,11 @@ from ehfl.validation import UserError, path_of
 
 _FORMAT = 2
 _ARRAYS = ("offsets", "indices", "spent", "final_energy")
-_OPTIONAL = {"energy": "the recorded energy is", "weights": "the weights of turns are"}
+_OPTIONAL = {
+    "energy": "the recorded energy is",
+    "weights": "the weights of turns are",
+    "steps": "the steps of turns are",
+}
 _FACTS = ("n_clients", "target", "scheduler", "mains_powered", "unit", "seed")
 _OPTIONAL_FACTS = ("quantum", "round_length")
 
@@ -53,6 +57,7 @@ class Participation:
     weights: FloatArray | None = None  # of each turn, like indices, where the scheduler brings any
     quantum: float | None = None  # what a unit is [J], where that is known
     round_length: float | None = None  # [s], where that is known
+    steps: IntArray | None = None  # local steps of each turn, like indices, where the scheduler chooses how many
 
     @property
     def rounds(self) -> int:
@@ -74,6 +79,10 @@ class Participation:
         """Return how much the turns of round t count, in the order of its clients; None where nobody says so."""
         return None if self.weights is None else self.weights[self.offsets[t] : self.offsets[t + 1]]
 
+    def steps_of(self, t: int) -> IntArray | None:
+        """Return how many local steps the turns of round t have, in the order of its clients; None where all have K."""
+        return None if self.steps is None else self.steps[self.offsets[t] : self.offsets[t + 1]]
+
     def turns(self) -> IntArray:
         """Return how often each client took part, shape (n_clients,)."""
         return np.bincount(self.indices, minlength=self.n_clients)
@@ -89,8 +98,7 @@ class Participation:
         facts = {name: getattr(self, name) for name in (*_FACTS, *_OPTIONAL_FACTS)} | {
             "format": _FORMAT,
             "totals": asdict(self.totals),
-            "has_energy": self.energy is not None,
-            "has_weights": self.weights is not None,
+            **{f"has_{name}": getattr(self, name) is not None for name in _OPTIONAL},
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS} | {"facts": np.array(json.dumps(facts))}
         arrays |= {name: value for name in _OPTIONAL if (value := getattr(self, name)) is not None}
@@ -121,7 +129,7 @@ def _read(file: BinaryIO) -> Participation:
     if facts.get("format") != _FORMAT:
         raise ValueError(f"format {facts.get('format')}, this version reads {_FORMAT}")
     for name, what in _OPTIONAL.items():
-        if facts.get(f"has_{name}", False) != (name in arrays):  # older files know of no weights
+        if facts.get(f"has_{name}", False) != (name in arrays):  # older files know of no weights, nor of steps
             raise ValueError(f"{what} missing")
     if missing := [name for name in (*_FACTS, "totals") if name not in facts]:
         raise ValueError(f"it does not say {', '.join(missing)}")

@@ -11,11 +11,12 @@ import os
 from collections.abc import Generator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ehfl.arrays import Clients, FloatArray, Levels, real_numbers
+from ehfl.arrays import Clients, FloatArray, IntArray, Levels, real_numbers
 from ehfl.energy import Fleet, Ledger
 from ehfl.energy.outlook import Outlook
 from ehfl.machine import check_memory, check_time
@@ -23,8 +24,10 @@ from ehfl.randomness import MAX_ROUNDS, TILE, check_seed
 from ehfl.scheduling.contract import (
     Scheduler,
     admitted,
+    admitted_steps,
     admitted_weights,
     blamed_on,
+    brings_steps,
     brings_weights,
     is_mains_powered,
     unpaid,
@@ -49,6 +52,7 @@ class Round:
     spent: int  # what taking part cost them together, from batteries or the mains
     energy_after: Levels  # E_i(t+1), (n_clients,), read-only; copy it to keep it beyond the round
     weights: FloatArray | None = None  # how much each turn counts, (n_t,), where the scheduler says so
+    steps: IntArray | None = None  # how many local steps each turn has, (n_t,), where not all have K
 
 
 class Decider:
@@ -62,6 +66,9 @@ class Decider:
         self._fleet, self._scheduler, self._seed = fleet, scheduler, check_seed(seed)
         self._cost = fleet.costs if fleet.costs.size > 1 else int(fleet.costs[0])
         self.brings_weights = brings_weights(scheduler)
+        # Where nobody says what a step costs, turns are whole, whatever the scheduler would choose.
+        self.brings_steps = brings_steps(scheduler) and fleet.step_costs is not None
+        self._steps = facts_of_steps(fleet)
         self._past, self._outlook = Past(fleet.clients), Outlook(fleet)
         self._losses: FloatArray | None = None
         self._view: View | None = None  # of the last round
@@ -81,6 +88,7 @@ class Decider:
             losses=None if self._losses is None else read_only(self._losses),
             past=self._past,
             outlook=self._outlook,
+            **self._steps,
         )
         self._view = view
         with blamed_on(self._scheduler, t):
@@ -100,6 +108,20 @@ class Decider:
         with blamed_on(scheduler, t):
             return admitted_weights(scheduler.weights(self._view, clients), clients.size, t)  # type: ignore[attr-defined]
 
+    def steps(self, clients: Clients) -> IntArray | None:
+        """Return how many local steps turns of these clients have in the round that was last decided, None for all K.
+
+        It is asked before anybody pays, as are weights.
+        """
+        if not self.brings_steps:
+            return None
+        if not clients.size:
+            return np.empty(0, np.int32)
+        assert self._view is not None and self._view.local_steps is not None, "a round is decided first"
+        t, scheduler, most = self._view.round, self._scheduler, self._view.local_steps
+        with blamed_on(scheduler, t):
+            return admitted_steps(scheduler.steps(self._view, clients), clients.size, most, t)  # type: ignore[attr-defined]
+
     def note(self, t: int, clients: Clients, losses: ArrayLike | None = None) -> None:
         """Take down who took part in round t, and the losses that they reported, one each, if they did."""
         self._past.note(t, of_kind("clients", clients, np.ndarray))
@@ -113,9 +135,9 @@ class Decider:
             self._losses = np.full(self._fleet.clients, np.nan)
         self._losses[clients] = reported
 
-    def blame(self, t: int, client: int, held: int) -> None:
-        """Raise the error for a pick that could not be paid for."""
-        cost = self._cost if isinstance(self._cost, int) else int(self._cost[client])
+    def blame(self, t: int, client: int, held: int, steps: int | None = None) -> None:
+        """Raise the error for a pick that could not be paid for: a whole turn, or one of so many local steps."""
+        cost = self._fleet.cost_of(client, steps)
         with blamed_on(self._scheduler, t):
             raise unpaid(client, held, cost, self._fleet.unit, t)
 
@@ -152,13 +174,22 @@ def play(
     for t in range(rounds):
         with limit:
             clients = decider.decide(t, ledger.energy)
-            weights = decider.weights(clients)
-            settled = ledger.settle(t, clients, mains_powered=decider.mains_powered)
+            weights, steps = decider.weights(clients), decider.steps(clients)
+            settled = ledger.settle(t, clients, mains_powered=decider.mains_powered, steps=steps)
         if settled.unable >= 0:
-            decider.blame(t, settled.unable, settled.held)
-        losses = yield Round(t, clients, ledger.paid, ledger.energy, weights)
+            own = None if steps is None else int(steps[clients == settled.unable][0])
+            decider.blame(t, settled.unable, settled.held, own)
+        losses = yield Round(t, clients, ledger.paid, ledger.energy, weights, steps)
         decider.note(t, clients, losses)
     return ledger
+
+
+def facts_of_steps(fleet: Fleet) -> dict[str, Any]:
+    """Return what a view says of local steps."""
+    known = fleet.step_costs
+    if known is None:
+        return {}
+    return {"local_steps": known.steps, "step_cost": known.step if known.step.size > 1 else int(known.step[0])}
 
 
 def check_target(fleet: Fleet, target: int | None) -> int:

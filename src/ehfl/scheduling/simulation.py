@@ -80,6 +80,7 @@ class Recorder:
         self._blocks: list[Clients] = []
         self._filled = 0  # of the last block
         self._weights: list[FloatArray] = []  # of each round, where there are any
+        self._steps: list[IntArray] = []  # likewise
 
     def keep(self, played: Round) -> None:
         """Take down a round."""
@@ -95,13 +96,16 @@ class Recorder:
         self._spent.append(played.spent)
         if played.weights is not None:
             self._weights.append(played.weights)
+        if played.steps is not None:
+            self._steps.append(played.steps)
         if self._levels is not None:
             self._levels.append(played.energy_after.copy())
 
     def _check_room(self, played: int) -> None:
         """Refuse the rounds once it shows that they will not fit: before, nobody knows how many will take part."""
         if played:
-            kept = (12 if self._weights else 4) * self._ends[-1]  # a client's number, and perhaps its weight
+            # a client's number, and perhaps its weight and steps
+            kept = (4 + 8 * bool(self._weights) + 4 * bool(self._steps)) * self._ends[-1]
             check_memory("rounds", self._rounds, 2 * kept * self._rounds / played - kept)  # joined at the end
 
     def participation(
@@ -123,6 +127,7 @@ class Recorder:
             unit=fleet.unit,
             energy=None if self._levels is None else np.stack(self._levels),
             weights=np.concatenate(self._weights) if self._weights else None,
+            steps=np.concatenate(self._steps) if self._steps else None,
             quantum=fleet.quantum,
             round_length=fleet.round_length,
         )

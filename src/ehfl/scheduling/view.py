@@ -37,6 +37,8 @@ class View(NamedTuple):
     losses: FloatArray | None = None  # of each client's last turn, (n_clients,), NaN before; None where nobody learns
     past: Past | None = None  # behind `turns`, `last_turn` and `recent`
     outlook: Outlook | None = None  # behind `ahead`
+    local_steps: int | None = None  # K, of a whole turn, where turns may have fewer
+    step_cost: int | IntArray = 0  # what one of them costs: one number, or (n_clients,)
 
     @property
     def turns(self) -> IntArray:
@@ -71,11 +73,16 @@ class View(NamedTuple):
 
         Ties are broken at random, as among the longest queues, which these are where costs are equal. Sorted.
         """
-        least = self.cost + np.ceil(np.multiply(self.cost, reserve) * (1 - _ROUNDING))
-        if not isinstance(self.cost, np.ndarray):
-            return longest_queues(self.energy, count, int(least), self.seed, self.round)
+        least = self.least(reserve)
+        if not isinstance(least, np.ndarray):
+            return longest_queues(self.energy, count, least, self.seed, self.round)
         richest = self.largest(self.rounds_left, count)
         return richest[self.energy[richest] >= least[richest]]
+
+    def least(self, reserve: float) -> int | IntArray:
+        """Return what one must hold to pay and to keep `reserve` times its cost: one number, or (n_clients,)."""
+        least = self.cost + np.ceil(np.multiply(self.cost, reserve) * (1 - _ROUNDING))
+        return least.astype(np.int64) if isinstance(self.cost, np.ndarray) else int(least)
 
     def largest(self, keys: FloatArray | IntArray, count: int) -> Clients:
         """Return the `count` clients with the largest keys, of which there is one for each client; ties at random.

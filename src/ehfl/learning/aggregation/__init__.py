@@ -20,6 +20,7 @@ from ehfl.learning.aggregation.contract import (
 from ehfl.learning.aggregation.fedau import FedAu
 from ehfl.learning.aggregation.fedavgm import FedAvgM
 from ehfl.learning.aggregation.fedawe import FedAwe
+from ehfl.learning.aggregation.fednova import FedNova
 from ehfl.learning.aggregation.fedprox import FedProx
 from ehfl.learning.aggregation.fedvarp import FedVarp
 from ehfl.learning.aggregation.inverse_probability import InverseProbability
@@ -40,6 +41,7 @@ AGGREGATIONS: Registry[Aggregation] = Registry(
         "inverse-probability": f"{_HERE}.inverse_probability:InverseProbability",
         "fedau": f"{_HERE}.fedau:FedAu",
         "scheduled": f"{_HERE}.scheduled:Scheduled",
+        "fednova": f"{_HERE}.fednova:FedNova",
         "fedprox": f"{_HERE}.fedprox:FedProx",
         "mifa": f"{_HERE}.mifa:Mifa",
         "fedvarp": f"{_HERE}.fedvarp:FedVarp",
@@ -58,6 +60,7 @@ __all__ = [
     "FedAu",
     "FedAvgM",
     "FedAwe",
+    "FedNova",
     "FedProx",
     "FedVarp",
     "InverseProbability",

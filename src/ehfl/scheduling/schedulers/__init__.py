@@ -5,6 +5,7 @@ A new one is a file here and a line below; the contract tests run over every lin
 
 from ehfl.registry import Registry
 from ehfl.scheduling.contract import Scheduler
+from ehfl.scheduling.schedulers.adaptive_steps import AdaptiveSteps
 from ehfl.scheduling.schedulers.always_on import AlwaysOn
 from ehfl.scheduling.schedulers.energy_cycles import EnergyCycles
 from ehfl.scheduling.schedulers.f3ast import F3ast
@@ -37,12 +38,14 @@ SCHEDULERS: Registry[Scheduler] = Registry(
         "threshold": f"{_HERE}.threshold:Threshold",
         "lyapunov": f"{_HERE}.lyapunov:Lyapunov",
         "forecast": f"{_HERE}.forecast:Forecast",
+        "adaptive-steps": f"{_HERE}.adaptive_steps:AdaptiveSteps",
     },
     methods=("select",),
 )
 
 __all__ = [
     "SCHEDULERS",
+    "AdaptiveSteps",
     "AlwaysOn",
     "EnergyCycles",
     "F3ast",
