@@ -55,6 +55,7 @@ results: $(VENV)/.runtime  ## tables and figures in results/ again, from the pub
 
 bench: $(VENV)/.dev  ## ratios against plain NumPy and plain torch, each measured in one run; SLOW=1: a round on Flower, too
 	$(BIN)/python -m benchmarks.fleet
+	$(BIN)/python -m benchmarks.joules
 	$(BIN)/python -m benchmarks.sun
 	$(BIN)/python -m benchmarks.training
 	$(if $(SLOW),$(BIN)/python -m benchmarks.flower)
