@@ -23,7 +23,30 @@ Row = tuple[str, str]
 JOULES = "--round-length '1 h' --capacity '5 Wh' --cost '12 J'"
 
 THE_LINE: list[Row] = [
-    ("nosuch", "command must be one of compare, report, simulate, audit, bound, devices, ... flower, got nosuch"),
+    ("nosuch", "command must be one of compare, report, simulate, plan, audit, bound, ... flower, got nosuch"),
+    ("plan --want 20", '--want must be as in "20 clients in 99 % of rounds", got 20'),
+    ("plan --free battery", "--free must be left out without --want, which says what it is for, got battery"),
+    ("plan --want '2 clients in 9 %' --free moon", "--free must be one of battery, panel, clients, round, got moon"),
+    (
+        "plan --want '2 clients in 9 %' --free panel --rounds 5",
+        "--free must be something else than panel: bernoulli has none",
+    ),
+    (
+        "plan --want '2 clients in 9 %' --free round --rounds 5",
+        "--free must be something else than round: rounds have",
+    ),
+    (
+        "plan --want '2 clients in 9 %' --free battery --rounds 5",
+        "--free must be something else than battery: capacities",
+    ),
+    (
+        "plan --rate 0.1 --capacity 2 --want '9 clients in 99 % of rounds' --free battery --rounds 20 --seeds 1",
+        "--want must be such that 9 clients in 99 % of rounds can be had within ... got with ... there are 9 in 0 %",
+    ),
+    ("plan --sustain 0", "--sustain must be a number in (0, 100], got 0"),
+    ("plan --seeds 0", "--seeds must be a whole number in [1, 1000], got 0"),
+    ("plan --rounds 0", "--rounds must be a whole number in [1, 1000000], got 0"),
+    ("plan mine.toml --rate 0.5", "--rate must be left out with a spec: use -o KEY=VALUE, got 0.5"),
     ("simulat", "command must be one of compare, ... flower, got simulat (did you mean simulate?)"),
     ("--nosuch", "option must be one of --version, --help, got --nosuch"),
     ("simulate --nosuch", "option must be one of --clients, ... --help, got --nosuch"),

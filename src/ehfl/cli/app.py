@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import ehfl
-from ehfl.cli import audit, bound, compare, devices, flower, harvest, report, simulate, train
+from ehfl.cli import audit, bound, compare, devices, flower, harvest, plan, report, simulate, train
 from ehfl.cli.stopping import terminated_like_interrupted
 from ehfl.cli.streams import leave_closed_pipe, show_what_can_be_shown
 from ehfl.cli.usage import OneOfEach, UsageError, refusal
@@ -29,6 +29,7 @@ app.command(cls=OneOfEach, help=report.HELP, short_help="Table, figures and page
     report.report
 )
 app.command(cls=OneOfEach, help=simulate.HELP, short_help="Energy and participation only.")(simulate.simulate)
+app.command(cls=OneOfEach, help=plan.HELP, short_help="What a fleet can sustain, and what to change.")(plan.plan)
 app.command(cls=OneOfEach, help=audit.HELP, short_help="Who is heard, and what a mean makes of it.")(audit.audit)
 app.command(cls=OneOfEach, help=bound.HELP, short_help="What theory promises.")(bound.bound)
 app.command(cls=OneOfEach, help=devices.HELP, short_help="What devices and radios draw; a round's cost.")(

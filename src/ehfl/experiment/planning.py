@@ -17,7 +17,7 @@ from ehfl.experiment import building
 from ehfl.experiment.spec import Arm, Spec
 from ehfl.experiment.varying import FREE, Free, free, table_of
 from ehfl.experiment.workers import Processes, call_all, end_with
-from ehfl.planning import YEAR, Answer, Calendar, Curve, Outlook, Plan, Want, budget_of, smallest
+from ehfl.planning import YEAR, Answer, Calendar, Curve, Outlook, Plan, Want, budget_of, most_sustained, smallest
 from ehfl.scheduling import SCHEDULERS, Participation, simulate
 from ehfl.validation import InvalidValue
 
@@ -33,20 +33,23 @@ def plan(
     rounds: int | None = None,
     want: Want | None = None,
     free_name: str | None = None,
+    sustain: float | None = None,
     curves: bool = False,
     jobs: int | None = None,
     on_step: OnStep | None = None,
 ) -> Plan:
     """Play a spec's fleet under its arms' schedulers and seeds; find what `want` takes of what is `free`.
 
-    Arms must have one fleet. Rounds are those of a year where rounds have a length, else the spec's.
+    `sustain` asks for the most clients that can be wanted and had in this share of rounds, under the best scheduler
+    that can be told how many are wanted. Arms must have one fleet. Rounds are those of a year where rounds have a
+    length, else the spec's.
     """
     setting = spec.base
     _check_one_fleet(spec)
     fleet = building.fleet_of(setting)
     played = rounds or rounds_of(fleet.round_length, setting.rounds)
     players = _Players(spec, played, want, jobs, on_step or (lambda step: None))
-    outlooks = tuple(players.outlook(arm, table_of(setting), fleet.round_length) for arm in spec.arms)
+    outlooks = tuple(players.outlook(arm, table_of(setting)) for arm in spec.arms)
     calendar = calendar_of(fleet)
     found = Plan(
         name=spec.name,
@@ -67,6 +70,10 @@ def plan(
     if want is not None and free_name is not None:
         may_change = free(setting, free_name)
         changes |= {"free": may_change, "answer": players.answer(arm, may_change), "answered_by": arm.label}
+    if sustain is not None:
+        steered = next((one for one in (arm, *spec.arms) if "target" in one.setting.scheduler), arm)
+        held = most_sustained(sustain, lambda n: players.held(steered, n), fleet.clients)
+        changes |= {"sustained": held, "answered_by": steered.label}
     if curves:
         changes["curves"] = tuple(
             players.curve(arm, one, want or Want(found.best.target, 1.0)) for one in _possible(spec)
@@ -101,18 +108,30 @@ class _Players:
         self._known: dict[tuple[str, str, float, int], FloatArray] = {}
         self._crew = Processes(beginning, threads=1) if self._workers > 1 else None
 
-    def outlook(self, arm: Arm, table: dict[str, Any], round_length: float | None) -> Outlook:
-        """Return what an arm's scheduler makes of a fleet; of another round length, as much time is played."""
+    def outlook(self, arm: Arm, table: dict[str, Any], *, clients: int | None = None) -> Outlook:
+        """Return what an arm's scheduler makes of a fleet; of another round length, as much time is played.
+
+        So many `clients` are wanted a round, whatever the scheduler's own target is; else as many as the plan wants.
+        """
+        round_length, scheduler = table.get("round_length"), dict(arm.setting.scheduler)
+        if clients is not None and "target" in scheduler:
+            scheduler["target"] = clients
         now = self._spec.base.fleet.round_length
         rounds = (
             self._rounds if now is None or round_length is None else max(1, round(self._rounds * now / round_length))
         )
-        target = self._want.clients if self._want else building.target_of(arm.setting)
-        calls = [partial(play, table, arm.setting.scheduler, rounds, seed, target) for seed in self._spec.seeds]
+        wanted = clients or (self._want.clients if self._want else building.target_of(arm.setting))
+        calls = [partial(play, table, scheduler, rounds, seed, wanted) for seed in self._spec.seeds]
         played = call_all(calls, self._workers, self._crew)
         if any(one is None for one in played):
             raise InvalidValue("scheduler", "one that does not end its process", arm.label)
         return Outlook.of(arm.label, [one for one in played if one is not None])
+
+    def held(self, arm: Arm, clients: int) -> FloatArray:
+        """Return the share of rounds in which so many clients take part, if so many are wanted, (n_seeds,)."""
+        shares = self.outlook(arm, table_of(self._spec.base), clients=clients).on_target(clients)
+        self._on_step(f"{clients:,} clients wanted: in {100 * shares.mean():.4g} % of rounds")
+        return shares
 
     def shares(self, arm: Arm, free: Free, want: Want, value: float) -> FloatArray:
         """Return the share of rounds with as many clients as wanted, (n_seeds,); a value is played once."""
@@ -125,8 +144,7 @@ class _Players:
         changed = table_of(free.setting) | dict(free.change(value))
         if changed["clients"] < want.clients:  # a scheduler cannot be asked for more clients than there are
             return np.zeros(len(self._spec.seeds))
-        outlook = self.outlook(arm, changed, changed.get("round_length"))
-        shares = outlook.on_target(want.clients)
+        shares = self.outlook(arm, changed).on_target(want.clients)
         self._on_step(f"{free.name} {free.shown(value)}: {100 * shares.mean():.4g} % of rounds")
         return shares
 

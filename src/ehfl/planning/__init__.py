@@ -9,7 +9,7 @@ May enter: NumPy, SciPy, `ehfl.energy`, `scheduling` and what they may import. L
 
 from ehfl.planning.budget import Budget, budget_of
 from ehfl.planning.calendar import MONTHS, YEAR, Calendar
-from ehfl.planning.inverse import Answer, smallest
+from ehfl.planning.inverse import Answer, Sustained, most_sustained, smallest
 from ehfl.planning.outlook import Outlook, slowdown
 from ehfl.planning.plan import Changeable, Curve, Plan
 from ehfl.planning.seasons import Month, hours_short, months_of, turns_by_site, worst_month
@@ -26,10 +26,12 @@ __all__ = [
     "Month",
     "Outlook",
     "Plan",
+    "Sustained",
     "Want",
     "budget_of",
     "hours_short",
     "months_of",
+    "most_sustained",
     "slowdown",
     "smallest",
     "turns_by_site",

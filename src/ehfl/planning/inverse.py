@@ -114,3 +114,34 @@ def _close(lower: float, upper: float, whole: bool) -> bool:
 def _rounded(value: float, whole: bool) -> float:
     """Return a whole number, or one of four digits: nobody buys a battery by the fifth."""
     return round(value) if whole else float(f"{value:.4g}")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sustained:
+    """The most clients that can be wanted in every round and had in a share of them."""
+
+    clients: int  # 0 where not even one can
+    share_wanted: float
+    shares: Shares  # with so many wanted, seed by seed; all 1 for nobody
+    shares_above: Shares | None  # with one more wanted; None where these are all clients
+
+
+def most_sustained(share: float, shares: Callable[[int], Shares], most: int) -> Sustained:
+    """Return the largest number of clients, up to `most`, that take part in this share of rounds if so many are wanted.
+
+    Whoever wants more spends more, so the share falls with the number that is wanted, and bisection finds where.
+
+    >>> most_sustained(0.9, lambda n: np.array([1 - n / 100]), most=50).clients
+    10
+    """
+    trials: dict[int, Shares] = {}
+    low, high = 0, most + 1  # wanted: as many as these are had, and are not
+    while high - low > 1:
+        middle = (low + high) // 2
+        trials[middle] = shares(middle)
+        if trials[middle].mean() >= share - 1e-12:
+            low = middle
+        else:
+            high = middle
+    seeds = next(iter(trials.values())).size
+    return Sustained(low, share, trials.get(low, np.ones(seeds)), trials.get(high))

@@ -10,7 +10,7 @@ from ehfl.arrays import FloatArray
 from ehfl.energy import Fleet
 from ehfl.planning.budget import Budget
 from ehfl.planning.calendar import Calendar
-from ehfl.planning.inverse import Answer
+from ehfl.planning.inverse import Answer, Sustained
 from ehfl.planning.outlook import Outlook
 from ehfl.planning.want import Want
 
@@ -60,6 +60,7 @@ class Plan:
     free: Changeable | None = None
     answer: Answer | None = None
     answered_by: str = ""  # the label of the scheduler that it was found with
+    sustained: Sustained | None = None  # the most clients that it holds in a share of the rounds
     curves: tuple[Curve, ...] = ()
 
     @property

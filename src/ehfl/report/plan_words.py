@@ -30,7 +30,7 @@ def plan_topics(plan: Plan) -> dict[str, list[str]]:
     """Return the sentences by topic; topics that there is nothing to say about are left out."""
     topics = {
         "Harvest and cost": [*say_budget(plan), *say_battery(plan)],
-        "Participants": [*_say_counted(plan), *_say_short(plan), *_say_best(plan)],
+        "Participants": [*_say_counted(plan), *_say_sustained(plan), *_say_short(plan), *_say_best(plan)],
         "Learning": list(_say_slowdown(plan)),
         "Energy and sites": [*_say_waste(plan), *_say_sites(plan)],
         "What to change": [*say_answer(plan), *say_curves(plan)],
@@ -49,6 +49,26 @@ def _say_counted(plan: Plan) -> Iterator[str]:
     yield (
         f"Under {spoken(best.label)} you can count on {counts} ({_seeds(plan)}); the target of {best.target:,} is met "
         f"in {_mean_share(best.on_target())} of them{_where_more_is_wanted(plan)}."
+    )
+
+
+def _say_sustained(plan: Plan) -> Iterator[str]:
+    """Say how many can be wanted if they are to come in a share of the rounds."""
+    held = plan.sustained
+    if held is None:
+        return
+    share, name = f"{100 * held.share_wanted:g} % of rounds", spoken(plan.answered_by)
+    if held.clients == 0:
+        yield f"Under {name} not even one client takes part in {share}."
+        return
+    more = (
+        ""
+        if held.shares_above is None
+        else (f"; with one more wanted, in {exact(float(held.shares_above.mean()), held.share_wanted)}")
+    )
+    yield (
+        f"At most {counted(held.clients, 'client')} can be wanted a round under {name} if they are to come in {share}: "
+        f"then they come in {_mean_share(held.shares)}{more}."
     )
 
 
