@@ -12,12 +12,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import made_weather
-from ehfl.energy import HARVESTS, check_harvest
+from ehfl.energy import HARVESTS, check_harvest, fleet_in_joules
+from ehfl.energy.power import is_power
 from ehfl.energy.survey import survey
 from ehfl.randomness import Purpose, generator, words
+from ehfl.scheduling import simulate
 from ehfl.validation import BrokenRules, InvalidValue
 
 Units = Callable[[int, range, range], Any]
@@ -76,6 +80,44 @@ def test_every_registered_harvest_keeps_the_rules(name: str, tmp_path: Path, mon
     for text, options in EXAMPLES[name].items():
         for quick in (True, False):
             check_harvest(text, **options, quick=quick)
+
+
+STORAGE = {
+    "capacity": st.floats(60, 5000),
+    "round_length": st.sampled_from([60.0, 3600.0, 6 * 3600.0]),
+    "efficiency": st.floats(0.1, 1),
+    "self_discharge": st.floats(0, 0.99),
+    "reserve": st.floats(0, 0.5),
+    "standby": st.floats(0, 0.01),
+    "initial": st.floats(0, 60),
+}
+
+
+@pytest.mark.parametrize("name", HARVESTS.members)
+@given(
+    storage=st.fixed_dictionaries(STORAGE),
+    seed=st.integers(0, 2**64 - 1),
+    scheduler=st.sampled_from(["myopic", "greedy"]),
+)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_joule_is_accounted_for_whatever_the_harvest_and_the_battery(
+    name: str, storage: dict[str, float], seed: int, scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What there was and what came is what was spent, stored, wasted and lost, to the last quantum."""
+    monkeypatch.chdir(made_weather.wind(tmp_path / "wind.csv").parent)
+    text, options = next(iter(EXAMPLES[name].items()))
+    harvest = HARVESTS.make(text)
+    arrival = {} if is_power(harvest) else {"arrival": 17.0}
+    clients, rounds = options.get("clients", 4), min(options.get("rounds", 40), 40)
+    fleet = fleet_in_joules(clients, harvest, cost=25.0, **storage, **arrival)
+    played = simulate(fleet, scheduler, rounds, seed, record_energy=True)
+
+    played.totals.check()
+    harvested = fleet.harvest.units(seed, range(rounds), range(clients)).sum()
+    assert played.totals.harvested == harvested
+    assert played.energy is not None
+    assert played.energy.min() >= 0
+    assert (played.energy <= np.asarray(fleet.capacity)).all()
 
 
 @pytest.mark.parametrize("name", HARVESTS.members)
