@@ -137,7 +137,7 @@ def _holds_quantities(value: Any) -> bool:
 
 def _in_si(value: Any, key: str) -> Any:
     """Return amounts with units as numbers of joules or watts."""
-    unit = "W" if key == "fleet.standby" else "J"
+    unit = "W" if key.endswith((".standby", ".watts")) else "J"
     if isinstance(value, Mapping):
         return {name: quantity(f"{key}.{name}", one, unit) for name, one in value.items()}
     if isinstance(value, list | tuple):
