@@ -133,3 +133,10 @@ def test_negative_power_is_refused() -> None:
 def test_a_harvest_in_watts_needs_a_fleet_in_joules() -> None:
     with pytest.raises(ValueError, match="harvest must be one that counts in units; with one in watts"):
         Fleet(2, Lamp())  # type: ignore[arg-type]
+
+
+def test_messages_speak_of_joules_where_quanta_have_a_size() -> None:
+    joules = fleet_in_joules(2, Lamp(), capacity=40, cost=4, round_length=60)
+
+    assert joules.amount(1_500) == joules.amount(1_500, named=False) == "3 J"  # of 2 mJ
+    assert (Fleet(2, Bernoulli(0.5)).amount(3), Fleet(2, Bernoulli(0.5)).amount(3, named=False)) == ("3 units", "3")

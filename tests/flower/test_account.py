@@ -77,7 +77,7 @@ def test_the_file_says_whose_it_is_and_what_is_there(tmp_path: Path) -> None:
     assert len(facts.pop("sha256")) == 64
     assert facts == {
         "run": RUN, "client": 1, "seed": 7, "round": 1, "paid": True, "energy": 3,
-        "totals": {"initial": 1, "harvested": 2, "spent": 2, "stored": 1, "wasted": 0, "mains": 0},
+        "totals": {"initial": 1, "harvested": 2, "spent": 2, "stored": 1, "wasted": 0, "mains": 0, "lost": 0},
     }  # fmt: skip
 
 

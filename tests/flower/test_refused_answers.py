@@ -49,7 +49,7 @@ def from_elsewhere(asked: Asked) -> list[Delivery]:
 
 NOT_FINITE = "a model or a loss that is not finite"
 VECTOR = "the model must be one vector of float32, got"
-UNBALANCED = "totals must be balanced: initial + harvested = spent + stored + wasted, got 0 and 2"
+UNBALANCED = "totals must be balanced: initial + harvested = spent + stored + wasted + lost, got 0 and 2"
 
 # What node 12 does once it was asked in round 1, whatever it was asked for, and what is said of it.
 ASKED: dict[str, tuple[Behaviour, str]] = {

@@ -11,6 +11,8 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from ehfl.analysis.clock import clock_of
+from ehfl.report import style
 from ehfl.report.batteries import batteries_figure
 from ehfl.report.captions import say_rounds, say_slowdown
 from ehfl.report.curves import energy_figure, rounds_figure
@@ -21,6 +23,7 @@ from ehfl.report.page import write_page
 from ehfl.report.page_chart import chart_data
 from ehfl.report.participation import participation_figure
 from ehfl.report.texts import as_facts, rounds_csv, table_text
+from ehfl.report.time_axis import name_rounds
 from ehfl.report.words import summary
 from made_joules import hours_and_joules, two_lengths
 from made_trials import two_arms
@@ -144,3 +147,25 @@ def test_every_figure_of_such_a_fleet_is_drawn(tmp_path: Path) -> None:
     drawn = draw_all(two_lengths(), tmp_path)
 
     assert {"learning", "differences", "energy", "participation", "batteries"} <= {one.name for one in drawn}
+
+
+@pytest.mark.parametrize(
+    ("rounds", "length", "marks"),
+    [
+        (48, 3600, [0, 6, 12, 18, 24, 30, 36, 42, 48]),
+        (336, 3600, [0, 2, 4, 6, 8, 10, 12, 14]),
+        (90, 60, [0, 15, 30, 45, 60, 75, 90]),
+        (365, 86_400, [0, 56, 112, 168, 224, 280, 336]),
+    ],
+)
+def test_time_is_numbered_as_people_count_it(rounds: int, length: float, marks: list[int]) -> None:
+    clock = clock_of({"a": length}, {"a": rounds})
+    figure = style.new_figure(4, 3)
+    axes = figure.subplots()
+    axes.set_xlim(0, rounds)
+    name_rounds([axes], clock)
+    figure.draw_without_rendering()
+
+    (below,) = axes.child_axes
+    low, high = below.get_xlim()
+    assert [int(tick) for tick in below.get_xticks() if low - 1e-9 <= tick <= high + 1e-9] == marks

@@ -115,6 +115,17 @@ class Fleet:
         """Return the level at which one client's battery is full."""
         return int(self.ceilings[client if self.ceilings.size > 1 else 0])
 
+    def amount(self, quanta: int, *, named: bool = True) -> str:
+        """Return so many quanta as messages have them: in joules where they have a size, else in units, `named` or not.
+
+        >>> from ehfl.energy import Bernoulli
+        >>> Fleet(clients=2, harvest=Bernoulli(rate=0.5), unit="mJ").amount(3)
+        '3 mJ'
+        """
+        if self.quantum is not None:
+            return f"{quanta * self.quantum:.6g} J"
+        return f"{quanta} {self.unit}" if named else f"{quanta}"
+
     def start(self) -> Levels:
         """Return E_i(0), shape (n_clients,), as an array of its own."""
         return np.array(np.broadcast_to(np.asarray(self.initial), (self.clients,)), dtype=np.int32)

@@ -132,8 +132,8 @@ class Account:
         elif has.stored >= cost:
             totals = replace(has, spent=has.spent + cost, stored=has.stored - cost)
         else:
-            price = f"round {now.round} costs client {self._client} {cost} {self._fleet.unit}"
-            raise CannotPay(f"{price}, and it has {has.stored}")
+            price = f"round {now.round} costs client {self._client} {self._fleet.amount(cost)}"
+            raise CannotPay(f"{price}, and it has {self._fleet.amount(has.stored, named=False)}")
         return replace(now, paid=True, statement=replace(now.statement, totals=totals))
 
 

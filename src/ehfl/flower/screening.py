@@ -50,11 +50,13 @@ class Screening:
 
     def _check_energy(self, answer: Answer, t: int) -> None:
         """Refuse what no account can say; a level beyond the battery's would be chosen before all others."""
-        unit, cost, most = self.fleet.unit, self.fleet.cost_of(answer.client), self.fleet.ceiling_of(answer.client)
+        fleet, cost, most = self.fleet, self.fleet.cost_of(answer.client), self.fleet.ceiling_of(answer.client)
         if answer.energy > most:
-            raise BadMessage(f"it says that it has {answer.energy} {unit}, and its battery holds {most}")
+            has, holds = fleet.amount(answer.energy), fleet.amount(most, named=False)
+            raise BadMessage(f"it says that it has {has}, and its battery holds {holds}")
         if answer.totals.paid > cost * (t + 1):
-            raise BadMessage(f"it says that it has paid {answer.totals.paid} {unit} in {t + 1} rounds of {cost}")
+            paid, each = fleet.amount(answer.totals.paid), fleet.amount(cost, named=False)
+            raise BadMessage(f"it says that it has paid {paid} in {t + 1} rounds of {each}")
         try:
             answer.totals.check()
         except UserError as error:

@@ -93,7 +93,7 @@ def _faults(
             )
         elif not np.array_equal(first, other):
             yield SchedulerError("twin", "is another one whenever it is made from the same parameters")
-        yield from _pick_faults(scheduler, first, view, fleet.unit)
+        yield from _pick_faults(scheduler, first, view, fleet)
         yield from _said_faults(scheduler, view)
     yield from _simulation_faults(scheduler, fleet, rounds, seed)
 
@@ -108,7 +108,7 @@ def _picked(scheduler: Scheduler, view: View) -> NDArray[Any]:
     return picked
 
 
-def _pick_faults(scheduler: Scheduler, picked: NDArray[Any], view: View, unit: str) -> Iterator[SchedulerError]:
+def _pick_faults(scheduler: Scheduler, picked: NDArray[Any], view: View, fleet: Fleet) -> Iterator[SchedulerError]:
     """Yield an error if these are no clients of the fleet, or for each that cannot pay."""
     try:
         clients = admitted(picked, view.energy.size, view.round)
@@ -119,7 +119,7 @@ def _pick_faults(scheduler: Scheduler, picked: NDArray[Any], view: View, unit: s
     if not is_mains_powered(scheduler):
         for client, cost in zip(clients.tolist(), costs.tolist(), strict=True):
             if view.energy[client] < cost:
-                yield unpaid(client, int(view.energy[client]), cost, unit, view.round)
+                yield unpaid(fleet, client, int(view.energy[client]), cost, view.round)
 
 
 def _prices(scheduler: Scheduler, view: View, clients: Clients) -> NDArray[Any]:

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from ehfl.arrays import Clients, FloatArray, IntArray
+from ehfl.energy import Fleet
 from ehfl.randomness import TILE, frozen
 from ehfl.scheduling.view import View
 from ehfl.validation import FAILURES, UserError, blame
@@ -115,9 +116,10 @@ def admitted_steps(given: object, n_clients: int, most: int, t: int) -> IntArray
     return steps.astype(np.int32)
 
 
-def unpaid(client: int, level: int, cost: int, unit: str, t: int) -> SchedulerError:
+def unpaid(fleet: Fleet, client: int, level: int, cost: int, t: int) -> SchedulerError:
     """Return the error for a client that was picked but cannot pay."""
-    detail = f"round {t}, client {client} was picked with {level} {unit} and a round costs {cost}"
+    has, price = fleet.amount(level), fleet.amount(cost, named=False)
+    detail = f"round {t}, client {client} was picked with {has} and a round costs {price}"
     return SchedulerError("energy", f"spends energy that is not there: {detail}")
 
 

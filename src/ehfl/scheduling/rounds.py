@@ -139,7 +139,7 @@ class Decider:
         """Raise the error for a pick that could not be paid for: a whole turn, or one of so many local steps."""
         cost = self._fleet.cost_of(client, steps)
         with blamed_on(self._scheduler, t):
-            raise unpaid(client, held, cost, self._fleet.unit, t)
+            raise unpaid(self._fleet, client, held, cost, t)
 
 
 def play(
