@@ -9,7 +9,8 @@ everywhere (`looks`), and figures and the page choose axes alike (`scales`). Of 
 (`audit_words`) and a table (`audit_tables`). Harvests have figures of their day and year (`harvest_figures`) and of
 models fitted to traces (`fit_figure`), tables and sentences (`harvest_tables`, `harvest_words`). Plans of
 fleets have a table (`plan_lines` defines it, `plan_tables` renders it), sentences (`plan_words`, `plan_budget`,
-`plan_answers`) and facts (`plan_texts`). `bound_tables`, `bound_figures` and `participation` serve the other commands.
+`plan_answers`), facts (`plan_texts`) and figures (`plan_year`, `plan_months`, `plan_curves`; `plan_drawing` has them
+all). `bound_tables`, `bound_figures` and `participation` serve the other commands.
 
 May enter: matplotlib, rich, Jinja, `ehfl.analysis`, `planning` and below. Leaves: the names below, each imported when
 it is first used, so that matplotlib is loaded only where something is drawn.
@@ -27,13 +28,15 @@ if TYPE_CHECKING:
     from ehfl.report.audit_words import audit_sentences
     from ehfl.report.bound_figures import draw_slowdown, draw_verified
     from ehfl.report.bound_tables import promise_table, verified_table
-    from ehfl.report.figures import Drawing, draw_all
+    from ehfl.report.drawings import Drawing
+    from ehfl.report.figures import draw_all
     from ehfl.report.fit_figure import draw_fit
     from ehfl.report.harvest_figures import draw_survey
     from ehfl.report.harvest_tables import column_table, model_table, survey_table
     from ehfl.report.harvest_words import fit_verdict, survey_sentences
     from ehfl.report.participation import draw_participation
     from ehfl.report.place import check_place
+    from ehfl.report.plan_drawing import PlanFigure, plan_figures
     from ehfl.report.plan_tables import plan_table
     from ehfl.report.plan_texts import plan_facts
     from ehfl.report.plan_words import plan_sentences
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Drawing",
+    "PlanFigure",
     "as_facts",
     "audit_sentences",
     "audit_table",
@@ -62,6 +66,7 @@ __all__ = [
     "headlines",
     "model_table",
     "plan_facts",
+    "plan_figures",
     "plan_sentences",
     "plan_table",
     "promise_table",
@@ -81,7 +86,8 @@ __getattr__, __dir__ = lazy_names(
         "audit_words": {"audit_sentences"},
         "bound_figures": {"draw_slowdown", "draw_verified"},
         "bound_tables": {"promise_table", "verified_table"},
-        "figures": {"Drawing", "draw_all"},
+        "drawings": {"Drawing"},
+        "figures": {"draw_all"},
         "fit_figure": {"draw_fit"},
         "harvest_figures": {"draw_survey"},
         "harvest_tables": {"column_table", "model_table", "survey_table"},
@@ -89,6 +95,7 @@ __getattr__, __dir__ = lazy_names(
         "participation": {"draw_participation"},
         "place": {"check_place"},
         "plan_texts": {"plan_facts"},
+        "plan_drawing": {"PlanFigure", "plan_figures"},
         "plan_tables": {"plan_table"},
         "plan_words": {"plan_sentences"},
         "story": {"headlines"},

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from ehfl.analysis import Comparison
-from ehfl.report import batteries, captions, devices, style
+from ehfl.report import batteries, captions, devices
 from ehfl.report.audit_figure import weights_figure
 from ehfl.report.classes import classes_figure
 from ehfl.report.curves import energy_figure, rounds_figure
 from ehfl.report.differences import differences_figure
+from ehfl.report.drawings import Drawing, drawn
 from ehfl.report.looks import looks_of
 from ehfl.report.participation import participation_figure
 from ehfl.report.slowdown import slowdown_figure
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """One figure in two formats, with what a reader should see in it."""
-
-    name: str  # "learning", the files' stem
-    title: str
-    caption: str
-    png: Path
-    svg: Path
 
 
 def draw_all(comparison: Comparison, folder: Path) -> tuple[Drawing, ...]:
@@ -47,10 +36,7 @@ def _draw(name: str, comparison: Comparison, folder: Path) -> Drawing | None:
     figure = make(comparison)
     if figure is None:
         return None
-    png, svg = folder / f"{name}.png", folder / f"{name}.svg"
-    for path in (png, svg):
-        style.save(figure, path)
-    return Drawing(name, title, caption(comparison), png, svg)
+    return drawn(figure, folder, name, title, caption(comparison))
 
 
 def _participation(comparison: Comparison) -> Figure:

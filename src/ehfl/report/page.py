@@ -26,7 +26,7 @@ from ehfl.report.story import headlines
 from ehfl.report.words import topics
 
 if TYPE_CHECKING:  # the page shows figures, and needs no matplotlib for it
-    from ehfl.report.figures import Drawing
+    from ehfl.report.drawings import Drawing
 
 _LARGE = 1_000_000  # bytes of SVG, beyond which a figure goes in as PNG
 _LINE_WIDTH = 2  # of curves [px], see page.css
