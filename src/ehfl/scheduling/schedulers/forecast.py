@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ehfl.arrays import IntArray
+from ehfl.arrays import FloatArray, IntArray
 from ehfl.scheduling.view import Auto, View, check_width
 from ehfl.validation import whole_number
 
@@ -53,8 +53,8 @@ class Forecast:
     def steady(self, view: View) -> int:
         """Return m."""
         # A pool of all energy, where nothing overflows, could not bear more: a start that saves most of the search.
-        harvest = [(np.maximum(row, 0) / view.cost).sum() for row in view.ahead(self.horizon)]
-        held = view.rounds_left.sum() + np.append(0, np.cumsum(harvest)[:-1])  # until each round, (horizon,)
+        harvest = [_rounds_in(np.maximum(row, 0), view) for row in view.ahead(self.horizon)]
+        held = _rounds_in(view.energy, view) + np.append(0, np.cumsum(harvest)[:-1])  # until each round, (horizon,)
         most = math.floor((held / np.arange(1, self.horizon + 1)).min() + _ROUNDING)
         m: int = min(view.width("target", self.target), most)
         while m > 1 and (bound := self._bound(view, m)) < m:
@@ -63,13 +63,22 @@ class Forecast:
 
     def _bound(self, view: View, m: int) -> int:
         """Return m if it can be borne, else a smaller number that none which can be borne exceeds."""
-        level, room = view.rounds_left, np.divide(view.capacity, view.cost)
+        level = view.energy.astype(np.float64)  # e_i times the cost, which saves a division
+        turns = np.empty_like(level)
         for s, harvest in enumerate(view.ahead(self.horizon)):
-            turns = np.minimum(level, 1)
-            there = float(turns.sum())
+            there = _rounds_in(np.minimum(level, view.cost, out=turns), view)
             if there < m - _ROUNDING:
                 return math.floor((m * s + there) / (s + 1) + _ROUNDING)
-            level -= turns * min(m / there, 1)
-            level += harvest / view.cost
-            np.clip(level, 0, room, out=level)
+            turns *= min(m / there, 1)
+            level -= turns
+            level += harvest
+            np.minimum(level, view.capacity, out=level)
+            np.maximum(level, 0, out=level)
         return m
+
+
+def _rounds_in(energy: FloatArray | IntArray, view: View) -> float:
+    """Return how many rounds so much energy of each client pays for, together."""
+    if isinstance(view.cost, np.ndarray):
+        return float((energy / view.cost).sum())
+    return float(energy.sum()) / view.cost
