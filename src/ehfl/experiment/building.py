@@ -12,8 +12,7 @@ import numpy as np
 
 from ehfl.energy import HARVESTS, Fleet, fleet_in_joules, per_client_parameters
 from ehfl.energy.power import is_power
-from ehfl.experiment.costing import is_costing, turn_in_joules
-from ehfl.experiment.values import ENERGIES
+from ehfl.experiment.costing import ENERGIES, is_costing, turn_in_joules
 from ehfl.machine import check_memory
 from ehfl.partition import PARTITIONS, InLabelOrder, Partition
 from ehfl.randomness import MAX_CLIENTS, TILE

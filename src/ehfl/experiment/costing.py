@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ehfl.experiment.spec import LearningSpec
     from ehfl.learning import TaskSize
 
+# keys of the fleet that are amounts of energy; here, since a device reads them and needs no pydantic
+ENERGIES = ("capacity", "initial", "cost", "step_cost")
 _NAMES = ("device", "radio")  # each a name, or a list over which clients take turns
 _OF_DEVICE = ("flop_per_joule", "joules_per_sample")
 _OF_RADIO = ("session", "joules_per_bit_up", "joules_per_bit_down")

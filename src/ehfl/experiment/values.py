@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationInfo
 
 from ehfl.energy import HARVESTS, per_client_parameters
-from ehfl.experiment.costing import is_costing, read_costing
+from ehfl.experiment.costing import ENERGIES, is_costing, read_costing
 from ehfl.files import read_numbers
 from ehfl.partition import PARTITIONS
 from ehfl.quantities import is_quantity, quantity
@@ -26,7 +26,6 @@ _DAY = 86_400  # seconds
 ORDERS = ("random", "by-label")
 
 
-ENERGIES = ("capacity", "initial", "cost", "step_cost")  # keys of the fleet that are amounts of energy
 PHYSICAL = ("quantum", "efficiency", "self_discharge", "reserve", "standby", "arrival")  # that need a round's length
 # keys of the fleet that take one value for all or one per client
 PER_CLIENT = ("rate", *ENERGIES, "efficiency", "self_discharge", "reserve", "standby")
