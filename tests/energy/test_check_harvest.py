@@ -101,13 +101,13 @@ STORAGE = {
 )
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_joule_is_accounted_for_whatever_the_harvest_and_the_battery(
-    name: str, storage: dict[str, float], seed: int, scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, storage: dict[str, Any], seed: int, scheduler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What there was and what came is what was spent, stored, wasted and lost, to the last quantum."""
     monkeypatch.chdir(made_weather.wind(tmp_path / "wind.csv").parent)
     text, options = next(iter(EXAMPLES[name].items()))
     harvest = HARVESTS.make(text)
-    arrival = {} if is_power(harvest) else {"arrival": 17.0}
+    arrival: dict[str, Any] = {} if is_power(harvest) else {"arrival": 17.0}
     clients, rounds = options.get("clients", 4), min(options.get("rounds", 40), 40)
     fleet = fleet_in_joules(clients, harvest, cost=25.0, **storage, **arrival)
     played = simulate(fleet, scheduler, rounds, seed, record_energy=True)
