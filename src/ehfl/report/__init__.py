@@ -9,8 +9,9 @@ everywhere (`looks`), and figures and the page choose axes alike (`scales`). Of 
 (`audit_words`) and a table (`audit_tables`). Harvests have figures of their day and year (`harvest_figures`) and of
 models fitted to traces (`fit_figure`), tables and sentences (`harvest_tables`, `harvest_words`). Plans of
 fleets have a table (`plan_lines` defines it, `plan_tables` renders it), sentences (`plan_words`, `plan_budget`,
-`plan_answers`), facts (`plan_texts`) and figures (`plan_year`, `plan_months`, `plan_curves`; `plan_drawing` has them
-all). `bound_tables`, `bound_figures` and `participation` serve the other commands.
+`plan_answers`), facts (`plan_texts`), figures (`plan_year`, `plan_months`, `plan_curves`; `plan_drawing` has them all)
+and a page (`plan_page`; what pages share is in `page_parts`). `bound_tables`, `bound_figures` and `participation` serve
+the other commands.
 
 May enter: matplotlib, rich, Jinja, `ehfl.analysis`, `planning` and below. Leaves: the names below, each imported when
 it is first used, so that matplotlib is loaded only where something is drawn.
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ehfl.report.participation import draw_participation
     from ehfl.report.place import check_place
     from ehfl.report.plan_drawing import PlanFigure, plan_figures
+    from ehfl.report.plan_page import write_plan
     from ehfl.report.plan_tables import plan_table
     from ehfl.report.plan_texts import plan_facts
     from ehfl.report.plan_words import plan_sentences
@@ -75,6 +77,7 @@ __all__ = [
     "survey_sentences",
     "survey_table",
     "verified_table",
+    "write_plan",
     "write_report",
 ]
 
@@ -96,6 +99,7 @@ __getattr__, __dir__ = lazy_names(
         "place": {"check_place"},
         "plan_texts": {"plan_facts"},
         "plan_drawing": {"PlanFigure", "plan_figures"},
+        "plan_page": {"write_plan"},
         "plan_tables": {"plan_table"},
         "plan_words": {"plan_sentences"},
         "story": {"headlines"},

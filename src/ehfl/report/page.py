@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jinja2
 from markupsafe import Markup
 
 from ehfl.analysis import Comparison
 from ehfl.analysis.table import quantities
 from ehfl.files import write_text
 from ehfl.quantities import as_time
-from ehfl.report.looks import Look, looks_of
+from ehfl.report.looks import looks_of
 from ehfl.report.page_chart import chart_data
 from ehfl.report.page_devices import device_parts
+from ehfl.report.page_parts import render
 from ehfl.report.phrases import counted, listed
 from ehfl.report.story import headlines
 from ehfl.report.words import topics
 
 if TYPE_CHECKING:  # the page shows figures, and needs no matplotlib for it
     from ehfl.report.drawings import Drawing
-
-_LARGE = 1_000_000  # bytes of SVG, beyond which a figure goes in as PNG
-_LINE_WIDTH = 2  # of curves [px], see page.css
 
 
 def write_page(
@@ -46,61 +39,24 @@ def write_page(
 
 
 def _render(comparison: Comparison, drawings: Sequence[Drawing], **texts: Any) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("ehfl.report", "templates"),
-        autoescape=True,  # names, specs and facts are the user's
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     chart = chart_data(comparison)
-    look = Markup(_template("page.css") + _arm_rules(list(looks_of(comparison).values())))
-    script = Markup(_template("page.js"))
-    return environment.get_template("page.html").render(
-        comparison=comparison,
-        line=_facts_line(comparison),
-        headlines=headlines(comparison),
-        topics=topics(comparison),
-        groups=[(group, list(lines)) for group, lines in groupby(quantities(comparison), key=lambda line: line.group)],
-        figures=[(drawing, _data_uri(drawing)) for drawing in drawings],
-        devices=device_parts(comparison),
-        data=_safe_json(chart),
-        paired=any(arm["difference"] for arm in chart["arms"]),
-        has_classes=any(arm["worst"] for arm in chart["arms"]),
-        baseline=chart["difference"]["goalText"],
-        seeds=_seeds(comparison),
-        clock=comparison.clock,
-        energy_unit=chart["unit"],
-        one_seed=all(len(arm.seeds) == 1 for arm in comparison.arms),
-        look=look,
-        script=script,
-        look_hash=_hash(look),
-        script_hash=_hash(script),
-        **texts,
-    )
-
-
-def _template(name: str) -> str:
-    return (files("ehfl.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _arm_rules(looks: Sequence[Look]) -> str:
-    """Return a rule for each arm: `--arm` is its colour, by day and by night, `--dash` the dashes of its line."""
-    day = "".join(f".arm-{i} {{ --arm: {look.colour}; --dash: {_dash(look)}; }}\n" for i, look in enumerate(looks))
-    night = "".join(f"  .arm-{i} {{ --arm: {look.night}; }}\n" for i, look in enumerate(looks))
-    table = f".sideways table {{ max-width: {14 + 11 * len(looks)}rem; }}\n"  # few columns stay near their labels
-    return f"{day}@media screen and (prefers-color-scheme: dark) {{\n{night}}}\n{table}"
-
-
-def _dash(look: Look) -> str:
-    """Return the dashes in pixels; round ends make a stroke longer by one line width, which gaps must make up for."""
-    pixels = [_LINE_WIDTH * (length + at % 2) for at, length in enumerate(look.dash)]
-    return " ".join(f"{length:g}" for length in pixels) or "none"
-
-
-def _hash(text: str) -> str:
-    """Return what the content security policy knows the page's own script and style by: no other one runs."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+    values = {
+        "comparison": comparison,
+        "line": _facts_line(comparison),
+        "headlines": headlines(comparison),
+        "topics": topics(comparison),
+        "devices": device_parts(comparison),
+        "data": _safe_json(chart),
+        "paired": any(arm["difference"] for arm in chart["arms"]),
+        "has_classes": any(arm["worst"] for arm in chart["arms"]),
+        "baseline": chart["difference"]["goalText"],
+        "seeds": _seeds(comparison),
+        "clock": comparison.clock,
+        "energy_unit": chart["unit"],
+        "one_seed": all(len(arm.seeds) == 1 for arm in comparison.arms),
+    }
+    looks = list(looks_of(comparison).values())
+    return render("page.html", looks, quantities(comparison), drawings, ("page.js", "narrow.js"), values | texts)
 
 
 def _safe_json(data: Mapping[str, Any]) -> Markup:
@@ -108,13 +64,6 @@ def _safe_json(data: Mapping[str, Any]) -> Markup:
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     escaped = text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
     return Markup(escaped)
-
-
-def _data_uri(drawing: Drawing) -> str:
-    """Return the figure itself as an address: as an image of its own, so that ids of two figures do not clash."""
-    small = drawing.svg.stat().st_size <= _LARGE
-    kind, path = ("svg+xml", drawing.svg) if small else ("png", drawing.png)
-    return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
 def _facts_line(comparison: Comparison) -> str:

@@ -20,10 +20,8 @@ def say_answer(plan: Plan) -> Iterator[str]:
     if answer is None or free is None or want is None:
         return
     thing = _SUPERLATIVES.get(free.name, f"The smallest {free.name}")
-    yield (
-        f"{thing} that brings {want} under {spoken(plan.answered_by)} is {_compared(plan)}. {_how_sure(answer)}"
-        f"{_below(plan)}"
-    )
+    yield f"{thing} that brings {want} under {spoken(plan.answered_by)} is {_compared(plan)}."
+    yield f"{_how_sure(answer)}{_below(plan)}"
 
 
 def answer_text(plan: Plan) -> str:

@@ -26,6 +26,11 @@ def plan_sentences(plan: Plan) -> list[str]:
     return [sentence for sentences in plan_topics(plan).values() for sentence in sentences]
 
 
+def plan_headlines(plan: Plan) -> list[str]:
+    """Return what stands first on the page: the answer to what was asked, if anything was, and what to count on."""
+    return [*list(say_answer(plan))[:1], *_say_counted(plan)]
+
+
 def plan_topics(plan: Plan) -> dict[str, list[str]]:
     """Return the sentences by topic; topics that there is nothing to say about are left out."""
     topics = {

@@ -1,5 +1,5 @@
 "use strict";
-// The chart, and what a narrow page needs. Names and texts come from the experiment: they are only ever set as text.
+// The chart. Names and texts come from the experiment: they are only ever set as text.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const chart = document.getElementById("chart");
@@ -260,26 +260,4 @@
   let drawn = 0; // the width that was drawn for: a change of height alone asks for nothing
   new ResizeObserver(() => { if (plot.clientWidth !== drawn) { drawn = plot.clientWidth; draw(); } }).observe(plot);
   draw();
-
-  // A table wider than its box says so, until its end has been scrolled to.
-  document.querySelectorAll(".sideways").forEach((box) => {
-    const cue = box.previousElementSibling;
-    function hint() {
-      cue.hidden = box.scrollWidth <= box.clientWidth;
-      box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
-    }
-    box.addEventListener("scroll", hint, { passive: true });
-    new ResizeObserver(hint).observe(box);
-    hint();
-  });
-
-  // On a narrow page a figure is shown whole; a click shows it as large as on a wide one, and its box scrolls.
-  document.querySelectorAll(".picture").forEach((picture) => {
-    const button = picture.parentElement.querySelector(".enlarge");
-    button.hidden = false;
-    button.addEventListener("click", () => {
-      const large = picture.classList.toggle("large");
-      button.setAttribute("aria-pressed", String(large));
-    });
-  });
 })();
