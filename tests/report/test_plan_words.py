@@ -12,8 +12,9 @@ from rich.console import Console
 
 from ehfl.experiment import make_spec
 from ehfl.experiment.planning import plan as plan_of
-from ehfl.planning import Plan, Want
+from ehfl.planning import Plan, Sustained, Want
 from ehfl.report import plan_facts, plan_sentences, plan_table
+from ehfl.report.plan_words import plan_headlines
 from made_plans import answered, outlook_of, sun_plan, unit_plan
 
 
@@ -30,8 +31,8 @@ def test_sentences_on_units() -> None:
         "A client stores 0.500 units a round on average; a round costs 1 (weather of seed 0).",
         "That pays for 2 of 4 clients a round.",
         "A full battery (6 units) pays for 6 rounds.",
-        "Under myopic you can count on 2 clients in 95 % of rounds and on 0 in 99 % of rounds (10 rounds, 2 seeds); "
-        "the target of 2 is met in 95 % (31 to 100) of them.",
+        "Under myopic you can count on 2 clients in 95 % of rounds and on nobody in 99 % of rounds (10 rounds, 2 "
+        "seeds); the target of 2 is met in 95 % (31 to 100) of them.",
         "The longest time short is 1 round on end.",
         # 0.95 sqrt(2) against half of sqrt(4)
         "Of 2 schedulers myopic does best: the mean of sqrt(n_t), which theory asks for, is 1.344, 1 with greedy.",
@@ -49,10 +50,10 @@ def test_sentences_on_sun() -> None:
         "That pays for 3.14 of 4 clients a round on average, for 1.56 in January, the poorest month, and for 4 in "
         "February, the richest.",
         "A full battery (5 Wh) pays for 50 rounds or 12.5 days of standing by.",
-        "Under myopic you can count on 2 clients in 95 % of rounds and on 1 in 99 % of rounds (1,416 rounds, 1 seed); "
-        "the target of 2 is met in 95.6 % of them.",
-        "It falls short most often in January, when 91.7 % of the rounds are on target and 1.92 clients take part on "
-        "average; half of the rounds short begin between 04:00 and 05:00; the longest time short is 2 rounds on end "
+        "Under myopic you can count on 2 clients in 95 % of rounds and on 1 client in 99 % of rounds (1,416 rounds, "
+        "1 seed); the target of 2 is met in 95.6 % of them.",
+        "Myopic falls short most often in January, when 91.7 % of the rounds are on target and 1.92 clients take part "
+        "on average; half of the rounds short begin between 04:00 and 05:00; the longest time short is 2 rounds on end "
         "(2 h).",
         # no round is empty; 2 against (2 x 1354 + 62) / 1416
         "Against 2 clients on mains power in every round, myopic needs between 1.00 and 1.02 times as many rounds, by "
@@ -160,6 +161,20 @@ def test_facts_say_which_energies_are_joules() -> None:
     assert budget["stored_a_round_by_month_joules"][:3] == [200, 500, None]
     assert budget["clients_paid_for_by_month"][1] == 4
     assert plan_facts(unit_plan())["budget"]["cost_units"] == 1
+
+
+def test_facts_of_what_is_sustained() -> None:
+    held = Sustained(1, 0.99, np.array([1.0, 1.0]), np.array([0.9, 0.94]))
+    plan = replace(unit_plan(), sustained=held, answered_by="myopic")
+
+    assert plan_facts(plan)["sustained"] == {
+        "share_wanted": 0.99,
+        "clients": 1,
+        "scheduler": "myopic",
+        "share": {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 2},
+        "share_with_one_more": pytest.approx(0.92),
+    }
+    assert plan_headlines(plan)[0].startswith("At most 1 client can be wanted a round under myopic")
 
 
 def test_a_real_plan_has_all_of_it() -> None:

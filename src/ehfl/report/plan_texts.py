@@ -34,6 +34,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "best": plan.best.label,
         "want": None if plan.want is None else dataclasses.asdict(plan.want),
         "answer": _answer(plan),
+        "sustained": _sustained(plan),
         "curves": [_curve(plan, place) for place in range(len(plan.curves))],
         "sentences": plan_sentences(plan),
     }
@@ -102,6 +103,20 @@ def _answer(plan: Plan) -> dict[str, Any] | None:
         "below": answer.below,
         "share_below": None if below is None else float(below.mean()),
         "tried": [{"value": value, "share": share} for value, share in answer.tried.items()],
+    }
+
+
+def _sustained(plan: Plan) -> dict[str, Any] | None:
+    held = plan.sustained
+    if held is None:
+        return None
+    above = held.shares_above
+    return {
+        "share_wanted": held.share_wanted,
+        "clients": held.clients,
+        "scheduler": plan.answered_by,
+        "share": dataclasses.asdict(estimate(held.shares)),
+        "share_with_one_more": None if above is None else float(above.mean()),
     }
 
 

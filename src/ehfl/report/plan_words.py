@@ -28,7 +28,7 @@ def plan_sentences(plan: Plan) -> list[str]:
 
 def plan_headlines(plan: Plan) -> list[str]:
     """Return what stands first on the page: the answer to what was asked, if anything was, and what to count on."""
-    return [*list(say_answer(plan))[:1], *_say_counted(plan)]
+    return [*list(say_answer(plan))[:1], *_say_sustained(plan), *_say_counted(plan)]
 
 
 def plan_topics(plan: Plan) -> dict[str, list[str]]:
@@ -47,10 +47,9 @@ def _say_counted(plan: Plan) -> Iterator[str]:
     best = plan.best
     most, nearly_all = (best.count_on(share) for share in COUNTED_ON)
     in_most, in_nearly_all = (f"{100 * share:g} % of rounds" for share in COUNTED_ON)
-    counts = f"{counted(most, 'client')} in {in_most}"
-    counts = f"{counts[: -len(' of rounds')]} and in {in_nearly_all}" if nearly_all == most else (
-        f"{counts} and on {nearly_all:,} in {in_nearly_all}"
-    )  # fmt: skip
+    counts = f"{_many(most)} in {in_most} and on {_many(nearly_all)} in {in_nearly_all}"
+    if most == nearly_all:
+        counts = f"{_many(most)} in {in_most.removesuffix(' of rounds')} and in {in_nearly_all}"
     yield (
         f"Under {spoken(best.label)} you can count on {counts} ({_seeds(plan)}); the target of {best.target:,} is met "
         f"in {_mean_share(best.on_target())} of them{_where_more_is_wanted(plan)}."
@@ -75,6 +74,10 @@ def _say_sustained(plan: Plan) -> Iterator[str]:
         f"At most {counted(held.clients, 'client')} can be wanted a round under {name} if they are to come in {share}: "
         f"then they come in {_mean_share(held.shares)}{more}."
     )
+
+
+def _many(clients: int) -> str:
+    return counted(clients, "client") if clients else "nobody"
 
 
 def _where_more_is_wanted(plan: Plan) -> str:
@@ -106,7 +109,8 @@ def _say_short(plan: Plan) -> Iterator[str]:
     streak = int(best.figure("worst_streak").max())
     lasts = "" if plan.fleet.round_length is None else f" ({as_time(streak * plan.fleet.round_length)})"
     parts.append(f"the longest time short is {counted(streak, 'round')} on end{lasts}")
-    yield f"It {'; '.join(parts)}." if month is not None and month.on_target < 1 else _begun("; ".join(parts))
+    name = spoken(best.label, begins=True)
+    yield f"{name} {'; '.join(parts)}." if month is not None and month.on_target < 1 else _begun("; ".join(parts))
 
 
 def _begun(text: str) -> str:
