@@ -48,6 +48,13 @@ def test_a_day_that_begins_at_noon_is_half_a_day() -> None:
     assert parts_of(plan)[:3].tolist() == [0, 12, 36]
 
 
+def test_days_are_numbered_where_there_is_no_calendar() -> None:
+    (axes,) = year_figure(replace(sun_plan(), calendar=None)).axes
+
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["0", "10", "20", "30", "40", "50"]
+    assert axes.get_xticks()[1] == 240
+
+
 def test_many_rounds_of_units_are_drawn_in_parts() -> None:
     plan = replace(unit_plan(), rounds=1000)
 

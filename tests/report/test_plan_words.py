@@ -77,6 +77,13 @@ def test_the_answer_says_how_sure_it_is() -> None:
     )
 
 
+def test_a_single_client_is() -> None:
+    said = plan_sentences(replace(answered(unit_plan()), want=Want(1, 0.9)))
+
+    assert any("does best: there is 1 client in 95.0 % of the rounds" in sentence for sentence in said)
+    assert said[-1].startswith("There is 1 client in 97.0 % of the rounds now")
+
+
 def test_the_answer_of_several_seeds_has_an_interval() -> None:
     plan = answered(unit_plan())
     assert plan.answer is not None

@@ -92,7 +92,12 @@ def say_curves(plan: Plan) -> Iterator[str]:
     now = next((share for curve in plan.curves if (share := _at(curve, 1.0))), "")
     if parts and now:
         wanted = plan.best.target if plan.want is None else plan.want.clients
-        yield f"There are {counted(wanted, 'client')} in {now} of the rounds now; {'; '.join(parts)}."
+        yield f"There {is_or_are(wanted)} {counted(wanted, 'client')} in {now} of the rounds now; {'; '.join(parts)}."
+
+
+def is_or_are(n: int) -> str:
+    """Return the verb for so many."""
+    return "is" if n == 1 else "are"
 
 
 def _at(curve: Curve, factor: float) -> str:

@@ -13,7 +13,7 @@ from ehfl.arrays import FloatArray
 from ehfl.planning import Outlook, Plan, hours_short, turns_by_site, worst_month
 from ehfl.quantities import as_time
 from ehfl.report.phrases import counted, listed, spoken
-from ehfl.report.plan_answers import exact, say_answer, say_curves
+from ehfl.report.plan_answers import exact, is_or_are, say_answer, say_curves
 from ehfl.report.plan_budget import say_battery, say_budget
 from ehfl.report.plan_lines import COUNTED_ON, SHARE, shown_sites
 
@@ -124,9 +124,8 @@ def _say_best(plan: Plan) -> Iterator[str]:
     want, best = plan.want, plan.best
     others = sorted((one for one in plan.outlooks if one is not best), key=lambda one: -_score(plan, one).mean())
     if want is not None:
-        judged = (
-            f"there are {counted(want.clients, 'client')} in {exact(float(_score(plan, best).mean()))} of the rounds"
-        )
+        share, are = exact(float(_score(plan, best).mean())), is_or_are(want.clients)
+        judged = f"there {are} {counted(want.clients, 'client')} in {share} of the rounds"
         rest = listed(f"in {exact(float(_score(plan, one).mean()))} with {spoken(one.label)}" for one in others)
     else:
         judged = f"the mean of sqrt(n_t), which theory asks for, is {best.mean_root:.4g}"

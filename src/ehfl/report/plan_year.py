@@ -91,8 +91,9 @@ def _name_times(axes: Axes, plan: Plan) -> None:
         middles = [(begin + end - 1) / 2 for begin, end in zip(begins, ends, strict=True)]
         axes.set_xticks(middles, [MONTHS[months[begin]][:3] for begin in begins])
     elif length is not None and has_days(plan):
-        axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
-        axes.xaxis.set_major_formatter(lambda x, _: f"{x * length / _DAY:,.4g}")
+        whole = MaxNLocator(8, integer=True, steps=[1, 2, 5, 10])
+        days = [day for day in whole.tick_values(0, plan.rounds * length / _DAY) if day * _DAY <= plan.rounds * length]
+        axes.set_xticks([day * _DAY / length for day in days], [f"{day:,.0f}" for day in days])
         axes.set_xlabel("day")
     else:
         style.count(axes.xaxis)
