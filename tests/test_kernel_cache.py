@@ -131,7 +131,7 @@ def test_without_a_home_no_folder_bears_its_sign(tmp_path: Path, monkeypatch: py
     assert found is not None and found.parent == tmp_path / f"ehfl-{os.geteuid()}"
 
 
-@pytest.mark.parametrize("changed", ["randomness.py", "compiled.py", "energy/kernels.py", "scheduling/kernels.py"])
+@pytest.mark.parametrize("changed", ["randomness.py", "compiled.py", "energy/kernels.py", "planning/kernels.py"])
 def test_a_change_in_what_kernels_are_made_of_asks_for_new_ones(
     changed: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,10 @@ def participation(chance: Random) -> Any:
     return named("ehfl:simulate")(fleet(chance), scheduler(chance), 3, 0)
 
 
+def optimum(chance: Random) -> Any:
+    return named("ehfl.planning:clairvoyant")(fleet(chance), 3)
+
+
 def extremes(chance: Random) -> Any:
     return named("ehfl.theory:Extremes")(1, whole(chance), 5)
 
@@ -121,6 +125,9 @@ CALLS: list[tuple[str, dict[str, Draw]]] = [
                        "threads": of(None, 1)}),
     ("ehfl:chances", {"fleet": fleet, "scheduler": scheduler, "rounds": few, "seed": seed, "seeds": of(2, 3),
                       "target": of(None, 1)}),
+    ("ehfl.planning:clairvoyant", {"fleet": fleet, "rounds": few, "seed": seed, "first": of(None, 0)}),
+    ("ehfl.planning:linear_bound", {"fleet": fleet, "rounds": few, "seed": seed, "first": of(None, 0)}),
+    ("ehfl.planning:share", {"played": participation, "optimum": optimum}),
     ("ehfl:realised", {"participations": participation}),
     ("ehfl:play", {"fleet": fleet, "scheduler": scheduler, "rounds": few, "seed": seed}),
     ("ehfl:Lockstep", {"fleet": fleet, "scheduler": scheduler, "rounds": few, "seed": seed}),

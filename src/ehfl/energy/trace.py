@@ -67,7 +67,7 @@ class Trace:
     ) -> None:
         choices = {"assign": (assign, Assign), "beyond": (beyond, Beyond), "shift": (shift, Shift)}
         for name, (given, allowed) in choices.items():
-            if given not in allowed.__args__:  # type: ignore[attr-defined]
+            if not isinstance(given, str) or given not in allowed.__args__:  # type: ignore[attr-defined]
                 raise InvalidValue(name, " or ".join(allowed.__args__), repr(given))  # type: ignore[attr-defined]
             object.__setattr__(self, name, given)
         if shift != "none" and beyond == "refuse":

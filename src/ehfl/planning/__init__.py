@@ -1,18 +1,25 @@
 """Planning: what a fleet can sustain, and what to change about it. Nothing is trained here.
 
 `budget_of` sets harvest against cost, `Outlook` says what a scheduler would make of it, `slowdown` how much slower than
-mains power that is, `smallest` finds the least battery, panel, fleet or round length that does what is wanted. `Plan`
-holds it all: `experiment` makes one from a spec, `report` shows it.
+mains power that is. `clairvoyant` is what any scheduler could have reached, `share` how much of it one did: `turns_of`
+counts energy in turns, `most_turns` (maximum flow) and `linear_bound` (a linear program) ask the same in plain words.
+`smallest` finds the least battery, panel, fleet or round length that does what is wanted. `Plan` holds it all:
+`experiment` makes one from a spec, `report` shows it.
 
-May enter: NumPy, SciPy, `ehfl.energy`, `scheduling` and what they may import. Leaves: the names below.
+May enter: NumPy, SciPy, numba through `kernels`, `ehfl.energy`, `scheduling`, `machine` and what they may import.
+Leaves: the names below.
 """
 
 from ehfl.planning.budget import Budget, budget_of
 from ehfl.planning.calendar import MONTHS, YEAR, Calendar
+from ehfl.planning.clairvoyant import Optimum, Share, clairvoyant, share
+from ehfl.planning.flow import most_turns
 from ehfl.planning.inverse import Answer, Sustained, most_sustained, smallest
+from ehfl.planning.linear_program import LinearBound, linear_bound
 from ehfl.planning.outlook import Outlook, slowdown
 from ehfl.planning.plan import Changeable, Curve, Plan
 from ehfl.planning.seasons import Month, hours_short, months_of, turns_by_site, worst_month
+from ehfl.planning.turns import Turns, income_of, turns_of
 from ehfl.planning.want import Want
 
 __all__ = [
@@ -23,17 +30,27 @@ __all__ = [
     "Calendar",
     "Changeable",
     "Curve",
+    "LinearBound",
     "Month",
+    "Optimum",
     "Outlook",
     "Plan",
+    "Share",
     "Sustained",
+    "Turns",
     "Want",
     "budget_of",
+    "clairvoyant",
     "hours_short",
+    "income_of",
+    "linear_bound",
     "months_of",
     "most_sustained",
+    "most_turns",
+    "share",
     "slowdown",
     "smallest",
     "turns_by_site",
+    "turns_of",
     "worst_month",
 ]

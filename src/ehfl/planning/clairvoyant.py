@@ -1,0 +1,153 @@
+"""clairvoyant(): what any scheduler could have reached on given harvests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ehfl.arrays import IntArray
+from ehfl.energy import Fleet
+from ehfl.machine import check_memory, check_time
+from ehfl.planning.turns import Turns, check_first, income_of, turns_of
+from ehfl.randomness import MAX_ROUNDS, check_seed
+from ehfl.scheduling import Participation
+from ehfl.validation import InvalidValue, of_kind, whole_number
+
+_BYTES_A_CELL, _SECONDS_A_CELL = 25, 1e-8  # of a client in a round, at the least
+EXACT = "exact"
+BOUND = "an upper bound: costs that leave parts of a turn over, leaks or standing by are not all counted"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Optimum:
+    """The most even n_t that whoever had known all harvests could have reached: best in each of its figures at once."""
+
+    counts: IntArray  # n_t, (n_rounds,); 0 before `first`
+    first: int  # the round from which on figures count
+    exact: bool  # whether a schedule reaches it; if not, it is an upper bound of each figure
+    seed: int
+
+    @property
+    def least(self) -> int:
+        """The largest min n_t over the rounds from `first` on that any scheduler could have reached."""
+        return int(self.counts[self.first :].min(initial=int(self.counts.max(initial=0))))
+
+    @property
+    def mean_sqrt(self) -> float:
+        """The largest mean of sqrt(n_t) over the rounds from `first` on."""
+        return _mean_sqrt(self.counts[self.first :])
+
+    @property
+    def how(self) -> str:
+        """What the figures are, in words."""
+        return EXACT if self.exact else BOUND
+
+    def turns(self, most: int | None = None) -> int:
+        """Return the largest sum of min(n_t, most), of n_t alone without `most`."""
+        return int((self.counts if most is None else np.minimum(self.counts, most)).sum())
+
+    def as_facts(self) -> dict[str, Any]:
+        """Return the figures by name, ready for JSON."""
+        figures = {"least": self.least, "mean_sqrt": self.mean_sqrt, "first": self.first, "exact": self.exact}
+        return figures | {"counts": self.counts.tolist()}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a scheduler reached, in parts of what was possible; at most 1."""
+
+    mean_sqrt: float  # of the mean of sqrt(n_t): how fast averaging over participants makes progress
+    least: float  # of min n_t
+    exact: bool  # if not, it was at least this share
+
+
+def clairvoyant(fleet: Fleet, rounds: int, seed: int = 0, *, first: int | None = None) -> Optimum:
+    """Return the most even number of participants a round that any scheduler could have reached on these harvests.
+
+    Figures are over the rounds from `first` on, whatever happens before; by default that is the first round in which
+    anybody could take part, since no scheduler can help it that batteries begin empty. Of all schedules, it has
+
+    - the largest min n_t, and of those the fewest rounds with so few, and so on (it is lexicographically largest);
+    - the largest mean of sqrt(n_t), and of any other concave function of n_t; the largest sum of n_t, too.
+
+    One and the same n_t does all that. The rounds in which a client with whole units takes part are the independent
+    sets of a matroid (they are those that can be linked to units of energy, a gammoid), so the n_t that a fleet can pay
+    for are the whole points of a polymatroid: of those with the largest sum, one is majorised by all others (Federgruen
+    and Groenevelt, Operations Research 34(6), 1986; Frank and Murota, Mathematical Programming 195, 2022), and it is
+    that from which no participant can be moved, by moves of turns, to a round with two fewer. `kernels` begins with a
+    plan that spends all that can be spent and makes such moves until there are none (docs/planning.md has the proof).
+
+    Where turns cost more than a unit, see `turns_of` for when that is exact; else it is an upper bound, and `exact` is
+    False. Charging losses are counted; leaks and standing by are not, which makes it a bound, too.
+
+    >>> from ehfl.energy import Replay
+    >>> fleet = Fleet(clients=2, harvest=Replay([[1, 1], [0, 0], [1, 0], [0, 0]]))
+    >>> best = clairvoyant(fleet, rounds=4)
+    >>> best.first, best.least, best.counts.tolist()
+    (1, 1, [0, 1, 1, 1])
+    """
+    rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
+    fleet, seed, first = of_kind("fleet", fleet, Fleet), check_seed(seed), check_first(first, rounds)
+    cells = rounds * fleet.clients
+    check_time("rounds", rounds, _SECONDS_A_CELL * cells)
+    check_memory("rounds", rounds, _BYTES_A_CELL * cells)
+    income = income_of(fleet, rounds, seed, first)
+    turns = turns_of(fleet, income)
+    return Optimum(np.append(np.zeros(income.first, np.int32), most_even(turns)), income.first, turns.exact, seed)
+
+
+def most_even(turns: Turns) -> IntArray:
+    """Return the n_t that is majorised by all others with as many turns, (n_rounds,)."""
+    from ehfl.planning import kernels
+
+    if not turns.arrivals.size:
+        return np.zeros(turns.arrivals.shape[1], np.int32)
+    batteries = turns.start, turns.arrivals, turns.capacity
+    takes_part = np.zeros(turns.arrivals.shape, np.uint8)
+    units = kernels.usable_units(*batteries)
+    low, high = 0, len(turns.start)  # participants a round with which all units can be used: enough are `high`
+    while low < high:
+        middle = (low + high) // 2
+        if kernels.earliest_deadlines(*units, middle, takes_part).sum() == units[1].size:
+            high = middle
+        else:
+            low = middle + 1
+    counts: IntArray = kernels.earliest_deadlines(*units, high, takes_part)
+    assert counts.sum() == units[1].size, "with room for everyone each client uses all that it can"
+    del units
+    kernels.even_out(takes_part, kernels.levels_of(*batteries, takes_part), counts, turns.capacity)
+    return counts
+
+
+def share(played: Participation, optimum: Optimum) -> Share | None:
+    """Return what a scheduler reached of what was possible; None if it was played with other means.
+
+    That is on mains power, or with turns of fewer steps than the cost of a round pays for.
+
+    >>> from ehfl import Bernoulli, simulate
+    >>> fleet = Fleet(clients=10, harvest=Bernoulli(0.5), capacity=3)
+    >>> found = share(simulate(fleet, "greedy", rounds=200), clairvoyant(fleet, rounds=200))
+    >>> round(found.mean_sqrt, 3), round(found.least, 3)
+    (0.988, 0.333)
+    """
+    of_kind("played", played, Participation)
+    if played.rounds != of_kind("optimum", optimum, Optimum).counts.size:
+        raise InvalidValue("played", f"of as many rounds as the optimum ({optimum.counts.size})", played.rounds)
+    if played.seed != optimum.seed:
+        raise InvalidValue("played", f"played on the optimum's seed ({optimum.seed})", played.seed)
+    if played.mains_powered or played.steps is not None:
+        return None
+    counts = played.counts[optimum.first :]
+    least = int(counts.min(initial=optimum.least))
+    return Share(_ratio(_mean_sqrt(counts), optimum.mean_sqrt), _ratio(least, optimum.least), optimum.exact)
+
+
+def _mean_sqrt(counts: IntArray) -> float:
+    return float(np.sqrt(counts).mean()) if counts.size else 0.0
+
+
+def _ratio(reached: float, possible: float) -> float:
+    """Return the share; all of it where nothing was possible."""
+    return reached / possible if possible else 1.0
