@@ -56,6 +56,7 @@ RIGHT = {
     "--capacity": ("3", "inf", "odd.csv", "1,2,3", "{low=1,high=9}"),
     "--initial": ("0", "1", "1,1,1"),
     "--cost": ("1", "2", "1,2,1"),
+    "--round-length": ("3600", "1 h"),
     "--scheduler": ("myopic", "greedy", "round-robin:1", "always-on", "power-of-choice", "uniform-random"),
     "--target": ("1", "2", "auto"),
     "--rounds": ("1", "2", "3"),
