@@ -43,6 +43,7 @@ THE_LINE: list[Row] = [
         "plan --rate 0.1 --capacity 2 --want '9 clients in 99 % of rounds' --free battery --rounds 20 --seeds 1",
         "--want must be such that 9 clients in 99 % of rounds can be had within ... got with ... there are 9 in 0 %",
     ),
+    ("plan --sustain 90 -s greedy --rounds 5", "--sustain must be left out where no scheduler can be told ... got 0.9"),
     ("plan --sustain 0", "--sustain must be a number in (0, 100], got 0"),
     ("plan --seeds 0", "--seeds must be a whole number in [1, 1000], got 0"),
     ("plan --rounds 0", "--rounds must be a whole number in [1, 1000000], got 0"),

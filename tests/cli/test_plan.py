@@ -70,7 +70,7 @@ def test_the_inverse_is_checked_just_below_and_at_its_answer(capsys: pytest.Capt
 def test_the_most_that_can_be_sustained(capsys: pytest.CaptureFixture[str]) -> None:
     out = run(f"{UNITS} --sustain 90", capsys)
 
-    assert "can be wanted a round under myopic if they are to come in 90 % of rounds" in out
+    assert "can be wanted a round if they are to come in 90 % of rounds: under myopic they come in" in out
 
 
 def test_a_spec_with_other_schedulers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

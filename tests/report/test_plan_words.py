@@ -172,16 +172,16 @@ def test_facts_say_which_energies_are_joules() -> None:
 
 def test_facts_of_what_is_sustained() -> None:
     held = Sustained(1, 0.99, np.array([1.0, 1.0]), np.array([0.9, 0.94]))
-    plan = replace(unit_plan(), sustained=held, answered_by="myopic")
+    plan = replace(unit_plan(), sustained={"myopic": held})
 
-    assert plan_facts(plan)["sustained"] == {
+    assert plan_facts(plan)["sustained"][0] == {
         "share_wanted": 0.99,
         "clients": 1,
         "scheduler": "myopic",
         "share": {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 2},
         "share_with_one_more": pytest.approx(0.92),
     }
-    assert plan_headlines(plan)[0].startswith("At most 1 client can be wanted a round under myopic")
+    assert plan_headlines(plan)[0].startswith("At most 1 client can be wanted a round if")
 
 
 def test_a_real_plan_has_all_of_it() -> None:

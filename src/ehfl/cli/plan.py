@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,7 +31,7 @@ from ehfl.cli.options import (
     spec_of,
     value_of,
 )
-from ehfl.cli.output import print_sentences, print_table, say_if_blind
+from ehfl.cli.output import check_folder, print_sentences, print_table, say_if_blind, say_where
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path, whole
 from ehfl.files import json_text
@@ -53,7 +55,7 @@ Examples:
   ehfl plan --clients 20 --harvest sun:0.5 --capacity '1 Wh' \\
             --cost '300 J' --round-length '1 h' --seeds 1
   ehfl plan farm.toml --want '20 clients in 99 % of rounds' --free battery
-  ehfl plan farm.toml -s myopic:20 -s forecast:20 --curves
+  ehfl plan farm.toml -s myopic:20 -s forecast:20 --curves --out plan
   ehfl plan -n 50 --rate 0.3 --capacity 5 --rounds 1000 \\
             --want '10 clients in 99 % of rounds' --free battery
 """
@@ -99,15 +101,24 @@ def plan(
         int | None, Option(metavar="N", parser=whole, help="Processes [one a core, for large fleets].")
     ] = None,
     override: Override = None,
+    out: Annotated[Path | None, Option(metavar="FOLDER", parser=path, help="Write a page and figures here.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Plan a fleet: what its harvest pays for, how many clients a round can be counted on, what to change."""
     _check_combination(context, spec, want, free)
+    if out is not None:
+        check_folder("--out", out)
     if jobs is not None:
         whole_number("--jobs", jobs, low=1, high=256)
-    names = ({} if spec is not None else names_in(context)) | {"want": "--want", "free": "--free"}
+    names = ({} if spec is not None else names_in(context)) | {
+        "want": "--want",
+        "free": "--free",
+        "sustain": "--sustain",
+    }
     with named_by_option(names), own_prints_aside():
-        found, _ = _planned(context, spec)
+        found, read = _planned(context, spec)
+    if out is not None:  # before anything is printed, since nobody may read it to its end
+        _write(found, read, out)
     _show(found, as_json)
 
 
@@ -181,6 +192,23 @@ def _steps() -> Iterator[Callable[[str], None]]:
         return
     with console.status("playing") as status:
         yield lambda step: status.update(f"playing: {step}")
+
+
+def _write(found: Plan, spec: Spec, out: Path) -> None:
+    from ehfl.experiment.reading import write_spec
+    from ehfl.report import write_plan
+
+    out.mkdir(parents=True, exist_ok=True)
+    command = shlex.join(["ehfl", *sys.argv[1:]])
+    page = write_plan(found, out, spec=write_spec(spec.facts()), facts=_facts(), commands=[command])
+    say_where("page", page)
+
+
+def _facts() -> dict[str, str]:
+    """Return what a page says of how it was made."""
+    import ehfl
+
+    return {"ehfl": ehfl.__version__}
 
 
 def _show(found: Plan, as_json: bool) -> None:

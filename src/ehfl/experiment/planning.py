@@ -40,9 +40,9 @@ def plan(
 ) -> Plan:
     """Play a spec's fleet under its arms' schedulers and seeds; find what `want` takes of what is `free`.
 
-    `sustain` asks for the most clients that can be wanted and had in this share of rounds, under the best scheduler
-    that can be told how many are wanted. Arms must have one fleet. Rounds are those of a year where rounds have a
-    length, else the spec's.
+    `sustain` asks for the most clients that can be wanted and had in this share of rounds, under each scheduler that
+    can be told how many are wanted. Arms must have one fleet. Rounds are those of a year where rounds have a length,
+    else the spec's.
     """
     setting = spec.base
     _check_one_fleet(spec)
@@ -71,9 +71,14 @@ def plan(
         may_change = free(setting, free_name)
         changes |= {"free": may_change, "answer": players.answer(arm, may_change), "answered_by": arm.label}
     if sustain is not None:
-        steered = next((one for one in (arm, *spec.arms) if "target" in one.setting.scheduler), arm)
-        held = most_sustained(sustain, lambda n: players.held(steered, n), fleet.clients)
-        changes |= {"sustained": held, "answered_by": steered.label}
+        steered = [one for one in spec.arms if "target" in one.setting.scheduler]
+        if not steered:
+            raise InvalidValue(
+                "sustain", "left out where no scheduler can be told how many clients are wanted", sustain
+            )
+        changes["sustained"] = {
+            one.label: most_sustained(sustain, partial(players.held, one), fleet.clients) for one in steered
+        }
     if curves:
         changes["curves"] = tuple(
             players.curve(arm, one, want or Want(found.best.target, 1.0)) for one in _possible(spec)

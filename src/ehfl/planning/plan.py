@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from ehfl.arrays import FloatArray
@@ -60,7 +60,8 @@ class Plan:
     free: Changeable | None = None
     answer: Answer | None = None
     answered_by: str = ""  # the label of the scheduler that it was found with
-    sustained: Sustained | None = None  # the most clients that it holds in a share of the rounds
+    # The most clients that can be had in a share of the rounds, by the label of each scheduler that can be told so.
+    sustained: Mapping[str, Sustained] = field(default_factory=dict)
     curves: tuple[Curve, ...] = ()
 
     @property

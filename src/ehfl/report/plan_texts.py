@@ -10,7 +10,7 @@ import numpy as np
 
 from ehfl.analysis.statistics import estimate
 from ehfl.arrays import FloatArray
-from ehfl.planning import Outlook, Plan, hours_short, months_of, turns_by_site, worst_month
+from ehfl.planning import Outlook, Plan, Sustained, hours_short, months_of, turns_by_site, worst_month
 from ehfl.report.plan_lines import COUNTED_ON
 from ehfl.report.plan_words import plan_sentences
 
@@ -34,7 +34,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "best": plan.best.label,
         "want": None if plan.want is None else dataclasses.asdict(plan.want),
         "answer": _answer(plan),
-        "sustained": _sustained(plan),
+        "sustained": [_sustained(label, held) for label, held in plan.sustained.items()],
         "curves": [_curve(plan, place) for place in range(len(plan.curves))],
         "sentences": plan_sentences(plan),
     }
@@ -106,15 +106,12 @@ def _answer(plan: Plan) -> dict[str, Any] | None:
     }
 
 
-def _sustained(plan: Plan) -> dict[str, Any] | None:
-    held = plan.sustained
-    if held is None:
-        return None
+def _sustained(label: str, held: Sustained) -> dict[str, Any]:
     above = held.shares_above
     return {
+        "scheduler": label,
         "share_wanted": held.share_wanted,
         "clients": held.clients,
-        "scheduler": plan.answered_by,
         "share": dataclasses.asdict(estimate(held.shares)),
         "share_with_one_more": None if above is None else float(above.mean()),
     }

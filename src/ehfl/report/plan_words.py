@@ -57,22 +57,20 @@ def _say_counted(plan: Plan) -> Iterator[str]:
 
 
 def _say_sustained(plan: Plan) -> Iterator[str]:
-    """Say how many can be wanted if they are to come in a share of the rounds."""
-    held = plan.sustained
-    if held is None:
+    """Say how many can be wanted if they are to come in a share of the rounds, and what the other schedulers hold."""
+    if not plan.sustained:
         return
-    share, name = f"{100 * held.share_wanted:g} % of rounds", spoken(plan.answered_by)
+    name, held = max(plan.sustained.items(), key=lambda item: (item[1].clients, float(item[1].shares.mean())))
+    share = f"{100 * held.share_wanted:g} % of rounds"
     if held.clients == 0:
-        yield f"Under {name} not even one client takes part in {share}."
+        yield f"Under no scheduler that was asked for does even one client take part in {share}."
         return
-    more = (
-        ""
-        if held.shares_above is None
-        else (f"; with one more wanted, in {exact(float(held.shares_above.mean()), held.share_wanted)}")
-    )
+    above = held.shares_above
+    more = "" if above is None else f", with one more wanted in {exact(float(above.mean()), held.share_wanted)}"
+    others = [f"{other.clients:,} under {spoken(label)}" for label, other in plan.sustained.items() if label != name]
     yield (
-        f"At most {counted(held.clients, 'client')} can be wanted a round under {name} if they are to come in {share}: "
-        f"then they come in {_mean_share(held.shares)}{more}."
+        f"At most {counted(held.clients, 'client')} can be wanted a round if they are to come in {share}: under "
+        f"{spoken(name)} they come in {_mean_share(held.shares)}{more}{'; ' + listed(others) if others else ''}."
     )
 
 
