@@ -838,7 +838,7 @@ SIGNS: list[Row] = [
     ('simulate "--\x1b[31mred"', "option must be one of --clients, ... --help, got --\\x1b[31mred"),
     (
         '"\x1b[31mred"',
-        "command must be one of compare, report, simulate, audit, bound, devices, ... flower, got \\x1b[31mred",
+        "command must be one of compare, report, simulate, plan, audit, bound, ... flower, got \\x1b[31mred",
     ),
     ('compare -o "\x1b[31mred=3"', "\\x1b[31mred is not a key (name, seeds, ... )"),
     ('compare -o "rounds=\x1b[31mred"', "rounds must be a whole number in [1, 10000000], got '\\x1b[31mred'"),

@@ -38,7 +38,9 @@ Examples:
 \b
 Keys of a spec, for -o too; docs/experiments.md says what they mean:
   name, code, rounds, target, seeds, scheduler, schedulers or arms
-  fleet.       clients, rate or harvest, capacity, initial, cost, unit
+  fleet.       clients, rate or harvest, capacity, initial, cost, unit;
+               in joules round_length, quantum, efficiency, arrival,
+               self_discharge, reserve, standby, step_cost
   learning.    task, data, local_steps, batch_size, step_size, partition,
                order, aggregation, clip, weight_decay, device
   evaluation.  every, goal

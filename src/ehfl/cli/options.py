@@ -58,7 +58,7 @@ Scheduler = Annotated[
         metavar="NAME",
         help="myopic, greedy, round-robin, uniform-random, always-on, oldest-first, power-of-choice, f3ast, "
         "energy-cycles, most-rounds-left, threshold, lyapunov, forecast, adaptive-steps, module:Class; "
-        "parameters as in round-robin:1 or round-robin:per_round=1. Repeatable. [myopic, round-robin, greedy]",
+        "parameters as in myopic:5 or myopic:target=5. Repeatable. [myopic, round-robin, greedy]",
     ),
 ]
 Target = Annotated[str | None, Option(metavar="N", help="Clients wanted a round [what the harvest sustains].")]

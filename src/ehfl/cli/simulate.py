@@ -58,7 +58,7 @@ Examples:
   ehfl simulate --seeds 20 --rounds 300 --capacity 5
   ehfl simulate --rate 0.1,0.5,0.9 --cost 1,2,3 --rounds 200 --json
   ehfl simulate --harvest replay:sun.csv --clients 4 --rounds 48
-  ehfl simulate --round-length '1 h' --capacity '5 Wh' --cost '12 J' -o fleet.arrival=20
+  ehfl simulate --harvest sun:0.5 --round-length 1h --capacity 1Wh --cost 300J
   ehfl simulate --clients 1000000 --rounds 50 -s myopic -s always-on
 """
 
