@@ -57,6 +57,7 @@ bench: $(VENV)/.dev  ## ratios against plain NumPy and plain torch, each measure
 	$(BIN)/python -m benchmarks.fleet
 	$(BIN)/python -m benchmarks.joules
 	$(BIN)/python -m benchmarks.sun
+	$(BIN)/python -m benchmarks.clairvoyant $(if $(SLOW),--clients 100 1000)
 	$(BIN)/python -m benchmarks.training
 	$(if $(SLOW),$(BIN)/python -m benchmarks.flower)
 

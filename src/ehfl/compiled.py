@@ -46,10 +46,13 @@ def _kept(dispatcher: Any) -> _Function:
     return cast(_Function, dispatcher)
 
 
-def kernels_are_cached() -> bool:
-    """Return whether compiled kernels lie on disk already, as far as one can tell without loading them."""
+def kernels_are_cached(name: str = "scheduling.kernels.longest") -> bool:
+    """Return whether compiled kernels lie on disk already, as far as one can tell without loading them.
+
+    `name` is the kernel that is compiled last.
+    """
     folder = kernel_folder()
-    return folder is not None and any(folder.glob("ehfl.scheduling.kernels.longest-*"))
+    return folder is not None and any(folder.glob(f"ehfl.{name}-*"))
 
 
 class ThreadLimit:

@@ -54,6 +54,11 @@ THE_LINE: list[Row] = [
     ("simulate --round 5", "option must be one of --clients, ... --help, got --round (did you mean --rounds?)"),
     ("simulate -z", "option must be one of --clients, ... --help, got -z"),
     ("simulate extra", "ehfl simulate must be given options alone, got extra as well"),
+    ("simulate --clairvoyant=yes", "--clairvoyant must be given without a value, got one"),
+    (
+        "simulate --clairvoyant --clients 100000 --rounds 1000000",
+        "--rounds must be small enough for the memory that ...",
+    ),
     ("simulate --json=yes", "--json must be given without a value, got one"),
     ("simulate --rate", "--rate must be given a value, got none"),
     ("compare -o", "-o must be given a value, got none"),

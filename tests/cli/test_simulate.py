@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from ehfl import Bernoulli, Fleet, Greedy, Myopic, Participation, simulate
+from ehfl.analysis.numbers import DASH
 from ehfl.cli import main
+from ehfl.planning import clairvoyant, share
 
 
 def run(*arguments: str) -> int:
@@ -300,3 +302,36 @@ def test_the_figure_of_a_fleet_in_joules_has_hours(tmp_path: Path, capsys: Captu
 
     assert "48 rounds of 1 h" in capsys.readouterr().out
     assert "<!-- h -->" in (tmp_path / "n.svg").read_text("utf-8")
+
+
+def test_clairvoyant_shows_each_schedulers_share_of_what_was_possible(capsys: Capture) -> None:
+    words = "--clients 8 --capacity 3 --rounds 60 -s myopic -s greedy -s always-on"
+    options = ["simulate", "--clairvoyant", *words.split()]
+    assert run(*options) == 0
+    lines = {line[:22].strip(): line[22:].split() for line in capsys.readouterr().out.splitlines()}
+    assert run(*options, "--json") == 0
+    facts = json.loads(capsys.readouterr().out)["schedulers"]
+
+    fleet = Fleet(clients=8, harvest=Bernoulli(0.5), capacity=3)
+    best = clairvoyant(fleet, 60)
+    reached = share(simulate(fleet, Greedy(), 60), best)
+    assert reached is not None
+    assert facts["greedy"]["possible"] == best.as_facts()
+    assert facts["greedy"]["share"] == {"mean_sqrt": reached.mean_sqrt, "least": reached.least, "exact": True}
+    assert facts["always-on"]["share"] is None
+    assert lines["share of possible"][2:4] == [f"{reached.mean_sqrt:.1%}"[:-1], "%"]
+    assert lines["of the lowest"][-1] == lines["share of possible"][-1] == DASH
+
+
+def test_shares_of_several_seeds_are_means_with_intervals_and_bounds_say_so(capsys: Capture) -> None:
+    words = "--clients 5 --capacity 5 --cost 2 --rounds 40 --seeds 3 -s greedy"
+    options = ["simulate", "--clairvoyant", *words.split()]
+    assert run(*options) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert run(*options, "--json") == 0
+    facts = json.loads(capsys.readouterr().out)["schedulers"]["greedy"]
+
+    assert "what was possible is an upper bound" in text
+    shares = [one["share"]["mean_sqrt"] for one in facts["by_seed"]]
+    assert facts["estimates"]["share_mean_sqrt"]["mean"] == pytest.approx(sum(shares) / 3)
+    assert not any(one["possible"]["exact"] for one in facts["by_seed"])

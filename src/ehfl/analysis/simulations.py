@@ -7,10 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from ehfl.analysis.cells import Cell, Quantity, amount_cell, estimate_cell, index_cell, metric_cell, percent_cell
+from ehfl.analysis.numbers import DASH
 from ehfl.scheduling import Summary
 
 if TYPE_CHECKING:  # SciPy, behind estimates, takes longer to load than `ehfl simulate` to print its table
     from ehfl.analysis.statistics import Estimate
+    from ehfl.planning import Share
 
 ON_TARGET = 0.95  # share of its rounds with as many as wanted from which on a seed counts as on target
 ENERGY = "Energy and turns"
@@ -21,6 +23,7 @@ UNEVEN = (
     "N sum (q_i - 1/N)^2, with q_i what client i weighs in a plain mean of the participants: 0 when all weigh alike"
 )
 WEIGHT = "Weight in a plain mean of the participants, in parts of the 1/N that would be fair"
+POSSIBLE = "on these harvests any scheduler could have reached, had it known them all"
 LEAST, MOST = "least heard [1/N]", "most heard [1/N]"
 _SAME = {"scheduler", "clients", "rounds", "target"}  # for all seeds
 
@@ -30,6 +33,7 @@ class Simulations:
     """One scheduler's participations in figures, one a seed."""
 
     summaries: tuple[Summary, ...]
+    shares: tuple[Share | None, ...] = ()  # of what was possible, where that was asked for; None on mains power
 
     @property
     def seeds(self) -> int:
@@ -45,6 +49,11 @@ class Simulations:
         """Return a figure of the summary, seed by seed."""
         return [getattr(one, figure) for one in self.summaries]
 
+    def reached(self, figure: str) -> list[float] | None:
+        """Return a share of what was possible, seed by seed; None where there is none to be had."""
+        found = [getattr(one, figure) for one in self.shares if one is not None]
+        return found if found and len(found) == self.seeds else None
+
     def estimate(self, figure: str) -> Estimate:
         """Return its mean over the seeds with a 95 % interval."""
         from ehfl.analysis.statistics import estimate
@@ -53,17 +62,21 @@ class Simulations:
 
     def as_facts(self) -> dict[str, Any]:
         """Return the estimates by figure, and the share of seeds on target, ready for JSON."""
+        from ehfl.analysis.statistics import estimate
+
         figures = self.summaries[0].as_dict().keys() - _SAME
+        shares = {name: self.reached(name) for name in ("mean_sqrt", "least")}
         return {
             "seeds_on_target": self.on_target / self.seeds,
-            "estimates": {name: asdict(self.estimate(name)) for name in sorted(figures)},
+            "estimates": {name: asdict(self.estimate(name)) for name in sorted(figures)}
+            | {f"share_{name}": asdict(estimate(found)) for name, found in shares.items() if found is not None},
         }
 
 
-def simulated(seeds: int = 1, *, losses: bool = False) -> list[Quantity[Simulations]]:
+def simulated(seeds: int = 1, *, losses: bool = False, possible: bool = False) -> list[Quantity[Simulations]]:
     """Return the lines of the table of `ehfl simulate`; with several seeds, means with their intervals.
 
-    What was lost has a line where any battery has `losses`.
+    What was lost has a line where any battery has `losses`; shares of what was `possible` have two where asked for.
     """
     group = "Participants a round"
     over = " over seeds" if seeds > 1 else ""
@@ -84,6 +97,7 @@ def simulated(seeds: int = 1, *, losses: bool = False) -> list[Quantity[Simulati
         Quantity(group, "longest streak short", "Most rounds on end with fewer than wanted", _amount("worst_streak")),
         *(several if seeds > 1 else []),
         Quantity(group, "clients short a round", "Clients missing to the target, mean", _amount("shortfall")),
+        *(_shares() if possible else []),
         Quantity(ENERGY, "energy spent", "Share of all energy that rounds took", _share("used")),
         Quantity(ENERGY, "harvest wasted", WASTED, _share("waste")),
         *([Quantity(ENERGY, "energy lost", LOST, _share("lost"))] if losses else []),
@@ -92,6 +106,32 @@ def simulated(seeds: int = 1, *, losses: bool = False) -> list[Quantity[Simulati
         Quantity(ENERGY, LEAST, f"{WEIGHT}, of the client with the least", _amount("least_weight"), nested=True),
         Quantity(ENERGY, MOST, f"{WEIGHT}, of the client with the most", _amount("most_weight"), nested=True),
     ]  # fmt: skip
+
+
+def _shares() -> list[Quantity[Simulations]]:
+    group = "What was possible"
+    return [
+        Quantity(group, "share of possible", f"Mean of sqrt(n_t), in parts of the largest that {POSSIBLE}",
+                 _reached("mean_sqrt")),
+        Quantity(group, "of the lowest", f"Fewest in a round from the first on that can have any, likewise: {POSSIBLE}",
+                 _reached("least"), nested=True),
+    ]  # fmt: skip
+
+
+def _reached(figure: str) -> Callable[[Simulations], Cell]:
+    from ehfl.history import Metric
+
+    share = Metric(figure, bounds=(0, 1))
+
+    def cell(many: Simulations) -> Cell:
+        from ehfl.analysis.statistics import estimate
+
+        found = many.reached(figure)
+        if found is None:
+            return Cell(DASH)
+        return percent_cell(found[0]) if many.seeds == 1 else metric_cell(share, estimate(found))
+
+    return cell
 
 
 def _cell(

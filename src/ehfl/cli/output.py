@@ -52,12 +52,21 @@ def say_if_compiling(n_clients: int) -> None:
     from ehfl.randomness import TILE
 
     if n_clients > TILE:
-        from ehfl.compiled import kernels_are_cached
-        from ehfl.kernel_cache import kernel_folder
+        _say_if_not_cached("scheduling.kernels.longest", "for large fleets (about 20 s")
 
-        if not kernels_are_cached():
-            often = "once" if kernel_folder() else "every time, unless NUMBA_CACHE_DIR names a folder to keep them in"
-            typer.echo(f"compiling kernels for large fleets (about 20 s, {often})", err=True)
+
+def say_if_planning_compiles() -> None:
+    """Tell the user why the first look at what was possible takes its time."""
+    _say_if_not_cached("planning.kernels.even_out", "that even out turns (about 10 s")
+
+
+def _say_if_not_cached(name: str, what: str) -> None:
+    from ehfl.compiled import kernels_are_cached
+    from ehfl.kernel_cache import kernel_folder
+
+    if not kernels_are_cached(name):
+        often = "once" if kernel_folder() else "every time, unless NUMBA_CACHE_DIR names a folder to keep them in"
+        typer.echo(f"compiling kernels {what}, {often})", err=True)
 
 
 def say_if_blind(label: str, scheduler: Scheduler) -> None:

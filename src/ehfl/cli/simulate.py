@@ -34,6 +34,7 @@ from ehfl.cli.output import (
     progress,
     say_if_blind,
     say_if_compiling,
+    say_if_planning_compiles,
     say_where,
 )
 from ehfl.cli.simulate_output import Played, Shown, as_facts, draw, print_played
@@ -44,6 +45,8 @@ from ehfl.validation import InvalidValue, whole_number
 if TYPE_CHECKING:
     from ehfl import Fleet
     from ehfl.experiment import Arm, Spec
+    from ehfl.experiment.spec import Setting
+    from ehfl.planning import Optimum
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Play a fleet under one or more schedulers and compare who takes part.
@@ -55,7 +58,7 @@ Examples:
   ehfl simulate
   ehfl simulate --clients 10 --rate 0.5 --scheduler myopic --target 5
   ehfl simulate -s round-robin -s round-robin:1 --capacity 1 --figure n.png
-  ehfl simulate --seeds 20 --rounds 300 --capacity 5
+  ehfl simulate --seeds 20 --rounds 300 --capacity 5 --clairvoyant
   ehfl simulate --rate 0.1,0.5,0.9 --cost 1,2,3 --rounds 200 --json
   ehfl simulate --harvest replay:sun.csv --clients 4 --rounds 48
   ehfl simulate --harvest sun:0.5 --round-length 1h --capacity 1Wh --cost 300J
@@ -89,6 +92,10 @@ def simulate(
     threads: Annotated[
         int | None, Option(metavar="N", parser=whole, help="Threads for large fleets [all cores].")
     ] = None,
+    clairvoyant: Annotated[
+        bool,
+        Option("--clairvoyant", help="Show each scheduler's share of what any could have reached on these harvests."),
+    ] = False,
     as_json: AsJson = False,
     figure: Annotated[
         Path | None, Option(metavar="FILE", parser=path, help="Draw n_t here: .png, .svg or .pdf.")
@@ -104,7 +111,7 @@ def simulate(
         check_folder("--save", save)
     with named_by_option(names_in(context) | {"threads": "--threads"}):
         spec = spec_of(context, seeds=_seeds(context, seed, seeds))
-        fleet, played = _play(spec, threads, save)
+        fleet, played = _play(spec, threads, save, clairvoyant=clairvoyant)
     if figure is not None:  # before anything is printed, since nobody may read it to its end
         draw(spec, played, figure)
     if save is not None:
@@ -130,17 +137,25 @@ def _seeds(context: typer.Context, first: int, number: int | None) -> list[int] 
 
 
 @own_prints_aside()
-def _play(spec: Spec, threads: int | None, save: Path | None) -> tuple[Fleet, Played]:
-    """Return the fleet and what is shown of each participation, by label; save each as soon as it has been played."""
+def _play(spec: Spec, threads: int | None, save: Path | None, *, clairvoyant: bool) -> tuple[Fleet, Played]:
+    """Return the fleet and what is shown of each participation, by label; save each as soon as it has been played.
+
+    With `clairvoyant`, also what any scheduler could have reached; it is found once for arms with one fleet.
+    """
     from ehfl import simulate as play_all
     from ehfl.experiment import check_harvests
     from ehfl.experiment.building import fleet_of, scheduler_of, target_of
+    from ehfl.planning.clairvoyant import check_size
     from ehfl.scheduling.rounds import thread_limit
 
     fleet = fleet_of(spec.base)
     check_harvests(spec)
     thread_limit(fleet.clients, threads)  # refuses what the machine has not, before anything is said
+    if clairvoyant:
+        check_size(fleet, max(arm.setting.rounds for arm in spec.arms))  # before rounds are played that take long
+        say_if_planning_compiles()
     say_if_compiling(fleet.clients)
+    best: dict[str, Optimum] = {}
     played: Played = {arm.label: [] for arm in spec.arms}
     with progress("playing", len(spec.seeds) * sum(arm.setting.rounds for arm in spec.arms)) as advance:
         for arm in spec.arms:
@@ -154,8 +169,20 @@ def _play(spec: Spec, threads: int | None, save: Path | None) -> tuple[Fleet, Pl
                 if save is not None:
                     save.mkdir(parents=True, exist_ok=True)
                     found.save(save / _file_name(spec, arm, seed))
-                played[arm.label].append(Shown.of(found))
+                possible = _possible(setting, seed, best) if clairvoyant else None
+                played[arm.label].append(Shown.of(found, possible))
     return fleet, played
+
+
+def _possible(setting: Setting, seed: int, best: dict[str, Optimum]) -> Optimum:
+    """Return what any scheduler could reach with a setting's fleet; `best` keeps it for other arms."""
+    from ehfl.experiment.building import fleet_of
+    from ehfl.planning import clairvoyant
+
+    world = repr((setting.fleet, setting.learning, setting.rounds, seed))  # what a round costs may come from learning
+    if world not in best:
+        best[world] = clairvoyant(fleet_of(setting), setting.rounds, seed)
+    return best[world]
 
 
 def _file_name(spec: Spec, arm: Arm, seed: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ehfl.arrays import IntArray
     from ehfl.energy import EnergyTotals
     from ehfl.experiment import Spec
+    from ehfl.planning import Optimum, Share
     from ehfl.scheduling import Participation, Summary
 
 
@@ -29,18 +30,28 @@ class Shown:
     spent: IntArray
     quantum: float | None  # what a unit is [J], where that is known
     round_length: float | None  # [s], where that is known
+    possible: Optimum | None = None  # what any scheduler could have reached, where that was asked for
+    share: Share | None = None  # how much of it this one did, unless it had other means
 
     @staticmethod
-    def of(played: Participation) -> Shown:
+    def of(played: Participation, possible: Optimum | None = None) -> Shown:
         """Return what is shown of this one."""
         lengths = played.quantum, played.round_length
-        return Shown(played.summary(), played.totals, played.counts, played.spent, *lengths)
+        shown = Shown(played.summary(), played.totals, played.counts, played.spent, *lengths)
+        if possible is None:
+            return shown
+        from ehfl.planning import share
+
+        return replace(shown, possible=possible, share=share(played, possible))
 
     def as_facts(self) -> dict[str, Any]:
         """Return the figures by name, ready for JSON; energies in whole quanta, and their totals in joules, too."""
         lists = {"counts": self.counts.tolist(), "spent": self.spent.tolist()}
         energy = asdict(self.totals)
-        return self.summary.as_dict() | {"energy": energy, **_joules(energy, self.quantum)} | lists
+        shares: dict[str, Any] = {}
+        if self.possible is not None:
+            shares = {"possible": self.possible.as_facts(), "share": None if self.share is None else asdict(self.share)}
+        return self.summary.as_dict() | {"energy": energy, **_joules(energy, self.quantum)} | shares | lists
 
 
 def _joules(energy: Mapping[str, Any], quantum: float | None) -> dict[str, Any]:
@@ -85,7 +96,8 @@ def as_facts(fleet: Fleet, seeds: Sequence[int], played: Played) -> dict[str, An
 def _over_seeds(many: Sequence[Shown]) -> Simulations:
     from ehfl.analysis.simulations import Simulations
 
-    return Simulations(tuple(one.summary for one in many))
+    shares = tuple(one.share for one in many if one.possible is not None)
+    return Simulations(tuple(one.summary for one in many), shares)
 
 
 def print_played(fleet: Fleet, spec: Spec, played: Played) -> None:

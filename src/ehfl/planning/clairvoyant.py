@@ -48,10 +48,17 @@ class Optimum:
         """Return the largest sum of min(n_t, most), of n_t alone without `most`."""
         return int((self.counts if most is None else np.minimum(self.counts, most)).sum())
 
+    def share_of(self, counts: IntArray) -> Share:
+        """Return what these n_t, (n_rounds,), are of what was possible."""
+        if counts.shape != self.counts.shape:
+            raise InvalidValue("counts", f"one a round of the optimum ({self.counts.size})", f"shape {counts.shape}")
+        reached = counts[self.first :]
+        least = _ratio(int(reached.min(initial=self.least)), self.least)
+        return Share(_ratio(_mean_sqrt(reached), self.mean_sqrt), least, self.exact)
+
     def as_facts(self) -> dict[str, Any]:
         """Return the figures by name, ready for JSON."""
-        figures = {"least": self.least, "mean_sqrt": self.mean_sqrt, "first": self.first, "exact": self.exact}
-        return figures | {"counts": self.counts.tolist()}
+        return {"least": self.least, "mean_sqrt": self.mean_sqrt, "first": self.first, "exact": self.exact}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +95,20 @@ def clairvoyant(fleet: Fleet, rounds: int, seed: int = 0, *, first: int | None =
     >>> best.first, best.least, best.counts.tolist()
     (1, 1, [0, 1, 1, 1])
     """
-    rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
-    fleet, seed, first = of_kind("fleet", fleet, Fleet), check_seed(seed), check_first(first, rounds)
-    cells = rounds * fleet.clients
-    check_time("rounds", rounds, _SECONDS_A_CELL * cells)
-    check_memory("rounds", rounds, _BYTES_A_CELL * cells)
+    fleet, rounds = check_size(fleet, rounds)
+    seed, first = check_seed(seed), check_first(first, rounds)
     income = income_of(fleet, rounds, seed, first)
     turns = turns_of(fleet, income)
     return Optimum(np.append(np.zeros(income.first, np.int32), most_even(turns)), income.first, turns.exact, seed)
+
+
+def check_size(fleet: Fleet, rounds: int) -> tuple[Fleet, int]:
+    """Return both, if a clairvoyant has memory and time for so many clients and rounds."""
+    rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
+    cells = rounds * of_kind("fleet", fleet, Fleet).clients
+    check_time("rounds", rounds, _SECONDS_A_CELL * cells)
+    check_memory("rounds", rounds, _BYTES_A_CELL * cells)
+    return fleet, rounds
 
 
 def most_even(turns: Turns) -> IntArray:
@@ -139,9 +152,7 @@ def share(played: Participation, optimum: Optimum) -> Share | None:
         raise InvalidValue("played", f"played on the optimum's seed ({optimum.seed})", played.seed)
     if played.mains_powered or played.steps is not None:
         return None
-    counts = played.counts[optimum.first :]
-    least = int(counts.min(initial=optimum.least))
-    return Share(_ratio(_mean_sqrt(counts), optimum.mean_sqrt), _ratio(least, optimum.least), optimum.exact)
+    return optimum.share_of(played.counts)
 
 
 def _mean_sqrt(counts: IntArray) -> float:

@@ -95,7 +95,10 @@ def summary_table(simulations: Mapping[str, Simulations]) -> SideBySide:
     seeds = many[0].seeds
     intervals = f"; means and 95 % t-intervals over {seeds} seeds" if seeds > 1 else ""
     losses = any(max(one.values("lost")) > 0 for one in many)
-    return SideBySide(tuple(simulations), lines_of(simulated(seeds, losses=losses), many), f"{target}{intervals}")
+    shares = [share for one in many for share in one.shares]
+    bound = "; what was possible is an upper bound" if any(share and not share.exact for share in shares) else ""
+    lines = lines_of(simulated(seeds, losses=losses, possible=bool(shares)), many)
+    return SideBySide(tuple(simulations), lines, f"{target}{intervals}{bound}")
 
 
 def comparison_table(comparison: Comparison, *, by_class: bool = False) -> SideBySide:
