@@ -57,7 +57,7 @@ THE_LINE: list[Row] = [
     ("simulate --clairvoyant=yes", "--clairvoyant must be given without a value, got one"),
     (
         "simulate --clairvoyant --clients 100000 --rounds 1000000",
-        "--rounds must be small enough for the memory that ...",
+        "--rounds must be small enough for the memory ... got 1000000 (",
     ),
     ("simulate --json=yes", "--json must be given without a value, got one"),
     ("simulate --rate", "--rate must be given a value, got none"),
