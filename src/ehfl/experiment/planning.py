@@ -17,13 +17,25 @@ from ehfl.experiment import building
 from ehfl.experiment.spec import Arm, Spec
 from ehfl.experiment.varying import FREE, Free, free, table_of
 from ehfl.experiment.workers import Processes, call_all, end_with
-from ehfl.planning import YEAR, Answer, Calendar, Curve, Outlook, Plan, Want, budget_of, most_sustained, smallest
-from ehfl.scheduling import SCHEDULERS, Participation, simulate
+from ehfl.planning import (
+    YEAR,
+    Answer,
+    Calendar,
+    Curve,
+    Outlook,
+    Plan,
+    SeedOutlook,
+    Want,
+    budget_of,
+    most_sustained,
+    smallest,
+)
+from ehfl.scheduling import SCHEDULERS, simulate
 from ehfl.validation import InvalidValue
 
 MOST_ROUNDS = 1_000_000
 _CURVE = (0.25, 0.5, 1.0, 2.0, 4.0)  # factors at which curves are taken
-_SMALL = 2_000_000  # clients times rounds that this process plays by itself: workers take a second or two to begin
+_SMALL = 500_000  # clients times rounds that this process plays by itself: workers take a second or two to begin
 OnStep = Callable[[str], None]
 
 
@@ -49,7 +61,7 @@ def plan(
     fleet = building.fleet_of(setting)
     played = rounds or rounds_of(fleet.round_length, setting.rounds)
     players = _Players(spec, played, want, jobs, on_step or (lambda step: None))
-    outlooks = tuple(players.outlook(arm, table_of(setting)) for arm in spec.arms)
+    outlooks = tuple(players.as_it_is(arm) for arm in spec.arms)
     calendar = calendar_of(fleet)
     found = Plan(
         name=spec.name,
@@ -110,6 +122,7 @@ class _Players:
         small = len(spec.seeds) == 1 or spec.base.fleet.clients * rounds < _SMALL
         self._workers = 1 if small and jobs is None else min(jobs or os.cpu_count() or 1, len(spec.seeds))
         beginning = {"initializer": begin_player, "initargs": (os.getpid(), list(sys.path), spec.code)}
+        self._as_it_is: dict[str, Outlook] = {}  # with nothing changed, by label
         self._known: dict[tuple[str, str, float, int], FloatArray] = {}
         self._crew = Processes(beginning, threads=1) if self._workers > 1 else None
 
@@ -132,6 +145,12 @@ class _Players:
             raise InvalidValue("scheduler", "one that does not end its process", arm.label)
         return Outlook.of(arm.label, [one for one in played if one is not None])
 
+    def as_it_is(self, arm: Arm) -> Outlook:
+        """Return what an arm's scheduler makes of the spec's own fleet."""
+        self._as_it_is[arm.label] = self.outlook(arm, table_of(self._spec.base))
+        self._on_step(arm.label)
+        return self._as_it_is[arm.label]
+
     def held(self, arm: Arm, clients: int) -> FloatArray:
         """Return the share of rounds in which so many clients take part, if so many are wanted, (n_seeds,)."""
         shares = self.outlook(arm, table_of(self._spec.base), clients=clients).on_target(clients)
@@ -141,6 +160,8 @@ class _Players:
     def shares(self, arm: Arm, free: Free, want: Want, value: float) -> FloatArray:
         """Return the share of rounds with as many clients as wanted, (n_seeds,); a value is played once."""
         key = arm.label, free.name, value, want.clients
+        if value == free.now and arm.label in self._as_it_is:
+            return self._as_it_is[arm.label].on_target(want.clients)
         if key not in self._known:
             self._known[key] = self._played_shares(arm, free, want, value)
         return self._known[key]
@@ -167,10 +188,11 @@ class _Players:
         return Curve(free.name, tuple(values), tuple(map(free.shown, values)), free.now, shares)
 
 
-def play(table: dict[str, Any], scheduler: dict[str, Any], rounds: int, seed: int, target: int | None) -> Participation:
+def play(table: dict[str, Any], scheduler: dict[str, Any], rounds: int, seed: int, target: int | None) -> SeedOutlook:
     """Play a fleet that a table describes; in a worker, or here."""
     fleet = building.fleet_in(table)
-    return simulate(fleet, SCHEDULERS.make(scheduler, "scheduler"), rounds, seed, target=target)
+    played = simulate(fleet, SCHEDULERS.make(scheduler, "scheduler"), rounds, seed, target=target)
+    return SeedOutlook.of(played)
 
 
 def begin_player(parent: int, path: list[str], code: str | None) -> None:

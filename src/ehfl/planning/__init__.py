@@ -16,7 +16,7 @@ from ehfl.planning.clairvoyant import Optimum, Share, clairvoyant, share
 from ehfl.planning.flow import most_turns
 from ehfl.planning.inverse import Answer, Sustained, most_sustained, smallest
 from ehfl.planning.linear_program import LinearBound, linear_bound
-from ehfl.planning.outlook import Outlook, slowdown
+from ehfl.planning.outlook import Outlook, SeedOutlook, slowdown
 from ehfl.planning.plan import Changeable, Curve, Plan
 from ehfl.planning.seasons import Month, hours_short, months_of, turns_by_site, worst_month
 from ehfl.planning.turns import Turns, income_of, turns_of
@@ -35,6 +35,7 @@ __all__ = [
     "Optimum",
     "Outlook",
     "Plan",
+    "SeedOutlook",
     "Share",
     "Sustained",
     "Turns",

@@ -15,6 +15,21 @@ _SCALES = np.geomspace(1e-3, 1e3, 61)  # noise scales that are tried, in parts o
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class SeedOutlook:
+    """What a plan keeps of a participation: little enough to be sent from one process to another."""
+
+    target: int  # clients wanted a round
+    counts: IntArray  # n_t, (n_rounds,)
+    turns: IntArray  # of each client, (n_clients,)
+    summary: Summary
+
+    @staticmethod
+    def of(played: Participation) -> SeedOutlook:
+        """Return what is kept of a participation."""
+        return SeedOutlook(played.target, played.counts, played.turns(), played.summary())
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Outlook:
     """Rounds that were played for a plan, seed by seed; all seeds have as many rounds and clients."""
 
@@ -25,14 +40,14 @@ class Outlook:
     summaries: tuple[Summary, ...]  # a seed each
 
     @staticmethod
-    def of(label: str, played: Sequence[Participation]) -> Outlook:
+    def of(label: str, played: Sequence[SeedOutlook]) -> Outlook:
         """Return the outlook of what was played under several seeds."""
         return Outlook(
             label,
             played[0].target,
             np.stack([one.counts for one in played]),
-            np.stack([one.turns() for one in played]),
-            tuple(one.summary() for one in played),
+            np.stack([one.turns for one in played]),
+            tuple(one.summary for one in played),
         )
 
     def on_target(self, clients: int | None = None) -> FloatArray:
