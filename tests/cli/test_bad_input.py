@@ -45,6 +45,10 @@ THE_LINE: list[Row] = [
     ),
     ("plan --sustain 90 -s greedy --rounds 5", "--sustain must be left out where no scheduler can be told ... got 0.9"),
     ("plan --sustain 0", "--sustain must be a number in (0, 100], got 0"),
+    (
+        "plan --clairvoyant --clients 100000 --rounds 1000000",
+        "--rounds must be small enough for the memory ... got 1000000 (",
+    ),
     ("plan --seeds 0", "--seeds must be a whole number in [1, 1000], got 0"),
     ("plan --rounds 0", "--rounds must be a whole number in [1, 1000000], got 0"),
     ("plan mine.toml --rate 0.5", "--rate must be left out with a spec: use -o KEY=VALUE, got 0.5"),

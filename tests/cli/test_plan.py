@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from ehfl import Bernoulli, Fleet
 from ehfl.cli import main
+from ehfl.planning import clairvoyant
 
 UNITS = "plan -n 12 --rate 0.4 --capacity 3 --rounds 200 --seeds 2"
 SUN = (
@@ -71,6 +73,15 @@ def test_the_most_that_can_be_sustained(capsys: pytest.CaptureFixture[str]) -> N
     out = run(f"{UNITS} --sustain 90", capsys)
 
     assert "can be wanted a round if they are to come in 90 % of rounds: under myopic they come in" in out
+
+
+def test_clairvoyant_shows_what_any_scheduler_could_have_reached(capsys: pytest.CaptureFixture[str]) -> None:
+    facts = json.loads(run(f"{UNITS} --clairvoyant --json", capsys))
+    best = [clairvoyant(Fleet(12, Bernoulli(0.4), capacity=3), 200, seed) for seed in (0, 1)]
+
+    assert facts["possible"] == [{"seed": seed} | one.as_facts() for seed, one in enumerate(best)]
+    assert "share of possible" in run(f"{UNITS} --clairvoyant", capsys)
+    assert "possible" not in run(UNITS, capsys)
 
 
 def test_a_spec_with_other_schedulers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from ehfl.analysis.numbers import DASH
 from ehfl.experiment import make_spec
 from ehfl.experiment.planning import plan as plan_of
-from ehfl.planning import Plan, Sustained, Want
+from ehfl.planning import Optimum, Plan, Sustained, Want, clairvoyant
 from ehfl.report import plan_facts, plan_sentences, plan_table
 from ehfl.report.plan_words import plan_headlines
 from made_plans import answered, outlook_of, sun_plan, unit_plan
@@ -131,6 +132,57 @@ def test_the_table_by_hand() -> None:
     assert rows["slowdown, noise alone (B = inf)"] == ("1.05", "1")
     assert "worst month" not in rows
     assert "energy lost" not in rows
+
+
+def with_possible(plan: Plan, *, exact: bool) -> Plan:
+    """Return a plan of ten rounds in which all four could have taken part, but for the first round of seed 0."""
+    late, early = np.array([0, *[4] * 9]), np.full(10, 4)
+    return replace(plan, possible=(Optimum(late, 1, exact, 0), Optimum(early, 0, exact, 1)))
+
+
+def test_what_was_possible_by_hand() -> None:
+    plan = with_possible(unit_plan(), exact=True)
+    rows, facts = rows_of(plan), plan_facts(plan)
+
+    # sqrt(2) of sqrt(4) in every round; 2 in 5 of 9 rounds and in 5 of 10, of 2 in all
+    assert rows["share of possible"] == ("70.7 %\n± 0", "53 %\n± 35")
+    assert rows["  of the lowest"] == ("50.0 %\n± 0", "0.0 %\n± 0")
+    assert rows["  lowest possible"] == ("4", "4")
+    assert "upper bound" not in plan_table(plan).caption
+    assert (
+        "Whoever had known all weather could have had at most 4 clients in every round from the first on that can be "
+        "paid for; myopic reached 70.7 % of the largest mean of sqrt(n_t), greedy 52.8 %." in plan_sentences(plan)
+    )
+    assert facts["possible"][0] == {"seed": 0, "least": 4, "mean_sqrt": 2.0, "first": 1, "exact": True}
+    assert facts["schedulers"][1]["share_of_possible"]["mean_sqrt"]["by_seed"] == pytest.approx([5 / 9, 1 / 2])
+
+
+def test_what_is_an_upper_bound_of_the_possible_says_so() -> None:
+    plan = with_possible(unit_plan(), exact=False)
+
+    assert plan_table(plan).caption.endswith("; what was possible is an upper bound")
+    assert any("myopic reached at least 70.7 % of the largest" in sentence for sentence in plan_sentences(plan))
+
+
+def test_what_is_on_mains_power_has_no_share_of_the_possible() -> None:
+    spec = make_spec({"rounds": 30, "seeds": 2, "schedulers": ["always-on", "greedy"], "fleet": {"clients": 5}})
+    plan = plan_of(spec, possible=True, jobs=1)
+    always_on, greedy = plan_facts(plan)["schedulers"]
+
+    assert rows_of(plan)["share of possible"][0] == DASH
+    assert always_on["share_of_possible"] is None
+    best = [clairvoyant(plan.fleet, 30, seed) for seed in (0, 1)]
+    expected = [one.share_of(counts).mean_sqrt for one, counts in zip(best, plan.outlooks[1].counts, strict=True)]
+    assert greedy["share_of_possible"]["mean_sqrt"]["by_seed"] == expected
+    alone = replace(plan, outlooks=plan.outlooks[:1])
+    assert any(sentence.endswith("from the first on that can be paid for.") for sentence in plan_sentences(alone))
+
+
+def test_not_even_one_client_in_every_round() -> None:
+    nobody = Optimum(np.array([4, 0] * 5), first=0, exact=True, seed=0)
+    said = plan_sentences(replace(unit_plan(), possible=(nobody, nobody)))
+
+    assert any("all weather could not have had even one client in every round" in sentence for sentence in said)
 
 
 def test_the_table_of_months_and_sites() -> None:

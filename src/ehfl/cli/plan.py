@@ -31,7 +31,14 @@ from ehfl.cli.options import (
     spec_of,
     value_of,
 )
-from ehfl.cli.output import check_folder, print_sentences, print_table, say_if_blind, say_where
+from ehfl.cli.output import (
+    check_folder,
+    print_sentences,
+    print_table,
+    say_if_blind,
+    say_if_planning_compiles,
+    say_where,
+)
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path, whole
 from ehfl.files import json_text
@@ -97,6 +104,9 @@ def plan(
     curves: Annotated[
         bool, Option("--curves", help="Play a quarter to four times the battery, panel and clients, too.")
     ] = False,
+    clairvoyant: Annotated[
+        bool, Option("--clairvoyant", help="Show what any scheduler could have reached on these harvests, too.")
+    ] = False,
     jobs: Annotated[
         int | None, Option(metavar="N", parser=whole, help="Processes [one a core, for large fleets].")
     ] = None,
@@ -153,9 +163,12 @@ def _planned(context: typer.Context, file: Path | None) -> tuple[Plan, Spec]:
     check_harvests(read)
     for arm in read.arms:
         say_if_blind(arm.label, scheduler_of(arm.setting))
+    if given["clairvoyant"]:
+        say_if_planning_compiles()
     with _steps() as on_step:
         found = plan_all(read, rounds=rounds, want=want, free_name=free, sustain=sustain and sustain / 100,
-                         curves=given["curves"], jobs=given["jobs"], on_step=on_step)  # fmt: skip
+                         curves=given["curves"], possible=given["clairvoyant"], jobs=given["jobs"],
+                         on_step=on_step)  # fmt: skip
     return found, read
 
 

@@ -27,9 +27,11 @@ from ehfl.planning import (
     SeedOutlook,
     Want,
     budget_of,
+    clairvoyant,
     most_sustained,
     smallest,
 )
+from ehfl.planning.clairvoyant import check_size
 from ehfl.scheduling import SCHEDULERS, simulate
 from ehfl.validation import InvalidValue
 
@@ -47,19 +49,22 @@ def plan(
     free_name: str | None = None,
     sustain: float | None = None,
     curves: bool = False,
+    possible: bool = False,
     jobs: int | None = None,
     on_step: OnStep | None = None,
 ) -> Plan:
     """Play a spec's fleet under its arms' schedulers and seeds; find what `want` takes of what is `free`.
 
     `sustain` asks for the most clients that can be wanted and had in this share of rounds, under each scheduler that
-    can be told how many are wanted. Arms must have one fleet. Rounds are those of a year where rounds have a length,
-    else the spec's.
+    can be told how many are wanted, `possible` for what any scheduler could have reached. Arms must have one fleet.
+    Rounds are those of a year where rounds have a length, else the spec's.
     """
     setting = spec.base
     _check_one_fleet(spec)
     fleet = building.fleet_of(setting)
     played = rounds or rounds_of(fleet.round_length, setting.rounds)
+    if possible:
+        check_size(fleet, played)  # before rounds are played that take long
     players = _Players(spec, played, want, jobs, on_step or (lambda step: None))
     outlooks = tuple(players.as_it_is(arm) for arm in spec.arms)
     calendar = calendar_of(fleet)
@@ -93,8 +98,11 @@ def plan(
         }
     if curves:
         changes["curves"] = tuple(
-            players.curve(arm, one, want or Want(found.best.target, 1.0)) for one in _possible(spec)
+            players.curve(arm, one, want or Want(found.best.target, 1.0)) for one in _variable(spec)
         )
+    if possible:
+        players.on_step("what was possible")
+        changes["possible"] = tuple(clairvoyant(fleet, played, seed) for seed in spec.seeds)
     return _replaced(found, changes)
 
 
@@ -118,7 +126,7 @@ class _Players:
     """Plays fleets under the spec's seeds, a few at a time."""
 
     def __init__(self, spec: Spec, rounds: int, want: Want | None, jobs: int | None, on_step: OnStep) -> None:
-        self._spec, self._rounds, self._want, self._on_step = spec, rounds, want, on_step
+        self._spec, self._rounds, self._want, self.on_step = spec, rounds, want, on_step
         small = len(spec.seeds) == 1 or spec.base.fleet.clients * rounds < _SMALL
         self._workers = 1 if small and jobs is None else min(jobs or os.cpu_count() or 1, len(spec.seeds))
         beginning = {"initializer": begin_player, "initargs": (os.getpid(), list(sys.path), spec.code)}
@@ -148,13 +156,13 @@ class _Players:
     def as_it_is(self, arm: Arm) -> Outlook:
         """Return what an arm's scheduler makes of the spec's own fleet."""
         self._as_it_is[arm.label] = self.outlook(arm, table_of(self._spec.base))
-        self._on_step(arm.label)
+        self.on_step(arm.label)
         return self._as_it_is[arm.label]
 
     def held(self, arm: Arm, clients: int) -> FloatArray:
         """Return the share of rounds in which so many clients take part, if so many are wanted, (n_seeds,)."""
         shares = self.outlook(arm, table_of(self._spec.base), clients=clients).on_target(clients)
-        self._on_step(f"{clients:,} clients wanted: in {100 * shares.mean():.4g} % of rounds")
+        self.on_step(f"{clients:,} clients wanted: in {100 * shares.mean():.4g} % of rounds")
         return shares
 
     def shares(self, arm: Arm, free: Free, want: Want, value: float) -> FloatArray:
@@ -171,7 +179,7 @@ class _Players:
         if changed["clients"] < want.clients:  # a scheduler cannot be asked for more clients than there are
             return np.zeros(len(self._spec.seeds))
         shares = self.outlook(arm, changed).on_target(want.clients)
-        self._on_step(f"{free.name} {free.shown(value)}: {100 * shares.mean():.4g} % of rounds")
+        self.on_step(f"{free.name} {free.shown(value)}: {100 * shares.mean():.4g} % of rounds")
         return shares
 
     def answer(self, arm: Arm, free: Free) -> Answer:
@@ -206,7 +214,7 @@ def begin_player(parent: int, path: list[str], code: str | None) -> None:
     own_code.hold(code)
 
 
-def _possible(spec: Spec) -> list[Free]:
+def _variable(spec: Spec) -> list[Free]:
     """Return what can be varied about a spec's fleet, but for the length of rounds, which changes what a round is."""
     found = []
     for name in FREE:

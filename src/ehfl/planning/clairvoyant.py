@@ -137,8 +137,6 @@ def most_even(turns: Turns) -> IntArray:
 def share(played: Participation, optimum: Optimum) -> Share | None:
     """Return what a scheduler reached of what was possible; None if it was played with other means.
 
-    That is on mains power, or with turns of fewer steps than the cost of a round pays for.
-
     >>> from ehfl import Bernoulli, simulate
     >>> fleet = Fleet(clients=10, harvest=Bernoulli(0.5), capacity=3)
     >>> found = share(simulate(fleet, "greedy", rounds=200), clairvoyant(fleet, rounds=200))
@@ -150,9 +148,12 @@ def share(played: Participation, optimum: Optimum) -> Share | None:
         raise InvalidValue("played", f"of as many rounds as the optimum ({optimum.counts.size})", played.rounds)
     if played.seed != optimum.seed:
         raise InvalidValue("played", f"played on the optimum's seed ({optimum.seed})", played.seed)
-    if played.mains_powered or played.steps is not None:
-        return None
-    return optimum.share_of(played.counts)
+    return None if has_other_means(played) else optimum.share_of(played.counts)
+
+
+def has_other_means(played: Participation) -> bool:
+    """Return whether turns were paid for otherwise than an optimum's: by the mains, or by fewer steps a turn."""
+    return played.mains_powered or played.steps is not None
 
 
 def _mean_sqrt(counts: IntArray) -> float:

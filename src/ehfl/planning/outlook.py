@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ehfl.arrays import FloatArray, IntArray
+from ehfl.planning.clairvoyant import has_other_means
 from ehfl.scheduling import Participation, Summary
 from ehfl.validation import number_in
 
@@ -22,11 +23,13 @@ class SeedOutlook:
     counts: IntArray  # n_t, (n_rounds,)
     turns: IntArray  # of each client, (n_clients,)
     summary: Summary
+    other_means: bool = False  # as `Outlook` has it
 
     @staticmethod
     def of(played: Participation) -> SeedOutlook:
         """Return what is kept of a participation."""
-        return SeedOutlook(played.target, played.counts, played.turns(), played.summary())
+        figures = played.turns(), played.summary()
+        return SeedOutlook(played.target, played.counts, *figures, other_means=has_other_means(played))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -38,6 +41,7 @@ class Outlook:
     counts: IntArray  # n_t, (n_seeds, n_rounds)
     turns: IntArray  # of each client, (n_seeds, n_clients)
     summaries: tuple[Summary, ...]  # a seed each
+    other_means: bool = False  # whether it is on mains power or took fewer steps a turn: no optimum to go by
 
     @staticmethod
     def of(label: str, played: Sequence[SeedOutlook]) -> Outlook:
@@ -48,6 +52,7 @@ class Outlook:
             np.stack([one.counts for one in played]),
             np.stack([one.turns for one in played]),
             tuple(one.summary for one in played),
+            any(one.other_means for one in played),
         )
 
     def on_target(self, clients: int | None = None) -> FloatArray:

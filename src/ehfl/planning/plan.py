@@ -10,6 +10,7 @@ from ehfl.arrays import FloatArray
 from ehfl.energy import Fleet
 from ehfl.planning.budget import Budget
 from ehfl.planning.calendar import Calendar
+from ehfl.planning.clairvoyant import Optimum, Share
 from ehfl.planning.inverse import Answer, Sustained
 from ehfl.planning.outlook import Outlook
 from ehfl.planning.want import Want
@@ -63,6 +64,7 @@ class Plan:
     # The most clients that can be had in a share of the rounds, by the label of each scheduler that can be told so.
     sustained: Mapping[str, Sustained] = field(default_factory=dict)
     curves: tuple[Curve, ...] = ()
+    possible: tuple[Optimum, ...] = ()  # what any scheduler could have reached, a seed each; empty unless asked for
 
     @property
     def best(self) -> Outlook:
@@ -71,3 +73,9 @@ class Plan:
             want = self.want
             return max(self.outlooks, key=lambda one: (float(one.on_target(want.clients).mean()), one.mean_root))
         return max(self.outlooks, key=lambda one: one.mean_root)
+
+    def shares(self, one: Outlook) -> tuple[Share, ...]:
+        """Return how much of what was possible a scheduler reached, a seed each; empty unless that can be said."""
+        if one.other_means or not self.possible:
+            return ()
+        return tuple(best.share_of(counts) for best, counts in zip(self.possible, one.counts, strict=True))

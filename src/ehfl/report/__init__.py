@@ -9,9 +9,9 @@ everywhere (`looks`), and figures and the page choose axes alike (`scales`). Of 
 (`audit_words`) and a table (`audit_tables`). Harvests have figures of their day and year (`harvest_figures`) and of
 models fitted to traces (`fit_figure`), tables and sentences (`harvest_tables`, `harvest_words`). Plans of
 fleets have a table (`plan_lines` defines it, `plan_tables` renders it), sentences (`plan_words`, `plan_budget`,
-`plan_answers`), facts (`plan_texts`), figures (`plan_year`, `plan_months`, `plan_curves`; `plan_drawing` has them all)
-and a page (`plan_page`; what pages share is in `page_parts`). `bound_tables`, `bound_figures` and `participation` serve
-the other commands.
+`plan_answers`, `plan_possible`), facts (`plan_texts`), figures (`plan_year`, `plan_months`, `plan_curves`;
+`plan_drawing` has them all) and a page (`plan_page`; what pages share is in `page_parts`). `bound_tables`,
+`bound_figures` and `participation` serve the other commands.
 
 May enter: matplotlib, rich, Jinja, `ehfl.analysis`, `planning` and below. Leaves: the names below, each imported when
 it is first used, so that matplotlib is loaded only where something is drawn.

@@ -8,7 +8,7 @@ import numpy as np
 
 from ehfl.analysis.cells import Cell, Quantity, amount_cell, estimate_cell, index_cell, metric_cell, percent_cell
 from ehfl.analysis.numbers import DASH
-from ehfl.analysis.simulations import FAIR, LOST, WASTED
+from ehfl.analysis.simulations import FAIR, LOST, POSSIBLE, WASTED
 from ehfl.analysis.statistics import estimate
 from ehfl.arrays import FloatArray
 from ehfl.history import Metric
@@ -19,14 +19,15 @@ Line = Quantity[Outlook]
 SHARE = Metric("share", bounds=(0, 1))
 COUNTED_ON = (0.95, 0.99)  # shares of rounds in which so many clients can be counted on
 _FEW = 4  # sites up to which each has a line
-_ROUNDS, _MONTH, _ENERGY, _TURNS, _MAINS = (
-    "Participants a round", "The worst month", "Energy", "Turns of clients", "Rounds for one on mains power",
+_ROUNDS, _POSSIBLE, _MONTH, _ENERGY, _TURNS, _MAINS = (
+    "Participants a round", "What was possible", "The worst month", "Energy", "Turns of clients",
+    "Rounds for one on mains power",
 )  # fmt: skip
 
 
 def planned(plan: Plan) -> list[Line]:
     """Return the lines of a plan's table; with several seeds, means with their intervals."""
-    return [*_rounds(plan), *_wanted(plan), *_worst(plan), *_energy(plan), *_turns(plan), *_mains()]
+    return [*_rounds(plan), *_wanted(plan), *_possible(plan), *_worst(plan), *_energy(plan), *_turns(plan), *_mains()]
 
 
 def caption(plan: Plan) -> str:
@@ -37,7 +38,8 @@ def caption(plan: Plan) -> str:
     if seeds > 1:
         chance = f"means and 95 % t-intervals over {seeds} seeds, but {together} of all rounds together"
     scale = "B: noise scale [clients], 0 if rounds alone matter, infinite if participants do"
-    return f"{counted(plan.rounds, 'round')}; {chance}; {scale}"
+    bound = "" if all(best.exact for best in plan.possible) else "; what was possible is an upper bound"
+    return f"{counted(plan.rounds, 'round')}; {chance}; {scale}{bound}"
 
 
 def _rounds(plan: Plan) -> list[Line]:
@@ -76,6 +78,25 @@ def _wanted(plan: Plan) -> list[Line]:
                      nested=True)
         )  # fmt: skip
     return lines
+
+
+def _possible(plan: Plan) -> list[Line]:
+    if not plan.possible:
+        return []
+    most = min(best.least for best in plan.possible)
+
+    def reached(figure: str) -> Callable[[Outlook], Cell]:
+        cell = _share(lambda one: np.array([getattr(share, figure) for share in plan.shares(one)]))
+        return lambda one: cell(one) if plan.shares(one) else Cell(DASH)
+
+    return [
+        Quantity(_POSSIBLE, "share of possible", f"Mean of sqrt(n_t), in parts of the largest that {POSSIBLE}",
+                 reached("mean_sqrt")),
+        Quantity(_POSSIBLE, "of the lowest", "Fewest in a round from the first on that can have any, likewise: "
+                 f"{POSSIBLE}", reached("least"), nested=True),
+        Quantity(_POSSIBLE, "lowest possible", "The most clients in every round from then on, under every seed, that "
+                 f"{POSSIBLE}", lambda one: amount_cell(most), nested=True),
+    ]  # fmt: skip
 
 
 def _worst(plan: Plan) -> list[Line]:

@@ -12,6 +12,7 @@ from ehfl.analysis.statistics import estimate
 from ehfl.arrays import FloatArray
 from ehfl.planning import Outlook, Plan, Sustained, hours_short, months_of, turns_by_site, worst_month
 from ehfl.report.plan_lines import COUNTED_ON
+from ehfl.report.plan_possible import share_facts
 from ehfl.report.plan_words import plan_sentences
 
 _ESTIMATED = ("mean", "std", "empty_rounds", "worst_streak", "shortfall", "used", "waste", "lost", "fairness")
@@ -36,6 +37,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "answer": _answer(plan),
         "sustained": [_sustained(label, held) for label, held in plan.sustained.items()],
         "curves": [_curve(plan, place) for place in range(len(plan.curves))],
+        "possible": [{"seed": best.seed} | best.as_facts() for best in plan.possible],
         "sentences": plan_sentences(plan),
     }
     if plan.calendar is not None:
@@ -77,6 +79,8 @@ def _outlook(plan: Plan, one: Outlook) -> dict[str, Any]:
     }  # fmt: skip
     if plan.want is not None:
         facts["as_wanted"] = bool(one.on_target(plan.want.clients).mean() >= plan.want.share - 1e-12)
+    if plan.possible:
+        facts["share_of_possible"] = share_facts(plan, one)
     if plan.calendar is not None:
         worst = worst_month(one, plan.calendar)
         facts["months"] = [{"month": month.name, "on_target": month.on_target, "mean": month.mean}

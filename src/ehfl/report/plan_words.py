@@ -16,6 +16,7 @@ from ehfl.report.phrases import counted, listed, spoken
 from ehfl.report.plan_answers import exact, is_or_are, say_answer, say_curves
 from ehfl.report.plan_budget import say_battery, say_budget
 from ehfl.report.plan_lines import COUNTED_ON, SHARE, shown_sites
+from ehfl.report.plan_possible import say_possible
 
 _SAME = 5e-5  # slowdowns this close to 1 are none
 _MUCH = 0.1  # share of the energy from which on it is worth a sentence that it does not reach the rounds
@@ -35,7 +36,13 @@ def plan_topics(plan: Plan) -> dict[str, list[str]]:
     """Return the sentences by topic; topics that there is nothing to say about are left out."""
     topics = {
         "Harvest and cost": [*say_budget(plan), *say_battery(plan)],
-        "Participants": [*_say_counted(plan), *_say_sustained(plan), *_say_short(plan), *_say_best(plan)],
+        "Participants": [
+            *_say_counted(plan),
+            *_say_sustained(plan),
+            *_say_short(plan),
+            *_say_best(plan),
+            *say_possible(plan),
+        ],
         "Learning": list(_say_slowdown(plan)),
         "Energy and sites": [*_say_waste(plan), *_say_sites(plan)],
         "What to change": [*say_answer(plan), *say_curves(plan)],
