@@ -165,6 +165,7 @@ def test_every_registered_scheduler_has_a_plain_twin() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @given(case=cases())
+@settings(max_examples=50)
 def test_a_small_fleet_is_played_as_the_plain_loop_plays_it(name: str, case: Case) -> None:
     assert_equal(case.played(name), case.played_plainly(name))
 
@@ -195,6 +196,7 @@ def test_fleets_on_both_sides_of_the_step_to_kernels_are_played_plainly_too(name
 
 @pytest.mark.parametrize("name", NAMES)
 @given(case=cases())
+@settings(max_examples=50)
 def test_energy_is_conserved_and_never_spent_before_it_is_there(name: str, case: Case) -> None:
     assert_obeys_the_model(case.played(name, record_energy=True), case)
 
@@ -206,7 +208,7 @@ def test_energy_is_conserved_and_never_spent_before_it_is_there(name: str, case:
     cost=st.integers(1, 3),
     mixed=st.booleans(),
 )
-@settings(max_examples=4)
+@settings(max_examples=2)
 def test_a_large_fleet_conserves_energy_too(name: str, seed: int, capacity: float, cost: int, mixed: bool) -> None:
     case = large_mixed_case(seed) if mixed else large_case(seed, capacity=capacity, cost=cost)
 

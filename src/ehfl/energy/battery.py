@@ -97,7 +97,14 @@ def settle_lossy(
         losses = tuple(frozen(part) for part in (storage.efficiency, storage.leak, storage.drain))
         phases = phase(Rounded.LEAK, at.round), phase(Rounded.CHARGE, at.round)
         harvested, wasted, lost, paid, unable, held = kernels.settle_lossy(
-            energy, payers, frozen(cost), frozen(units), frozen(ceiling), losses, phases, at.clients.start
+            energy,
+            payers,
+            frozen(cost),
+            frozen(units.astype(np.int32, copy=False)),
+            frozen(ceiling),
+            losses,
+            phases,
+            at.clients.start,
         )
         if unable >= 0:
             return Settled(0, 0, int(unable), int(held))

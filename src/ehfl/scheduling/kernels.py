@@ -200,6 +200,22 @@ def break_ties(energy, level, count, window, stream):
 
 
 @kernel
+def highest_reached(levels, count, low, high):
+    """Return the highest level in [low, high) that at least `count` of these reach, how many do, how many are above."""
+    reached, above = np.int64(levels.size), np.int64(0)
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = np.int64(0)
+        for i in range(levels.size):
+            found += levels[i] >= middle
+        if found >= count:
+            low, reached = middle, found
+        else:
+            high, above = middle, found
+    return low, reached, above
+
+
+@kernel
 def guess_levels(energy, count):
     """Return levels near the one at which ties are to be broken: below it, at it, next to it, and above it.
 
@@ -207,16 +223,18 @@ def guess_levels(energy, count):
     its level outside of the first and the last.
     """
     sample = np.empty(_SAMPLE, np.int32)
+    high = np.int64(1)
     for i in range(_SAMPLE):
         sample[i] = energy[(i // 16) * (energy.size // (_SAMPLE // 16)) + i % 16]
-    sample.sort()
+        high = max(high, np.int64(sample[i]) + 1)
     share = min(1.0, count / energy.size)
+    middle = int(share * _SAMPLE)
     margin = int(4 * np.sqrt(_SAMPLE * share * (1 - share))) + 2
-    rank = _SAMPLE - int(share * _SAMPLE)
-    guess = sample[min(max(rank, 0), _SAMPLE - 1)]
     levels = np.empty(4, np.int64)
-    levels[0], levels[1], levels[2] = sample[max(rank - margin, 0)], guess, guess + 1
-    levels[3] = sample[min(rank + margin, _SAMPLE - 1)] + 1
+    levels[0] = highest_reached(sample, min(middle + margin, _SAMPLE), np.int64(0), high)[0]
+    levels[1] = highest_reached(sample, max(middle, 1), np.int64(0), high)[0]
+    levels[2] = levels[1] + 1
+    levels[3] = highest_reached(sample, max(middle - margin, 1), np.int64(0), high)[0] + 1
     return levels
 
 
@@ -241,22 +259,6 @@ def levels_within(energy, low, high, most):
                 out[n] = part[lane]
                 n += 1
     return out[: ends[-1]]
-
-
-@kernel
-def highest_reached(levels, count, low, high):
-    """Return the highest level in [low, high) that at least `count` of these reach, how many do, how many are above."""
-    reached, above = np.int64(levels.size), np.int64(0)
-    while high - low > 1:
-        middle = np.int32((low + high) // 2)
-        found = np.int64(0)
-        for i in range(levels.size):
-            found += levels[i] >= middle
-        if found >= count:
-            low, reached = middle, found
-        else:
-            high, above = middle, found
-    return low, reached, above
 
 
 @kernel
