@@ -205,13 +205,14 @@ def highest_reached(levels, count, low, high):
     reached, above = np.int64(levels.size), np.int64(0)
     while high - low > 1:
         middle = (low + high) // 2
-        found = np.int64(0)
+        least = np.int32(middle)
+        found = np.int32(0)  # 32 bits: eight at a time
         for i in range(levels.size):
-            found += levels[i] >= middle
+            found = np.int32(found + np.int32(levels[i] >= least))
         if found >= count:
-            low, reached = middle, found
+            low, reached = middle, np.int64(found)
         else:
-            high, above = middle, found
+            high, above = middle, np.int64(found)
     return low, reached, above
 
 
@@ -239,26 +240,27 @@ def guess_levels(energy, count):
 
 
 @parallel_kernel
-def levels_within(energy, low, high, most):
-    """Return all levels in [low, high), in any order; there are at most so many."""
+def levels_within(energy, low, high):
+    """Return all levels in [low, high), in any order."""
     n_tiles = (energy.size + TILE - 1) // TILE
-    counts = np.zeros(n_tiles, np.int64)
+    found = np.empty(n_tiles * TILE, np.int32)
+    counts = np.empty(n_tiles, np.int64)
+    first, last = np.int32(low), np.int32(high - 1)
     for tile in prange(n_tiles):
         part = energy[tile * TILE : (tile + 1) * TILE]
-        found = np.int32(0)
+        own = np.empty(TILE + 1, np.int32)  # one more: it is written before it is counted
+        n = np.uint64(0)  # unsigned: no look for negative indices
         for lane in range(part.size):
-            found = np.int32(found + np.int32((part[lane] >= low) & (part[lane] < high)))
-        counts[tile] = found
+            level = part[lane]
+            own[n] = level
+            n += np.uint64((level >= first) & (level <= last))
+        found[tile * TILE : tile * TILE + n] = own[:n]
+        counts[tile] = n
     ends = np.cumsum(counts)
-    out = np.empty(most, np.int32)
-    for tile in prange(n_tiles):
-        part = energy[tile * TILE : (tile + 1) * TILE]
-        n = ends[tile] - counts[tile]
-        for lane in range(part.size if counts[tile] > 0 else 0):
-            if (part[lane] >= low) & (part[lane] < high):
-                out[n] = part[lane]
-                n += 1
-    return out[: ends[-1]]
+    out = np.empty(ends[-1], np.int32)
+    for tile in range(n_tiles):
+        out[ends[tile] - counts[tile] : ends[tile]] = found[tile * TILE : tile * TILE + counts[tile]]
+    return out
 
 
 @kernel
@@ -285,7 +287,7 @@ def tie_level(energy, count, floor):
         if high - low <= 1:
             return low, n_high, n_low - n_high
         if n_low - n_high <= energy.size // 8:
-            between = levels_within(energy, low, high, n_low - n_high)
+            between = levels_within(energy, low, high)
             level, reached, above = highest_reached(between, count - n_high, low, high)
             return level, n_high + above, reached - above
         step = max(1, (high - low) // (_PROBES + 1))
