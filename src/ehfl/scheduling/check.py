@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ehfl.arrays import Clients, Levels
 from ehfl.energy import Bernoulli, Fleet
-from ehfl.energy.outlook import Outlook
+from ehfl.energy.expectation import Expectation
 from ehfl.randomness import Purpose, check_seed, generator
 from ehfl.scheduling.contract import (
     Scheduler,
@@ -219,7 +219,7 @@ def _views_of(fleet: Fleet, rounds: int, seed: int) -> Iterator[View]:
             target=fleet.sustainable,
             capacity=fleet.capacity,
             rates=fleet.rates,
-            outlook=Outlook(fleet),
+            expectation=Expectation(fleet),
             **facts_of_steps(fleet),
         )
 

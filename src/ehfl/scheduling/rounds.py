@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from ehfl.arrays import Clients, FloatArray, IntArray, Levels, real_numbers
 from ehfl.energy import Fleet, Ledger
-from ehfl.energy.outlook import Outlook
+from ehfl.energy.expectation import Expectation
 from ehfl.machine import check_memory, check_time
 from ehfl.randomness import MAX_ROUNDS, TILE, check_seed
 from ehfl.scheduling.contract import (
@@ -69,7 +69,7 @@ class Decider:
         # Where nobody says what a step costs, turns are whole, whatever the scheduler would choose.
         self.brings_steps = brings_steps(scheduler) and fleet.step_costs is not None
         self._steps = facts_of_steps(fleet)
-        self._past, self._outlook = Past(fleet.clients), Outlook(fleet)
+        self._past, self._expectation = Past(fleet.clients), Expectation(fleet)
         self._losses: FloatArray | None = None
         self._view: View | None = None  # of the last round
 
@@ -87,7 +87,7 @@ class Decider:
             rates=self._fleet.rates,
             losses=None if self._losses is None else read_only(self._losses),
             past=self._past,
-            outlook=self._outlook,
+            expectation=self._expectation,
             **self._steps,
         )
         self._view = view

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ehfl.arrays import Clients, FloatArray, IntArray, Levels
-from ehfl.energy.outlook import Outlook
+from ehfl.energy.expectation import Expectation
 from ehfl.randomness import TILE, Purpose, frozen, generator
 from ehfl.scheduling.past import Past
 from ehfl.scheduling.selection import largest_keys, longest_queues
@@ -36,7 +36,7 @@ class View(NamedTuple):
     rates: FloatArray | None = None  # mean harvest a round, (n_clients,)
     losses: FloatArray | None = None  # of each client's last turn, (n_clients,), NaN before; None where nobody learns
     past: Past | None = None  # behind `turns`, `last_turn` and `recent`
-    outlook: Outlook | None = None  # behind `ahead`
+    expectation: Expectation | None = None  # behind `ahead`
     local_steps: int | None = None  # K, of a whole turn, where turns may have fewer
     step_cost: int | IntArray = 0  # what one of them costs: one number, or (n_clients,)
 
@@ -98,8 +98,8 @@ class View(NamedTuple):
         take.
         """
         rounds = whole_number("rounds", rounds, low=1)
-        if self.outlook is not None:
-            return self.outlook.ahead(self.round, rounds)
+        if self.expectation is not None:
+            return self.expectation.ahead(self.round, rounds)
         if self.rates is None:
             raise UserError("what will be harvested is not known: view.rates is None")
         return np.broadcast_to(self.rates, (rounds, self.energy.size))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ehfl.energy import Bernoulli, Fleet, fleet_in_joules
-from ehfl.energy.outlook import Outlook
+from ehfl.energy.expectation import Expectation
 from ehfl.validation import UserError
 
 
@@ -30,23 +30,23 @@ class Foretold:
 
 
 def test_a_harvest_that_says_nothing_beforehand_is_expected_to_be_as_on_average() -> None:
-    ahead = Outlook(Fleet(2, Bernoulli([0.25, 1.0]))).ahead(t=100, rounds=2)
+    ahead = Expectation(Fleet(2, Bernoulli([0.25, 1.0]))).ahead(t=100, rounds=2)
 
     assert ahead.tolist() == [[0.25, 1.0]] * 2
 
 
 def test_what_a_harvest_foretells_is_of_the_rounds_asked_for_in_any_order() -> None:
-    outlook = Outlook(Fleet(2, Foretold()))
+    expectation = Expectation(Fleet(2, Foretold()))
 
     for t in (0, 3, 2, 10**6, 5):
-        assert outlook.ahead(t, 3).tolist() == [[10 * s, 10 * s + 1] for s in range(t, t + 3)]
+        assert expectation.ahead(t, 3).tolist() == [[10 * s, 10 * s + 1] for s in range(t, t + 3)]
 
 
 def test_it_is_asked_many_rounds_at_once() -> None:
     harvest = Foretold()
-    outlook = Outlook(Fleet(1000, harvest))
+    expectation = Expectation(Fleet(1000, harvest))
     for t in range(2000):
-        outlook.ahead(t, 24)
+        expectation.ahead(t, 24)
 
     assert len(harvest.asked) == 2
     assert max(len(rounds) for rounds in harvest.asked) * 1000 < 1.1 * 2**20  # numbers that are kept
@@ -55,12 +55,12 @@ def test_it_is_asked_many_rounds_at_once() -> None:
 def test_what_is_expected_cannot_be_changed() -> None:
     for harvest in (Foretold(), Bernoulli(0.5)):
         with pytest.raises(ValueError, match="read-only"):
-            Outlook(Fleet(2, harvest)).ahead(0, 3)[0, 0] = 7
+            Expectation(Fleet(2, harvest)).ahead(0, 3)[0, 0] = 7
 
 
 def test_charging_and_standing_by_take_their_part() -> None:
     plain, foretold = (
-        Outlook(Fleet(2, harvest, efficiency=[0.5, 1.0], drain=[1.0, 3.0], leak=0.1))
+        Expectation(Fleet(2, harvest, efficiency=[0.5, 1.0], drain=[1.0, 3.0], leak=0.1))
         for harvest in (Bernoulli([1.0, 0.5]), Foretold())
     )
 
@@ -70,7 +70,7 @@ def test_charging_and_standing_by_take_their_part() -> None:
 
 def test_a_unit_harvest_in_joules_is_foretold_in_quanta() -> None:
     facts: dict[str, Any] = {"capacity": 100, "cost": 2, "round_length": 60, "quantum": 0.1, "arrival": 3}
-    foretold, mean = (Outlook(fleet_in_joules(2, harvest, **facts)) for harvest in (Foretold(), Bernoulli(0.5)))
+    foretold, mean = (Expectation(fleet_in_joules(2, harvest, **facts)) for harvest in (Foretold(), Bernoulli(0.5)))
 
     assert foretold.ahead(1, 1).tolist() == [[300.0, 330.0]]
     assert mean.ahead(1, 1).tolist() == [[15.0, 15.0]]
@@ -95,4 +95,4 @@ def test_an_expectation_that_is_none_is_refused_in_one_line(found: Any, fault: s
             return found
 
     with pytest.raises(UserError, match=fault):
-        Outlook(Fleet(2, Wrong())).ahead(4, 3)
+        Expectation(Fleet(2, Wrong())).ahead(4, 3)

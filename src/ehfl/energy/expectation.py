@@ -14,7 +14,7 @@ from ehfl.validation import FAILURES, UserError, blame
 _NUMBERS = 2**20  # that are kept: the rounds ahead of one round are nearly those ahead of the next
 
 
-class Outlook:
+class Expectation:
     """The expected harvest of coming rounds, fetched many rounds at once.
 
     A harvest that can be foretold has a third method, `expected(rounds, clients)`: what is known beforehand of
@@ -22,7 +22,7 @@ class Outlook:
     What charging and standing by take is taken off; what leaks depends on the level, and is left out.
 
     >>> from ehfl.energy import Bernoulli
-    >>> Outlook(Fleet(clients=2, harvest=Bernoulli([0.5, 1.0]))).ahead(t=7, rounds=3).tolist()
+    >>> Expectation(Fleet(clients=2, harvest=Bernoulli([0.5, 1.0]))).ahead(t=7, rounds=3).tolist()
     [[0.5, 1.0], [0.5, 1.0], [0.5, 1.0]]
     """
 
