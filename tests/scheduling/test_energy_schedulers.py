@@ -203,7 +203,7 @@ class Forecasted:
         return self._harvest[t : t + rounds]
 
     def bears(self, capacity: int, horizon: int) -> int:
-        view = view_of(*[capacity] * 4, cost=10, capacity=capacity, target=4, outlook=self)
+        view = view_of(*[capacity] * 4, cost=10, capacity=capacity, target=4, expectation=self)
         return Forecast(horizon).steady(view)
 
 
@@ -221,7 +221,7 @@ def test_the_search_finds_the_largest_number_that_can_be_borne(
     harvest = np.array(data.draw(st.lists(st.lists(st.integers(-2, 8), min_size=n, max_size=n), min_size=horizon,
                                           max_size=horizon)), float)  # fmt: skip
     costs = np.array(data.draw(st.lists(st.integers(1, 4), min_size=n, max_size=n)))
-    view = view_of(*levels, cost=costs, capacity=capacity, target=n, outlook=Forecasted(harvest))
+    view = view_of(*levels, cost=costs, capacity=capacity, target=n, expectation=Forecasted(harvest))
     borne = [bears(m, np.array(levels) / costs, harvest / costs, capacity / costs) for m in range(1, n + 1)]
 
     assert borne == sorted(borne, reverse=True)
