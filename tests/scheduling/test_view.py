@@ -95,5 +95,5 @@ def test_all_that_a_view_offers_is_in_the_documents() -> None:
     table = page.partition("| of the view | what |")[2].partition("```")[0]
     documented = set(re.findall(r"`(\w+)", "".join(re.findall(r"^\|(.*?)\|", table, re.MULTILINE))))
 
-    tuples_own, behind = {"count", "index"}, {"past", "outlook"}  # seen through `turns`, `last_turn` and `ahead`
+    tuples_own, behind = {"count", "index"}, {"past", "expectation"}  # seen through `turns`, `last_turn` and `ahead`
     assert {name for name in dir(View) if not name.startswith("_")} - tuples_own - behind == documented
