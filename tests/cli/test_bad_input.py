@@ -66,6 +66,10 @@ THE_LINE: list[Row] = [
     ("simulate --json=yes", "--json must be given without a value, got one"),
     ("simulate --rate", "--rate must be given a value, got none"),
     ("compare -o", "-o must be given a value, got none"),
+    (
+        "compare --clairvoyant -o learning.task=quadratic -o fleet.clients=100000 -o rounds=1000000",
+        "rounds must be small enough for the memory ... got 1000000 (",
+    ),
     ("compare one.toml two.toml", "ehfl compare must be given one SPEC at most, got two.toml as well"),
     ("audit one.toml two.toml", "ehfl audit must be given one SPEC at most, got two.toml as well"),
     ("audit --seeds 1", "--seeds must be a whole number in [2, 10000], got 1"),

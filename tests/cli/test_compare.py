@@ -13,6 +13,8 @@ from ehfl.analysis import read_results
 from ehfl.cli import main
 from ehfl.cli.report import again
 from ehfl.experiment import Spec, read_spec, run_all
+from ehfl.experiment.building import fleet_of
+from ehfl.planning import clairvoyant, share
 from ehfl.report import writing
 from ehfl.report.figures import draw_all
 
@@ -230,3 +232,23 @@ def test_a_comparison_does_not_move_into_the_folder_of_a_single_run(capsys: Capt
         "ehfl compare runs/mine/spec.toml -o name=mine-again", "ehfl report runs/mine --out out"
     ]  # fmt: skip
     assert run("compare", "runs/mine/spec.toml", "-o", "name=mine-again", "--jobs", "1") == 0
+
+
+def test_clairvoyant_shows_each_arms_share_of_what_was_possible(capsys: Capture) -> None:
+    """Of compare and report alike; several experiments name arms after both."""
+    assert run("compare", *SMALL, "--clairvoyant", "--json") == 0
+    greedy = json.loads(capsys.readouterr().out)["arms"][1]
+    setting = small().base
+    best = [clairvoyant(fleet_of(setting), setting.rounds, seed) for seed in (0, 1)]
+    played = [trial.participation for trial in read_results(["runs/demo"]).comparison.arm("greedy").trials]
+    shares = [share(one, most) for one, most in zip(played, best, strict=True)]
+
+    assert greedy["share_of_possible"]["mean"] == pytest.approx(sum(one.mean_sqrt for one in shares if one) / 2)
+    page = Path("runs/demo/report.html").read_text("utf-8")
+    assert "share of possible" in page and "--clairvoyant" in page
+
+    assert run("compare", *SMALL, "-o", "name=other") == 0
+    assert "share of possible" not in capsys.readouterr().out
+    assert run("report", "runs/demo", "runs/other", "--clairvoyant", "--json") == 0
+    arms = {one["arm"]: one["share_of_possible"] for one in json.loads(capsys.readouterr().out)["arms"]}
+    assert arms["demo: greedy"] == arms["other: greedy"] == greedy["share_of_possible"]

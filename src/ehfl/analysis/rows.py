@@ -58,6 +58,10 @@ class Row:
     time_to_goal: Estimate | None = None  # [s]; None unless rounds have a length and every seed came to the goal
     energy_spent: float | None = None  # on all rounds, all clients together [J]; None where quanta have no size
     lost: float = 0.0  # share of all energy that charging, leaks and standing by took
+    # In parts of what any scheduler could have reached, see `possible`; None unless asked for, and on mains power.
+    share_of_possible: Estimate | None = None  # of the largest mean of sqrt(n_t)
+    share_of_lowest: Estimate | None = None  # of the largest min n_t
+    possible: str | None = None  # what it is a share of: "exact", or "an upper bound", so that it is at least that
 
 
 def row_of(arm: Arm, world: World, metric: Metric, goal: float) -> Row:
@@ -99,12 +103,12 @@ def row_of(arm: Arm, world: World, metric: Metric, goal: float) -> Row:
 
 
 def figures_of(rows: Sequence[Row]) -> list[str]:
-    """Return the names of the rows' figures, without those of real devices that no row has."""
-    absent = {name for name in _OF_DEVICES if not any(getattr(row, name) for row in rows)}
+    """Return the names of the rows' figures, without those of real devices and of the possible that no row has."""
+    absent = {name for name in _NOT_ALWAYS if not any(getattr(row, name) for row in rows)}
     return [field.name for field in fields(Row) if field.name not in absent]
 
 
-_OF_DEVICES = ("time_to_goal", "energy_spent", "lost")
+_NOT_ALWAYS = ("time_to_goal", "energy_spent", "lost", "share_of_possible", "share_of_lowest", "possible")
 
 
 def _time(arm: Arm, rounds: FloatArray) -> Estimate | None:

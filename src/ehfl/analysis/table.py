@@ -25,6 +25,7 @@ from ehfl.analysis.cells import (
 from ehfl.analysis.compared_with import baselines, best_arms
 from ehfl.analysis.energy_lines import energy_lines, goal_lines
 from ehfl.analysis.numbers import DASH, value
+from ehfl.analysis.possible import possible_caption, possible_lines
 from ehfl.analysis.served_lines import served_lines
 from ehfl.analysis.simulations import ENERGY, FAIR, LEAST, MOST, UNEVEN, WEIGHT
 
@@ -46,6 +47,7 @@ def quantities(comparison: Comparison) -> list[Quantity[Row]]:
         *served_lines(comparison.rows, to=baselines(comparison)),
         *goal_lines(comparison),
         *_participation(comparison.worlds),
+        *possible_lines(comparison.rows),
         *energy_lines(comparison),
         _fairness(),
         *_traffic(comparison),
@@ -65,6 +67,7 @@ def caption(comparison: Comparison) -> str:
         f"slowdowns relative to {best_arms(comparison)}" if comparison.contests else "",
         "one seed, so no intervals" if seeds == [1] else f"95 % t-intervals over {over} seeds",
         _TESTED if any(found.n > 1 for found in paired) else "",
+        possible_caption(comparison.rows),
     ]
     return "; ".join(part for part in parts if part)
 

@@ -13,7 +13,7 @@ from typer import Option
 from ehfl.cli.live import live
 from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecFile, named_by_option, with_data
 from ehfl.cli.outcomes import resumable, show_outcomes
-from ehfl.cli.output import check_folder, say
+from ehfl.cli.output import check_folder, say, say_if_planning_compiles
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import whole
 from ehfl.validation import shown
@@ -69,10 +69,15 @@ def compare(
             metavar="local|ray", parser=local_or_ray, help="Where to run: this machine, or a Ray cluster (extra ray)."
         ),
     ] = "local",
+    clairvoyant: Annotated[
+        bool,
+        Option("--clairvoyant", help="Show each arm's share of what any scheduler could have reached on its harvests."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Train a task under several schedulers and seeds, and compare."""
     from ehfl.experiment import begin_process, read_spec, run_all
+    from ehfl.experiment.possible import check_possible
     from ehfl.report import check_place
 
     overrides, names = with_data(override, data)
@@ -80,17 +85,22 @@ def compare(
     check_folder("--runs", runs)
     with named_by_option(names), own_prints_aside():
         read = read_spec(spec, overrides)
+        if clairvoyant:
+            check_possible(read)  # before runs that take long
+            say_if_planning_compiles()
     folder = runs / read.name
     check_place(folder)
     totals = {arm.label: len(read.seeds) * arm.setting.rounds for arm in read.arms}
     begin_process()  # with a single job runs are run in this process
     with resumable(), named_by_option(names), own_prints_aside(), live(totals) as show:
         outcomes = run_all(read, folder, jobs=jobs, on=on, on_look=show, on_note=say)
-    show_outcomes(read, folder, outcomes, _again(spec, overrides, runs), as_json)
+    again = _again(spec, overrides, runs, clairvoyant=clairvoyant)
+    show_outcomes(read, folder, outcomes, again, as_json, possible=clairvoyant)
 
 
-def _again(spec: Path | None, overrides: Sequence[str], runs: Path) -> str:
+def _again(spec: Path | None, overrides: Sequence[str], runs: Path, *, clairvoyant: bool) -> str:
     """Return the command that does it all again."""
+    shares = ["--clairvoyant"] if clairvoyant else []
     place = [] if runs == RUNS else ["--runs", str(runs)]
     changes = [word for text in overrides for word in ("-o", text)]
-    return shlex.join(["ehfl", "compare", *([str(spec)] if spec else []), *changes, *place])
+    return shlex.join(["ehfl", "compare", *([str(spec)] if spec else []), *changes, *place, *shares])

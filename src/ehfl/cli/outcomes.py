@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from ehfl.cli.output import print_results
+from ehfl.cli.streams import own_prints_aside
 from ehfl.validation import visible
 
 if TYPE_CHECKING:
+    from ehfl.analysis import Comparison
     from ehfl.experiment import Outcome, Spec
 
 
@@ -26,10 +29,12 @@ def resumable() -> Iterator[None]:
         raise
 
 
-def show_outcomes(spec: Spec, folder: Path, outcomes: Sequence[Outcome], command: str, as_json: bool) -> None:
+def show_outcomes(
+    spec: Spec, folder: Path, outcomes: Sequence[Outcome], command: str, as_json: bool, *, possible: bool = False
+) -> None:
     """Write the report on the runs in the folder, print their table, name those that failed.
 
-    `command` does it all again.
+    `command` does it all again; shares of what was `possible` are there where asked for.
     """
     from ehfl.analysis import read_results
     from ehfl.report import write_report
@@ -37,6 +42,8 @@ def show_outcomes(spec: Spec, folder: Path, outcomes: Sequence[Outcome], command
     failed = say_failed(outcomes)
     if len(failed) < len(outcomes):
         results = read_results([folder])
+        if possible:
+            results = replace(results, comparison=with_possible([spec], results.comparison))
         print_results(results.comparison, write_report(results, folder, [command]), as_json)
     _say_left_out(spec, folder)
     if failed:
@@ -44,6 +51,15 @@ def show_outcomes(spec: Spec, folder: Path, outcomes: Sequence[Outcome], command
         advice = "tracebacks are in their meta.json; the same command runs them again"
         typer.echo(f"{ended}: {advice}", err=True)
         raise typer.Exit(1)
+
+
+def with_possible(specs: Sequence[Spec], comparison: Comparison) -> Comparison:
+    """Return the comparison of these specs' runs with each arm's share of what was possible."""
+    from ehfl.analysis.possible import with_shares
+    from ehfl.experiment.possible import shares_of
+
+    with own_prints_aside():
+        return with_shares(comparison, shares_of(specs, comparison))
 
 
 def say_failed(outcomes: Sequence[Outcome]) -> list[Outcome]:

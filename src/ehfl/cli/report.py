@@ -7,15 +7,21 @@ import os
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
 from ehfl.cli.options import RUNS, AsJson, named_by_option
-from ehfl.cli.output import check_folder, print_results
+from ehfl.cli.outcomes import with_possible
+from ehfl.cli.output import check_folder, print_results, say_if_planning_compiles
+from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path
 from ehfl.validation import InvalidValue, UserError
+
+if TYPE_CHECKING:
+    from ehfl.analysis import Comparison
 
 # The \b in it keeps the lines that follow as they are.
 HELP = """Build the table, the figures and the page again from run folders, several together if you like.
@@ -42,6 +48,10 @@ def report(
         Option(metavar="VALUE", parser=number, help="Count the rounds to this value of the metric [the spec's]."),
     ] = None,
     classes: Annotated[bool, Option("--classes", help="Let the table have a line for each class.")] = False,
+    clairvoyant: Annotated[
+        bool,
+        Option("--clairvoyant", help="Show each arm's share of what any scheduler could have reached on its harvests."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Build the table, the figures and the page again from run folders."""
@@ -61,17 +71,32 @@ def report(
         results = read_results(run, goal)
     if classes and (why := why_no_classes(results.comparison.arms)):
         raise UserError(f"--classes must be left out: {why}")
-    page = write_report(results, place, again(run, place, goal))
+    if clairvoyant:
+        results = replace(results, comparison=_with_possible(run, results.comparison))
+    page = write_report(results, place, again(run, place, goal, clairvoyant=clairvoyant))
     print_results(results.comparison, page, as_json, by_class=classes)
 
 
-def again(runs: Sequence[Path], place: Path, goal: float | None) -> list[str]:
+def _with_possible(runs: Sequence[Path], comparison: Comparison) -> Comparison:
+    from ehfl.experiment import read_spec
+    from ehfl.experiment.possible import check_possible
+    from ehfl.run_folder import SPEC
+
+    with own_prints_aside():
+        specs = [read_spec(folder / SPEC) for folder in runs]
+        check_possible(*specs)
+    say_if_planning_compiles()
+    return with_possible(specs, comparison)
+
+
+def again(runs: Sequence[Path], place: Path, goal: float | None, *, clairvoyant: bool = False) -> list[str]:
     """Return the commands that do it all again, in the same folders; of runs on devices, the report alone."""
     counted = [] if goal is None else ["--goal", str(goal)]
+    shares = ["--clairvoyant"] if clairvoyant else []
     experiments = dict.fromkeys(_tidy(_experiment(run)) for run in runs)
     specs = [folder for folder in experiments if (folder / "spec.toml").exists()]
     trained = [_compare(folder) for folder in specs if not _on_devices(folder)]
-    return [*trained, shlex.join(["ehfl", "report", *map(str, runs), "--out", str(place), *counted])]
+    return [*trained, shlex.join(["ehfl", "report", *map(str, runs), "--out", str(place), *counted, *shares])]
 
 
 def _experiment(run: Path) -> Path:

@@ -45,7 +45,6 @@ from ehfl.validation import InvalidValue, whole_number
 if TYPE_CHECKING:
     from ehfl import Fleet
     from ehfl.experiment import Arm, Spec
-    from ehfl.experiment.spec import Setting
     from ehfl.planning import Optimum
 
 # The \b in it keeps the lines that follow as they are.
@@ -145,14 +144,14 @@ def _play(spec: Spec, threads: int | None, save: Path | None, *, clairvoyant: bo
     from ehfl import simulate as play_all
     from ehfl.experiment import check_harvests
     from ehfl.experiment.building import fleet_of, scheduler_of, target_of
-    from ehfl.planning.clairvoyant import check_size
+    from ehfl.experiment.possible import check_possible, optimum_of
     from ehfl.scheduling.rounds import thread_limit
 
     fleet = fleet_of(spec.base)
     check_harvests(spec)
     thread_limit(fleet.clients, threads)  # refuses what the machine has not, before anything is said
     if clairvoyant:
-        check_size(fleet, max(arm.setting.rounds for arm in spec.arms))  # before rounds are played that take long
+        check_possible(spec)  # before rounds are played that take long
         say_if_planning_compiles()
     say_if_compiling(fleet.clients)
     best: dict[str, Optimum] = {}
@@ -169,20 +168,9 @@ def _play(spec: Spec, threads: int | None, save: Path | None, *, clairvoyant: bo
                 if save is not None:
                     save.mkdir(parents=True, exist_ok=True)
                     found.save(save / _file_name(spec, arm, seed))
-                possible = _possible(setting, seed, best) if clairvoyant else None
+                possible = optimum_of(setting, seed, best) if clairvoyant else None
                 played[arm.label].append(Shown.of(found, possible))
     return fleet, played
-
-
-def _possible(setting: Setting, seed: int, best: dict[str, Optimum]) -> Optimum:
-    """Return what any scheduler could reach with a setting's fleet; `best` keeps it for other arms."""
-    from ehfl.experiment.building import fleet_of
-    from ehfl.planning import clairvoyant
-
-    world = repr((setting.fleet, setting.learning, setting.rounds, seed))  # what a round costs may come from learning
-    if world not in best:
-        best[world] = clairvoyant(fleet_of(setting), setting.rounds, seed)
-    return best[world]
 
 
 def _file_name(spec: Spec, arm: Arm, seed: int) -> str:

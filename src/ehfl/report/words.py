@@ -12,6 +12,7 @@ from ehfl.report.device_words import lost_sentences
 from ehfl.report.loss_words import loss_sentences
 from ehfl.report.pace import goal_sentences, theory_sentences
 from ehfl.report.phrases import apart, chance, points, size, spoken, with_range
+from ehfl.report.possible_words import possible_sentences
 from ehfl.report.served_words import served_sentences
 from ehfl.report.sharing import shared_sentence
 from ehfl.report.traffic_words import traffic_sentences
@@ -40,6 +41,7 @@ def topics(comparison: Comparison) -> dict[str, list[str]]:
         "To the goal": [*goal_sentences(comparison)],
         "Who took part": [
             *turnout_sentences(comparison),
+            *possible_sentences(comparison),
             *loss_sentences(comparison),
             *weight_sentences(comparison),
             *lost_sentences(comparison),
