@@ -84,7 +84,10 @@ def test_a_unit_harvest_in_joules_is_foretold_in_quanta() -> None:
         (np.zeros((524291, 2), complex), "Wrong: expected must be numbers, got complex128"),
         (np.full((524291, 2), -0.5), "at least 0, got -0.5 for client 0 in round 4"),
         (np.full((524291, 2), np.nan), "at least 0, got nan for client 0 in round 4"),
-        (ZeroDivisionError("no"), r"Wrong fails: expected, rounds 4 to 524294, ZeroDivisionError: no \(test_expectation"),
+        (
+            ZeroDivisionError("no"),
+            r"Wrong fails: expected, rounds 4 to 524294, ZeroDivisionError: no \(test_expectation",
+        ),
     ],
 )
 def test_an_expectation_that_is_none_is_refused_in_one_line(found: Any, fault: str) -> None:
