@@ -45,10 +45,6 @@ THE_LINE: list[Row] = [
     ),
     ("plan --sustain 90 -s greedy --rounds 5", "--sustain must be left out where no scheduler can be told ... got 0.9"),
     ("plan --sustain 0", "--sustain must be a number in (0, 100], got 0"),
-    (
-        "plan --clairvoyant --clients 100000 --rounds 1000000",
-        "--rounds must be small enough for the memory ... got 1000000 (",
-    ),
     ("plan --seeds 0", "--seeds must be a whole number in [1, 1000], got 0"),
     ("plan --rounds 0", "--rounds must be a whole number in [1, 1000000], got 0"),
     ("plan mine.toml --rate 0.5", "--rate must be left out with a spec: use -o KEY=VALUE, got 0.5"),
@@ -59,17 +55,9 @@ THE_LINE: list[Row] = [
     ("simulate -z", "option must be one of --clients, ... --help, got -z"),
     ("simulate extra", "ehfl simulate must be given options alone, got extra as well"),
     ("simulate --clairvoyant=yes", "--clairvoyant must be given without a value, got one"),
-    (
-        "simulate --clairvoyant --clients 100000 --rounds 1000000",
-        "--rounds must be small enough for the memory ... got 1000000 (",
-    ),
     ("simulate --json=yes", "--json must be given without a value, got one"),
     ("simulate --rate", "--rate must be given a value, got none"),
     ("compare -o", "-o must be given a value, got none"),
-    (
-        "compare --clairvoyant -o learning.task=quadratic -o fleet.clients=100000 -o rounds=1000000",
-        "rounds must be small enough for the memory ... got 1000000 (",
-    ),
     ("compare one.toml two.toml", "ehfl compare must be given one SPEC at most, got two.toml as well"),
     ("audit one.toml two.toml", "ehfl audit must be given one SPEC at most, got two.toml as well"),
     ("audit --seeds 1", "--seeds must be a whole number in [2, 10000], got 1"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -117,6 +119,29 @@ def test_bounds_hold_with_losses(fleet: Fleet) -> None:
     assert found.turns() >= total
 
 
+@given(fleets(most_cost=3), st.booleans(), st.sampled_from([None, 0, 2]))
+@settings(max_examples=100, deadline=None)
+def test_nobody_has_more_turns_by_any_round_than_greedy(fleet: Fleet, lossy: bool, first: int | None) -> None:
+    if lossy:
+        fleet = replace(fleet, efficiency=0.7, leak=0.2, drain=0.3)
+    found = clairvoyant(fleet, ROUNDS, first=first, quick=True)
+    for one in reachable(fleet):
+        counts = one[found.first :]
+        assert found.least >= counts.min(initial=found.least)
+        assert np.sqrt(found.counts[found.first :]).sum() >= np.sqrt(counts).sum() - 1e-9
+        for most in range(1, 4):
+            assert found.turns(most) >= np.minimum(counts, most).sum()
+
+
+def test_large_fleets_are_bounded_in_the_time_of_a_simulation() -> None:
+    fleet = Fleet(3000, Bernoulli(0.5), capacity=4)
+    large, small = clairvoyant(fleet, 700), clairvoyant(fleet, 30)
+    near = clairvoyant(fleet, 30, quick=True)
+
+    assert (large.exact, small.exact, near.exact) == (False, True, False)
+    assert small.mean_sqrt <= near.mean_sqrt <= 1.001 * small.mean_sqrt
+
+
 @pytest.mark.parametrize(("capacity", "rate"), [(1, 0.5), (1, 0.1), (2, 0.3), (7, 0.5), (np.inf, 0.2), (np.inf, 0.9)])
 def test_every_level_is_what_maximum_flow_gives(capacity: float, rate: float) -> None:
     fleet = Fleet(25, Bernoulli(rate), capacity=capacity, initial=1)
@@ -186,6 +211,9 @@ def test_no_scheduler_is_above_it(name: str, fleet: Fleet) -> None:
             assert reached.exact == found.exact
             for most in range(1, 13):
                 assert np.minimum(played.counts[found.first :], most).sum() <= found.turns(most)
+            bounded = share(played, clairvoyant(fleet, 80, seed, first=first, quick=True))
+            assert bounded is not None and not bounded.exact
+            assert bounded.mean_sqrt <= 1 + 1e-12
 
 
 def test_turns_of_fewer_steps_are_another_game() -> None:
@@ -231,7 +259,7 @@ def test_equal_arguments_equal_results_and_facts_are_plain() -> None:
 )
 def test_bad_arguments_are_refused(arguments: dict[str, object], said: str) -> None:
     given: dict[str, object] = {"fleet": Fleet(1000, Bernoulli(0.5)), "rounds": 10} | arguments
-    for ask in (clairvoyant, linear_bound):
+    for ask in (partial(clairvoyant, quick=False), linear_bound):
         with pytest.raises(InvalidValue, match=said):
             ask(**given)  # type: ignore[arg-type]
 

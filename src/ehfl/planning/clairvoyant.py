@@ -2,42 +2,51 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ehfl.arrays import IntArray
+from ehfl.arrays import FloatArray, IntArray
 from ehfl.energy import Fleet
 from ehfl.machine import check_memory, check_time
+from ehfl.planning.greedy_bound import greedy_bound
 from ehfl.planning.turns import Turns, check_first, income_of, turns_of
 from ehfl.randomness import MAX_ROUNDS, check_seed
 from ehfl.scheduling import Participation
 from ehfl.validation import InvalidValue, of_kind, whole_number
 
-_BYTES_A_CELL, _SECONDS_A_CELL = 25, 1e-8  # of a client in a round, at the least
+# What it takes at the least, so that only what is hopeless is refused.
+_BYTES_A_CELL, _SECONDS_A_CELL = 25, 1e-8  # of a client in a round, where they are evened out
+_BYTES_A_ROUND, _SECONDS_OF_A_BOUND = 40, 1e-11  # of a round, and of a client in it, where it is bounded
+_EPSILON = 1e-9
+MANY_CELLS = 2**21  # more are bounded, since it could take minutes to even them out
 EXACT = "exact"
-BOUND = "an upper bound: costs that leave parts of a turn over, leaks or standing by are not all counted"
+BOUND = "an upper bound: parts of turns, leaks or full batteries are not all counted"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Optimum:
     """The most even n_t that whoever had known all harvests could have reached: best in each of its figures at once."""
 
-    counts: IntArray  # n_t, (n_rounds,); 0 before `first`
+    counts: IntArray | FloatArray  # n_t, (n_rounds,); 0 before `first`; whole where it is exact
     first: int  # the round from which on figures count
     exact: bool  # whether a schedule reaches it; if not, it is an upper bound of each figure
     seed: int
+    also: FloatArray | None = None  # another such bound, (n_rounds,); each figure is of the one that has it lower
 
     @property
     def least(self) -> int:
         """The largest min n_t over the rounds from `first` on that any scheduler could have reached."""
-        return int(self.counts[self.first :].min(initial=int(self.counts.max(initial=0))))
+        return math.floor(
+            min(float(one[self.first :].min(initial=one.max(initial=0))) for one in self._bounds) + _EPSILON
+        )
 
     @property
     def mean_sqrt(self) -> float:
         """The largest mean of sqrt(n_t) over the rounds from `first` on."""
-        return _mean_sqrt(self.counts[self.first :])
+        return min(_mean_sqrt(one[self.first :]) for one in self._bounds)
 
     @property
     def how(self) -> str:
@@ -46,7 +55,12 @@ class Optimum:
 
     def turns(self, most: int | None = None) -> int:
         """Return the largest sum of min(n_t, most), of n_t alone without `most`."""
-        return int((self.counts if most is None else np.minimum(self.counts, most)).sum())
+        limit = np.inf if most is None else most
+        return math.floor(min(float(np.minimum(one, limit).sum()) for one in self._bounds) + _EPSILON)
+
+    @property
+    def _bounds(self) -> tuple[IntArray | FloatArray, ...]:
+        return (self.counts,) if self.also is None else (self.counts, self.also)
 
     def share_of(self, counts: IntArray) -> Share:
         """Return what these n_t, (n_rounds,), are of what was possible."""
@@ -70,7 +84,9 @@ class Share:
     exact: bool  # if not, it was at least this share
 
 
-def clairvoyant(fleet: Fleet, rounds: int, seed: int = 0, *, first: int | None = None) -> Optimum:
+def clairvoyant(
+    fleet: Fleet, rounds: int, seed: int = 0, *, first: int | None = None, quick: bool | None = None
+) -> Optimum:
     """Return the most even number of participants a round that any scheduler could have reached on these harvests.
 
     Figures are over the rounds from `first` on, whatever happens before; by default that is the first round in which
@@ -87,7 +103,9 @@ def clairvoyant(fleet: Fleet, rounds: int, seed: int = 0, *, first: int | None =
     plan that spends all that can be spent and makes such moves until there are none (docs/planning.md has the proof).
 
     Where turns cost more than a unit, see `turns_of` for when that is exact; else it is an upper bound, and `exact` is
-    False. Charging losses are counted; leaks and standing by are not, which makes it a bound, too.
+    False. Charging losses are counted; leaks and standing by are not, which makes it a bound, too. Where it is one, so
+    is `greedy_bound`, which knows of them, and each figure is the lower one. That alone is asked if it shall be
+    `quick`, as it is by default from two million clients times rounds on: it takes as long as playing Greedy.
 
     >>> from ehfl.energy import Replay
     >>> fleet = Fleet(clients=2, harvest=Replay([[1, 1], [0, 0], [1, 0], [0, 0]]))
@@ -95,20 +113,25 @@ def clairvoyant(fleet: Fleet, rounds: int, seed: int = 0, *, first: int | None =
     >>> best.first, best.least, best.counts.tolist()
     (1, 1, [0, 1, 1, 1])
     """
-    fleet, rounds = check_size(fleet, rounds)
+    bounded = check_size(fleet, rounds, quick=quick)
     seed, first = check_seed(seed), check_first(first, rounds)
+    if bounded:
+        return Optimum(*greedy_bound(fleet, rounds, seed, first), exact=False, seed=seed)
     income = income_of(fleet, rounds, seed, first)
     turns = turns_of(fleet, income)
-    return Optimum(np.append(np.zeros(income.first, np.int32), most_even(turns)), income.first, turns.exact, seed)
+    counts = np.append(np.zeros(income.first, np.int32), most_even(turns))
+    also = None if turns.exact else greedy_bound(fleet, rounds, seed, income.first)[0]
+    return Optimum(counts, income.first, turns.exact, seed, also)
 
 
-def check_size(fleet: Fleet, rounds: int) -> tuple[Fleet, int]:
-    """Return both, if a clairvoyant has memory and time for so many clients and rounds."""
+def check_size(fleet: Fleet, rounds: int, *, quick: bool | None = None) -> bool:
+    """Return whether it will be `quick`, after refusing sizes that there is no memory or time for."""
     rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
     cells = rounds * of_kind("fleet", fleet, Fleet).clients
-    check_time("rounds", rounds, _SECONDS_A_CELL * cells)
-    check_memory("rounds", rounds, _BYTES_A_CELL * cells)
-    return fleet, rounds
+    bounded = cells >= MANY_CELLS if quick is None else quick
+    check_time("rounds", rounds, (_SECONDS_OF_A_BOUND if bounded else _SECONDS_A_CELL) * cells)
+    check_memory("rounds", rounds, _BYTES_A_ROUND * rounds if bounded else _BYTES_A_CELL * cells)
+    return bounded
 
 
 def most_even(turns: Turns) -> IntArray:
@@ -156,7 +179,7 @@ def has_other_means(played: Participation) -> bool:
     return played.mains_powered or played.steps is not None
 
 
-def _mean_sqrt(counts: IntArray) -> float:
+def _mean_sqrt(counts: IntArray | FloatArray) -> float:
     return float(np.sqrt(counts).mean()) if counts.size else 0.0
 
 
