@@ -143,6 +143,7 @@ def interrupt_once(happened: Callable[[], bool], folder: Path) -> None:
     wait_for_the_end_of_all(process)
 
 
+@pytest.mark.slow
 def test_killed_in_the_middle_it_goes_on_with_the_same_numbers(tmp_path: Path) -> None:
     """On a task so small that it takes seconds; the rest is run in this process."""
     changes = [f"arms=[{', '.join(ARMS)}]", "learning.task=quadratic", "rounds=60", "seeds=1"]

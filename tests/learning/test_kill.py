@@ -20,7 +20,8 @@ SCRIPT = Path(__file__).with_name("killed_run.py")
 @pytest.mark.parametrize(
     ("kind", "instants"),
     [
-        ("played", 7 * 2 + 5 * 5 - 2),  # 7 rounds; checkpoints at 0, 2, 4, 6 and 7
+        # 7 rounds; checkpoints at 0, 2, 4, 6 and 7
+        pytest.param("played", 7 * 2 + 5 * 5 - 2, marks=pytest.mark.slow),
         # 6 rounds; checkpoints at 0, 2, 4 and 6
         pytest.param("lockstep", 6 * 2 + 4 * 5 - 2, marks=pytest.mark.slow),
     ],

@@ -246,7 +246,7 @@ def test_a_real_plan_has_all_of_it() -> None:
                       "harvest": {"name": "sun", "watts": 1, "site": ["north-carolina", "alaska"]}},
         }
     )  # fmt: skip
-    plan = plan_of(spec, rounds=60 * 24, want=Want(1, 0.5), free_name="battery", jobs=1)
+    plan = plan_of(spec, rounds=45 * 24, want=Want(1, 0.5), free_name="battery", jobs=1)
 
     assert plan.sites is not None
     assert set(plan.sites) == {"north-carolina", "alaska"}
