@@ -44,6 +44,10 @@ THE_LINE: list[Row] = [
         "--want must be such that 9 clients in 99 % of rounds can be had within ... got with ... there are 9 in 0 %",
     ),
     ("plan --sustain 90 -s greedy --rounds 5", "--sustain must be left out where no scheduler can be told ... got 0.9"),
+    (
+        "plan --want '20 clients in 9 % of rounds' --rounds 5",
+        "--want must be for at most 10 clients, unless clients are free, got 20 clients in 9 % of rounds",
+    ),
     ("plan --sustain 0", "--sustain must be a number in (0, 100], got 0"),
     ("plan --seeds 0", "--seeds must be a whole number in [1, 1000], got 0"),
     ("plan --rounds 0", "--rounds must be a whole number in [1, 1000000], got 0"),

@@ -69,6 +69,13 @@ def test_the_inverse_is_checked_just_below_and_at_its_answer(capsys: pytest.Capt
     assert shares[0] >= 0.98 > shares[1]
 
 
+def test_more_clients_than_there_are_may_be_wanted_where_clients_are_free(capsys: pytest.CaptureFixture[str]) -> None:
+    want = "20 clients in 50 % of rounds"
+    found = called([*f"{UNITS} -s myopic --free clients --json --want".split(), want], capsys)
+
+    assert json.loads(found)["answer"]["value"] > 20
+
+
 def test_the_most_that_can_be_sustained(capsys: pytest.CaptureFixture[str]) -> None:
     out = run(f"{UNITS} --sustain 90", capsys)
 

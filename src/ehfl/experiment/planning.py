@@ -62,6 +62,8 @@ def plan(
     setting = spec.base
     _check_one_fleet(spec)
     fleet = building.fleet_of(setting)
+    if want is not None and want.clients > fleet.clients and free_name != "clients":
+        raise InvalidValue("want", f"for at most {fleet.clients:,} clients, unless clients are free", want)
     played = rounds or rounds_of(fleet.round_length, setting.rounds)
     if possible:
         check_size(fleet, played)  # before rounds are played that take long
@@ -147,6 +149,7 @@ class _Players:
             self._rounds if now is None or round_length is None else max(1, round(self._rounds * now / round_length))
         )
         wanted = clients or (self._want.clients if self._want else building.target_of(arm.setting))
+        wanted = None if wanted is None else min(wanted, table["clients"])  # more may be wanted where clients are free
         calls = [partial(play, table, scheduler, rounds, seed, wanted) for seed in self._spec.seeds]
         played = call_all(calls, self._workers, self._crew)
         if any(one is None for one in played):
