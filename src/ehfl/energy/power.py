@@ -9,6 +9,7 @@ import numpy as np
 
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.energy.battery import MAX_LEVEL
+from ehfl.energy.harvest import Harvest
 from ehfl.energy.rounding import Rounded, offsets
 from ehfl.validation import InvalidValue, UserError
 
@@ -80,19 +81,19 @@ class InQuanta:
 class Portions:
     """A harvest in units, of which each is so many quanta."""
 
-    harvest: object  # a Harvest
+    harvest: Harvest
     quanta: int  # that a unit brings
 
     def units(self, seed: int, rounds: range, clients: range) -> IntArray:
         """Return the quanta that reach each client in each round."""
-        units = np.asarray(self.harvest.units(seed, rounds, clients))  # type: ignore[attr-defined]
+        units = np.asarray(self.harvest.units(seed, rounds, clients))
         if units.dtype.kind == "f" or (units.size and int(units.max()) * self.quanta > MAX_LEVEL):
             raise UserError(f"{self.harvest!r}: units must be whole numbers of at most {MAX_LEVEL // self.quanta}")
         return units.astype(np.int32) * np.int32(self.quanta)
 
     def mean_rates(self, n_clients: int) -> FloatArray:
         """Return the mean quanta a round."""
-        return np.asarray(self.harvest.mean_rates(n_clients)) * self.quanta  # type: ignore[attr-defined]
+        return np.asarray(self.harvest.mean_rates(n_clients)) * self.quanta
 
     def expected(self, rounds: range, clients: range) -> FloatArray:
         """Return the quanta that a forecaster expects."""
