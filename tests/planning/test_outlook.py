@@ -1,4 +1,4 @@
-"""Budgets, outlooks and slowdowns: values worked by hand, and limits."""
+"""Budgets and outlooks: values worked by hand, and limits."""
 
 import math
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ehfl import Fleet, Replay, simulate
-from ehfl.planning import Calendar, Outlook, SeedOutlook, budget_of, slowdown
+from ehfl.planning import Calendar, Outlook, SeedOutlook, budget_of
 
 
 def test_a_budget_by_hand() -> None:
@@ -50,27 +50,6 @@ def test_counted_on_is_the_most_that_so_many_rounds_have(counts: list[int], shar
 
     assert (outlook.counts >= found).mean() >= share - 1e-9
     assert found == max(counts) or (outlook.counts >= found + 1).mean() < share + 1e-9
-
-
-def test_a_slowdown_of_steady_rounds_is_the_ratio_of_their_pace() -> None:
-    steady = np.full(10, 2)
-
-    assert slowdown(steady, 2, 7.0) == pytest.approx(1)
-    assert slowdown(steady, 8, math.inf) == pytest.approx(4)
-    assert slowdown(steady, 8, 0.0) == pytest.approx(1)
-    assert slowdown(steady, 8, 4.0) == pytest.approx((1 + 4 / 2) / (1 + 4 / 8))
-    assert slowdown(np.zeros(3, int), 1, 1.0) == math.inf
-
-
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=20).filter(any), st.floats(0, 100), st.floats(0.1, 100))
-def test_a_slowdown_lies_between_counting_rounds_and_counting_clients(
-    counts: list[int], scale: float, more: float
-) -> None:
-    """With at least as many on mains as ever take part, more noise means that their number counts for more."""
-    n_t, most = np.array(counts), max(counts)
-
-    assert slowdown(n_t, most, scale) <= slowdown(n_t, most, scale + more) + 1e-9
-    assert slowdown(n_t, most, scale + more) <= slowdown(n_t, most, math.inf) + 1e-9
 
 
 def test_an_outlook_of_what_was_played() -> None:

@@ -6,8 +6,8 @@ counts energy in turns, `most_turns` (maximum flow) and `linear_bound` (a linear
 `smallest` finds the least battery, panel, fleet or round length that does what is wanted. `Plan` holds it all:
 `experiment` makes one from a spec, `report` shows it.
 
-May enter: NumPy, SciPy, numba through `kernels`, `ehfl.energy`, `scheduling`, `machine` and what they may import.
-Leaves: the names below.
+May enter: NumPy, SciPy, numba through `kernels`, `ehfl.energy`, `scheduling`, `theory`, `machine` and what they may
+import. Leaves: the names below.
 """
 
 from ehfl.planning.budget import Budget, budget_of
@@ -16,11 +16,12 @@ from ehfl.planning.clairvoyant import Optimum, Share, clairvoyant, share
 from ehfl.planning.flow import most_turns
 from ehfl.planning.inverse import Answer, Sustained, most_sustained, smallest
 from ehfl.planning.linear_program import LinearBound, linear_bound
-from ehfl.planning.outlook import Outlook, SeedOutlook, slowdown
+from ehfl.planning.outlook import Outlook, SeedOutlook
 from ehfl.planning.plan import Changeable, Curve, Plan
 from ehfl.planning.seasons import Month, hours_short, months_of, turns_by_site, worst_month
 from ehfl.planning.turns import Turns, income_of, turns_of
 from ehfl.planning.want import Want
+from ehfl.theory.noise_scale import slowdown
 
 __all__ = [
     "MONTHS",

@@ -10,6 +10,7 @@ import numpy as np
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.planning.clairvoyant import has_other_means
 from ehfl.scheduling import Participation, Summary
+from ehfl.theory.noise_scale import slowdown, slowdowns
 from ehfl.validation import number_in
 
 _SCALES = np.geomspace(1e-3, 1e3, 61)  # noise scales that are tried, in parts of the clients on mains power
@@ -90,31 +91,5 @@ class Outlook:
 
         These are at B = 0 and B = inf where no round has more than `clients`; else they may lie between.
         """
-        often = np.bincount(self.counts.ravel())
-        found = [_slowdown(often, clients, scale) for scale in (0.0, *(clients * _SCALES), np.inf)]
+        found = slowdowns(self.counts, clients, (0.0, *(clients * _SCALES), np.inf))
         return min(found), max(found)
-
-
-def slowdown(counts: IntArray, clients: int, noise_scale: float) -> float:
-    """Return the rounds needed for each round with so many clients on mains power; infinite where nobody takes part.
-
-    A round with n participants makes the progress 1 / (1 + B/n), none with n = 0, so the slowdown is
-    1 / (1 + B/clients) divided by the mean of 1 / (1 + B/n_t). B is the noise scale, in clients: how many of them halve
-    what a single one's gradient noise costs (S. McCandlish, J. Kaplan, D. Amodei et al., "An empirical model of
-    large-batch training", arXiv 1812.06162). B = 0 counts rounds that are not empty, B = inf participants.
-
-    >>> counts = np.array([2, 4, 0, 2])
-    >>> slowdown(counts, 4, 0.0), slowdown(counts, 4, np.inf), round(slowdown(counts, 4, 2.0), 3)
-    (1.3333333333333333, 2.0, 1.6)
-    """
-    number_in("noise_scale", noise_scale, "[0, inf]")
-    return _slowdown(np.bincount(counts.ravel()), clients, noise_scale)
-
-
-def _slowdown(often: IntArray, clients: int, noise_scale: float) -> float:
-    """Return the slowdown, given how many rounds have 0, 1, 2, ... participants."""
-    n = np.arange(1, often.size)
-    endless = not np.isfinite(noise_scale)
-    progress, steady = (n, clients) if endless else (n / (n + noise_scale), clients / (clients + noise_scale))
-    mean = float(progress @ often[1:]) / float(often.sum())
-    return float(steady) / mean if mean else float("inf")

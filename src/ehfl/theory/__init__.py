@@ -1,9 +1,10 @@
 """Theory: what the paper's theorems promise, corrected, for the participation that really happened.
 
 `counts` checks n_t, `bounds` holds the realised bound, `theorems` the paper's two as printed and as proven, `optimal`
-the step sizes that make the bound smallest, `step_sizes` the rules of the experiment by name (`STEP_SIZES`), `given`
-reads what a user gives as one, `problems` has functions whose constants are known, `promise` puts all bounds of a
-participation side by side, `verification` sets measurement beside bound. Derivations: docs/theory.md.
+the step sizes that make the bound smallest, `noise_scale` what a round is worth by how many take part, `step_sizes` the
+rules of the experiment by name (`STEP_SIZES`), `given` reads what a user gives as one, `problems` has functions whose
+constants are known, `promise` puts all bounds of a participation side by side, `verification` sets measurement beside
+bound. Derivations: docs/theory.md.
 
 May enter: NumPy, SciPy, `ehfl.arrays`, `ehfl.validation`, `ehfl.registry`, `ehfl.randomness`, `ehfl.machine`. Leaves:
 the names below.
@@ -11,6 +12,7 @@ the names below.
 
 from ehfl.theory.bounds import Constants, bound, largest_step, leading_order
 from ehfl.theory.given import PlainFunction, check_causal, step_size_of, step_size_table
+from ehfl.theory.noise_scale import progress
 from ehfl.theory.optimal import RULES, best_along, best_of_all, pace
 from ehfl.theory.problems import KnownProblem, Problem, Quadratic, Wells, noise_samples
 from ehfl.theory.promise import Promise, promise, slowdown
@@ -56,6 +58,7 @@ __all__ = [
     "leading_order",
     "noise_samples",
     "pace",
+    "progress",
     "promise",
     "slowdown",
     "step_size_of",

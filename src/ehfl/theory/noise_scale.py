@@ -1,0 +1,74 @@
+"""The noise-scale law: what a round is worth by how many take part in it (docs/theory.md, "A forecast").
+
+A round with n participants and step size eta makes the progress eta / (1 + B/n), and none with n = 0. B is the noise
+scale, in clients: with B of them, noise takes as much of a round as it leaves (S. McCandlish, J. Kaplan, D. Amodei et
+al., "An empirical model of large-batch training", arXiv 1812.06162).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ehfl.arrays import FloatArray, IntArray, real_numbers
+from ehfl.theory.counts import checked_counts
+from ehfl.validation import InvalidValue, number_in
+
+_SCALES = "[0, inf]"
+
+
+def worth(participants: ArrayLike, noise_scale: float) -> FloatArray:
+    """Return what rounds with so many participants are worth, 1 / (1 + B/n); of the shape given, 0 for n = 0.
+
+    B = 0 counts rounds that are not empty. At B = inf all rounds are worth nothing beside one without noise; what is
+    returned there is n, the limit of B / (1 + B/n), since only ratios are ever asked for.
+
+    >>> worth([0, 1, 3], 1.0).tolist(), worth([0, 1, 3], 0.0).tolist(), worth([0, 1, 3], np.inf).tolist()
+    ([0.0, 0.5, 0.75], [0.0, 1.0, 1.0], [0.0, 1.0, 3.0])
+    """
+    B = number_in("noise_scale", noise_scale, _SCALES)
+    n = np.asarray(participants, dtype=np.float64)
+    return n if np.isinf(B) else np.divide(n, n + B, out=np.zeros_like(n), where=n > 0)
+
+
+def progress(counts: ArrayLike, etas: ArrayLike, noise_scale: float) -> FloatArray:
+    """Return the progress after 0, 1, ... rounds: the sum of eta_t / (1 + B/n_t) up to then, (n_rounds + 1,).
+
+    >>> progress([1, 0, 3], [0.5, 0.0, 0.5], 1.0).tolist()
+    [0.0, 0.25, 0.25, 0.625]
+    >>> progress([1, 0, 3], [0.5, 0.0, 0.5], np.inf).tolist()  # as `worth` counts at the end: sum of eta_t n_t
+    [0.0, 0.5, 0.5, 2.0]
+    """
+    n_t = checked_counts(counts)
+    allowed = f"finite numbers >= 0, one a round ({n_t.size})"
+    eta_t = real_numbers("etas", etas, allowed)
+    if eta_t.shape != n_t.shape or not (np.isfinite(eta_t) & (eta_t >= 0)).all():
+        raise InvalidValue("etas", allowed, eta_t.tolist() if eta_t.size < 10 else f"an array of {eta_t.shape}")
+    return np.append(0.0, eta_t * worth(n_t, noise_scale)).cumsum()
+
+
+def slowdown(counts: IntArray, clients: int, noise_scale: float) -> float:
+    """Return the rounds needed for each round with so many clients on mains power; infinite where nobody takes part.
+
+    All rounds have the same step size, so it is 1 / (1 + B/clients) divided by the mean of 1 / (1 + B/n_t).
+
+    >>> counts = np.array([2, 4, 0, 2])
+    >>> slowdown(counts, 4, 0.0), slowdown(counts, 4, np.inf), round(slowdown(counts, 4, 2.0), 3)
+    (1.3333333333333333, 2.0, 1.6)
+    """
+    return slowdowns(counts, clients, [noise_scale])[0]
+
+
+def slowdowns(counts: IntArray, clients: int, noise_scales: ArrayLike) -> list[float]:
+    """Return the slowdown at each of several noise scales: rounds with as many participants are put together first.
+
+    >>> slowdowns(np.array([1, 1, 2]), 2, [0.0, np.inf])
+    [1.0, 1.5]
+    """
+    often = np.bincount(counts.ravel())
+    n = np.arange(often.size)
+    found = []
+    for B in np.asarray(noise_scales, dtype=np.float64).tolist():
+        mean = float(worth(n, B) @ often) / float(often.sum())
+        found.append(float(worth(clients, B)) / mean if mean else float("inf"))
+    return found
