@@ -87,7 +87,7 @@ def test_bound_takes_a_spec(tmp_path: Path, capsys: Capture) -> None:
     from_spec = as_json(capsys, spec(tmp_path), *constants)
     from_options = as_json(capsys, "--rate", "0.3", "--rounds", "50", "--seed", "7", *constants)
 
-    assert from_spec["constants"] == {"smoothness": 2.0, "variance": 3.0, "gap": 4.0}
+    assert from_spec["constants"] == {"smoothness": 2.0, "variance": 3.0, "gap": 4.0, "heterogeneity": 0.0}
     for name in ("myopic", "round-robin", "greedy"):
         assert from_spec["schedulers"][name] == from_options["schedulers"][name]
 

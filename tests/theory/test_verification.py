@@ -57,8 +57,8 @@ def test_what_docs_theory_says_of_ehfl_bound_verify() -> None:
     assert {key: (round(min(mine), 2), round(max(mine), 2)) for key, mine in shares.items()} == {
         ("quadratic", 1): (0.69, 0.70),
         ("wells", 1): (0.64, 0.65),
-        ("quadratic", 5): (0.44, 0.49),
-        ("wells", 5): (0.37, 0.45),
+        ("quadratic", 5): (0.63, 0.80),
+        ("wells", 5): (0.53, 0.71),
     }
     assert max(r.margin / r.measured for r in found) < 0.006
     assert all(r.holds for r in found)

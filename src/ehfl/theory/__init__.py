@@ -10,8 +10,12 @@ May enter: NumPy, SciPy, `ehfl.arrays`, `ehfl.validation`, `ehfl.registry`, `ehf
 the names below.
 """
 
-from ehfl.theory.bounds import Constants, bound, largest_step, leading_order
+from ehfl.theory.bounds import Constants, bound, largest_step, leading_order, realised
+from ehfl.theory.chances import RandomSets, independent_sets
+from ehfl.theory.descent import Bound, Deviation, Rounds
 from ehfl.theory.given import PlainFunction, check_causal, step_size_of, step_size_table
+from ehfl.theory.inverse_probability import bound_inverse_probability
+from ehfl.theory.memory import Delays, bound_memory, delays_of
 from ehfl.theory.noise_scale import progress
 from ehfl.theory.optimal import RULES, best_along, best_of_all, pace
 from ehfl.theory.problems import KnownProblem, Problem, Quadratic, Wells, noise_samples
@@ -27,13 +31,17 @@ from ehfl.theory.step_sizes import (
     Theorem,
 )
 from ehfl.theory.theorems import Extremes, largest_eta, theorem1, theorem2
+from ehfl.theory.unlike import bound_any, bound_independent, bound_uniform
 from ehfl.theory.verification import Verified, known_problems, verify
 
 __all__ = [
     "RULES",
     "STEP_SIZES",
+    "Bound",
     "Constant",
     "Constants",
+    "Delays",
+    "Deviation",
     "Extremes",
     "KnownProblem",
     "Linear",
@@ -44,6 +52,8 @@ __all__ = [
     "Problem",
     "Promise",
     "Quadratic",
+    "RandomSets",
+    "Rounds",
     "StepSize",
     "Theorem",
     "Verified",
@@ -51,7 +61,14 @@ __all__ = [
     "best_along",
     "best_of_all",
     "bound",
+    "bound_any",
+    "bound_independent",
+    "bound_inverse_probability",
+    "bound_memory",
+    "bound_uniform",
     "check_causal",
+    "delays_of",
+    "independent_sets",
     "known_problems",
     "largest_eta",
     "largest_step",
@@ -60,6 +77,7 @@ __all__ = [
     "pace",
     "progress",
     "promise",
+    "realised",
     "slowdown",
     "step_size_of",
     "step_size_table",

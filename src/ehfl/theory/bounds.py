@@ -14,11 +14,12 @@ from numpy.typing import ArrayLike
 
 from ehfl.arrays import FloatArray, real_numbers
 from ehfl.theory.counts import checked_counts
+from ehfl.theory.descent import Bound, Deviation, Rounds
 from ehfl.validation import InvalidValue, is_number, of_kind, short, whole_number
 
-# Of theorem A for K > 1: how far clients drift (e^(9/16)/4 and 2 e^(9/16), rounded up) and how noise meets later
-# gradients (e^(1/8)/2, rounded up).
-_DRIFT, _GROWTH, _CROSS = 0.44, 3.52, 4 / 7
+# For K > 1: how far clients drift (e^(9/16)/2, rounded up) and how noise meets later gradients (e^(1/8)/2, rounded up).
+DRIFT, CROSS = 0.88, 4 / 7
+_HALVINGS = 120  # of a range of 100 powers of ten, down to rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,13 @@ class Constants:
     smoothness: float  # L
     variance: float  # s2 [squared gradient norm]
     gap: float  # Delta = f(x_0) - f*
+    heterogeneity: float = 0.0  # zeta^2 = mean over clients of |grad f_i - grad f|^2, at most [squared gradient norm]
 
     def __post_init__(self) -> None:
         # beyond these, products of powers of them would leave the range of floating point
         _check_constant("smoothness", self.smoothness)
-        for name, value in (("variance", self.variance), ("gap", self.gap)):
+        for name in ("variance", "gap", "heterogeneity"):
+            value = getattr(self, name)
             if not (is_number(value) and value == 0):
                 _check_constant(name, value, "0 or in")
 
@@ -59,43 +62,45 @@ def bound(
 ) -> float:
     """Return the bound for the participation and step sizes that really happened (docs/theory.md, theorem A).
 
-    It bounds sum_t w_t E|grad f(x_t)|^2 / sum_t w_t, with w_t from `weights`. Empty rounds have weight 0, so that
+    It bounds sum_t w_t E|grad f(x_t)|^2 / sum_t w_t, with w_t from `realised`. Empty rounds have weight 0, so that
     rounds without participants cost time but do not make the bound infinite (E5). Infinite if no round had any.
 
     >>> bound([0, 5, 5], [0.0, 0.1, 0.1], local_steps=1, smoothness=1.0, variance=0.0, gap=1.9)
     10.0
     """
-    return bound_for(counts, etas, local_steps, Constants(smoothness, variance, gap))
+    return realised(counts, etas, local_steps, Constants(smoothness, variance, gap)).value
 
 
-def bound_for(counts: ArrayLike, etas: ArrayLike, local_steps: int, constants: Constants) -> float:
-    """Return `bound` for constants that come together."""
+def realised(counts: ArrayLike, etas: ArrayLike, local_steps: int, constants: Constants) -> Bound:
+    """Return theorem A, with its weights, for data that are alike."""
     n_t = checked_counts(counts)
     constants = of_kind("constants", constants, Constants)
-    eta_t = _checked_etas(etas, n_t, local_steps, constants.smoothness)
-    total = float(weights(n_t, eta_t, local_steps, constants.smoothness).sum())
-    if total == 0:
-        return math.inf
-    return (constants.gap + float(noise(n_t, eta_t, local_steps, constants).sum())) / total
+    eta_t = checked_steps(etas, n_t, local_steps, constants.smoothness)
+    return rounds_alike(n_t, eta_t, local_steps, constants).bound(constants.gap)
 
 
-def weights(n_t: FloatArray, eta_t: FloatArray, local_steps: int, smoothness: float) -> FloatArray:
-    """Return w_t: how much a round counts, shape (n_rounds,); 0 in empty rounds."""
-    K, L = local_steps, smoothness
-    w_t = eta_t - L * eta_t**2 / 2 if K == 1 else K / 2 * (eta_t - _GROWTH * K * (K - 1) * L**2 * eta_t**3)
-    return np.where(n_t > 0, w_t, 0.0)
+def rounds_alike(n_t: FloatArray, eta_t: FloatArray, local_steps: int, constants: Constants) -> Rounds:
+    """Return the rounds of theorem A: fresh samples of one distribution for every step of every client."""
+    alike = Deviation(
+        *drift(eta_t, local_steps, constants), variance=averaged_noise(n_t, eta_t, local_steps, constants)
+    )
+    return Rounds(eta_t, local_steps, constants.smoothness, alike)
 
 
-def noise(n_t: FloatArray, eta_t: FloatArray, local_steps: int, constants: Constants) -> FloatArray:
-    """Return what gradient noise adds in each round, shape (n_rounds,); 0 in empty rounds.
+def drift(eta_t: FloatArray, local_steps: int, constants: Constants) -> tuple[FloatArray, FloatArray]:
+    """Return a and r of E|u|^2 <= a |g|^2 + r, u being how far true gradients along K local steps are from the first.
 
-    K L s2 eta_t^2 / (2 n_t), and for K > 1 the clients' drift, which averaging does not reduce.
+    a = 3.52 K(K-1) L^2 eta^2, r = 0.88 (K-1) L^2 eta^2 s2: averaging over clients does not reduce them.
     """
+    K, L = local_steps, constants.smoothness
+    per_noise = DRIFT * (K - 1) * L**2 * eta_t**2
+    return 4 * K * per_noise, per_noise * constants.variance
+
+
+def averaged_noise(n_t: FloatArray, eta_t: FloatArray, local_steps: int, constants: Constants) -> FloatArray:
+    """Return what gradient noise adds to E|M|^2: s2 / (n_t K), and for K > 1 how it meets later gradients."""
     K, L, s2 = local_steps, constants.smoothness, constants.variance
-    n = np.maximum(n_t, 1)
-    averaged = K * L * s2 * eta_t**2 / (2 * n)
-    drift = K * (K - 1) * L**2 * s2 * eta_t**3 * (_DRIFT + _CROSS / n)
-    return np.where(n_t > 0, averaged + drift, 0.0)
+    return s2 / (np.maximum(n_t, 1) * K) * (1 + 2 * CROSS * (K - 1) * L * eta_t)
 
 
 def leading_order(counts: ArrayLike, etas: ArrayLike, local_steps: int = 1) -> float:
@@ -130,25 +135,46 @@ def _active(counts: ArrayLike, etas: ArrayLike) -> tuple[FloatArray, FloatArray]
 
 
 def step_for(value: float, n_t: FloatArray, local_steps: int, constants: Constants) -> FloatArray:
-    """Return the eta_t that make value * w_t - noise_t largest, within the condition; 0 in empty rounds.
+    """Return the eta_t that make value * w_t - noise_t of theorem A largest, within the condition; 0 in empty rounds.
 
-    Setting the derivative to zero gives a quadratic in eta_t for K > 1, and eta_t = b n_t / (L (s2 + b n_t)) for K = 1.
+    For K = 1 it is b n_t / (L (s2 + b n_t)). For K > 1 and the best theta = S eta, S^2 = 0.88 (K-1) L^2 (4 K + s2/b),
+    the derivative falls from b to where it is 0 or the condition ends the search; theta stays below 1/2.
     """
     K, L, s2, b = local_steps, constants.smoothness, constants.variance, value
-    n = np.maximum(n_t, 1)
-    if K == 1:
-        eta_t = b * n / (L * (s2 + b * n))
-    else:
-        square = 3 * K * (K - 1) * L**2 * (s2 * (_DRIFT + _CROSS / n) + _GROWTH * b * K / 2)
-        line = K * L * s2 / n
-        eta_t = b * K / (line + np.sqrt(line**2 + 2 * b * K * square))
-    return np.where(n_t > 0, np.minimum(eta_t, largest_step(K, L)), 0.0)
+    n, index = np.unique(np.maximum(n_t, 1), return_inverse=True)
+    eta = b * n / (L * (s2 + b * n)) if K == 1 else _root(b, n, K, constants)
+    return np.where(n_t > 0, np.minimum(eta, largest_step(K, L))[index], 0.0)
 
 
-def _checked_etas(etas: ArrayLike, n_t: FloatArray, local_steps: int, smoothness: float) -> FloatArray:
+def _root(b: float, n: FloatArray, K: int, constants: Constants) -> FloatArray:
+    """Return where value * w - noise of one round stops growing with eta, for each n, at most 1/(8 K L).
+
+    Its derivative over K b is 1 - (p + 2 S + q) eta + (3 p S - c) eta^2 - 2 p S^2 eta^3 with p = L K, q = L s2/(n b),
+    c = (12/7) (K-1) L^2 s2/(n b); it is halved in on, on a scale of logarithms since constants may be of any size.
+    """
+    L, noise = constants.smoothness, constants.variance / b
+    p, S = L * K, L * math.sqrt(DRIFT * (K - 1) * (4 * K + noise))
+    q, c = L * noise / n, 3 * CROSS * (K - 1) * L**2 * noise / n
+    # Below this each term that falls is at most a fifth of the 1 that they are taken from.
+    high = np.full(n.size, largest_step(K, L))
+    low = np.minimum(high, 0.2 / (p + 2 * S + q))
+    low = np.minimum(low, math.cbrt(0.1 / p / S / S))
+    low = np.minimum(low, np.sqrt(0.2 / c) if noise else math.inf)
+    for _ in range(_HALVINGS):
+        middle = np.sqrt(low) * np.sqrt(high)
+        grows = 1 - (p + 2 * S + q) * middle + (3 * p * S - c) * middle**2 - 2 * p * S**2 * middle**3 > 0
+        low, high = np.where(grows, middle, low), np.where(grows, high, middle)
+    return high
+
+
+def checked_steps(
+    etas: ArrayLike, n_t: FloatArray, local_steps: int, smoothness: float, limit: float | None = None, formula: str = ""
+) -> FloatArray:
+    """Return eta_t, 0 in empty rounds, or refuse steps beyond the theorem's condition (default: theorem A's)."""
     _, eta_t = _active(n_t, etas)
-    highest, limit = float(eta_t.max()), largest_step(local_steps, smoothness)
+    if limit is None:
+        limit, formula = largest_step(local_steps, smoothness), "1/L" if local_steps == 1 else "1/(8 K L)"
+    highest = float(eta_t.max())
     if highest > limit * (1 + 1e-12):
-        formula = "1/L" if local_steps == 1 else "1/(8 K L)"
         raise InvalidValue("etas", f"in [0, {limit:.6g}] ({formula})", f"{highest:.6g}")
     return eta_t

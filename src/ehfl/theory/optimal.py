@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ehfl.arrays import FloatArray
-from ehfl.theory.bounds import Constants, bound_for, check_steps, largest_step, noise, step_for, weights
+from ehfl.theory.bounds import Constants, check_steps, largest_step, realised, rounds_alike, step_for
 from ehfl.theory.counts import checked_counts
 from ehfl.validation import InvalidValue, is_number, of_kind
 
@@ -53,12 +53,12 @@ def best_along(rule: str, counts: ArrayLike, local_steps: int, constants: Consta
     from scipy.optimize import minimize_scalar  # most of the import of ehfl.theory, and needed by few
 
     found = minimize_scalar(
-        lambda log_c: bound_for(n_t, math.exp(log_c) * shape, local_steps, constants),
+        lambda log_c: realised(n_t, math.exp(log_c) * shape, local_steps, constants).value,
         bounds=(math.log(_floor(cap, shape, n_t, local_steps, constants)), math.log(cap)),
         method="bounded",
         options={"xatol": 1e-10},
     )
-    at_cap = bound_for(n_t, cap * shape, local_steps, constants)  # the search stops short of its ends
+    at_cap = realised(n_t, cap * shape, local_steps, constants).value  # the search stops short of its ends
     return (math.exp(found.x) if found.fun < at_cap else cap) * shape
 
 
@@ -78,7 +78,7 @@ def best_of_all(counts: ArrayLike, local_steps: int, constants: Constants) -> Fl
         return np.where(n_t > 0, cap, 0.0)
     from scipy.optimize import brentq
 
-    top = math.log(bound_for(n_t, best_along("linear", n_t, local_steps, constants), local_steps, constants))
+    top = math.log(realised(n_t, best_along("linear", n_t, local_steps, constants), local_steps, constants).value)
     low = top
     while pace(math.exp(low), n_t, local_steps, constants) >= 1:
         low -= 1
@@ -98,8 +98,9 @@ def pace(value: float, counts: ArrayLike, local_steps: int, constants: Constants
     check_steps(local_steps)
     _check_gap(constants)
     etas = step_for(value, n_t, local_steps, constants)
-    won = value * weights(n_t, etas, local_steps, constants.smoothness) - noise(n_t, etas, local_steps, constants)
-    return float(won.sum()) / constants.gap
+    rounds = rounds_alike(n_t, etas, local_steps, constants)
+    gain, cost = rounds.gain_and_cost(rounds.theta(value))
+    return float((value * gain - cost).sum()) / constants.gap
 
 
 def _check_gap(constants: Constants) -> None:
@@ -120,9 +121,11 @@ def _closed_form(shape: FloatArray, n_t: FloatArray, constants: Constants) -> fl
 
 
 def _floor(cap: float, shape: FloatArray, n_t: FloatArray, local_steps: int, constants: Constants) -> float:
-    """Return a factor below the best one: where even the noise terms alone are far from Delta."""
-    unit = np.where(n_t > 0, shape, 0.0)
-    squares = float(noise(n_t, 1e-9 * cap * unit, local_steps, constants).sum()) / (1e-9 * cap) ** 2
-    cubes = float(noise(n_t, cap * unit, local_steps, constants).sum()) / cap**3
+    """Return a factor below the best one: where even the noise terms alone, with theta = 1, are far from Delta."""
+    costs = [
+        float(rounds_alike(n_t, factor * shape, local_steps, constants).gain_and_cost(1.0)[1].sum())
+        for factor in (1e-9 * cap, cap)  # of which the first goes as the square, the second at most as the cube
+    ]
+    squares, cubes = costs[0] / (1e-9 * cap) ** 2, costs[1] / cap**3
     smallest = min(cap, math.sqrt(constants.gap / squares), math.cbrt(constants.gap / cubes))
     return smallest / 100

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ehfl.theory.bounds import Constants, bound_for
+from ehfl.theory.bounds import Constants, realised
 from ehfl.theory.counts import checked_counts
 from ehfl.theory.optimal import RULES, best_along, best_of_all, pace
 from ehfl.theory.theorems import Extremes, check_eta, largest_eta, theorem1, theorem2
@@ -72,8 +72,8 @@ def promise(counts: ArrayLike, local_steps: int, constants: Constants, eta: floa
         largest_eta_printed=limits[1],
         printed=_theorem(extremes, eta_printed, local_steps, constants, printed=True),
         corrected=_theorem(extremes, eta, local_steps, constants, printed=False),
-        realised={rule: bound_for(n_t, steps, local_steps, constants) for rule, steps in etas.items()},
-        best=bound_for(n_t, best_of_all(n_t, local_steps, constants), local_steps, constants),
+        realised={rule: realised(n_t, steps, local_steps, constants).value for rule, steps in etas.items()},
+        best=realised(n_t, best_of_all(n_t, local_steps, constants), local_steps, constants).value,
     )
 
 

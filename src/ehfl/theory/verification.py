@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ehfl.arrays import FloatArray
 from ehfl.machine import check_memory, check_time
 from ehfl.randomness import Purpose, generator
-from ehfl.theory.bounds import Constants, bound_for, weights
+from ehfl.theory.bounds import Constants, realised
 from ehfl.theory.counts import checked_counts
 from ehfl.theory.optimal import RULES, best_along
 from ehfl.theory.problems import KnownProblem, Quadratic, Wells
@@ -77,11 +77,10 @@ def verify(
                     etas = best_along(rule, n_t, K, constants)
                     rng = generator(seed, Purpose.BATCHES, client=number, round_=K)
                     squares = gradient_squares(problem, start, n_t, etas, K, seeds, rng)
-                    w_t = weights(n_t, etas, K, constants.smoothness)
-                    runs = w_t @ squares / w_t.sum()  # (n_seeds,)
+                    promised = realised(n_t, etas, K, constants)
+                    runs = promised.weights @ squares / promised.weights.sum()  # (n_seeds,)
                     margin = _NORMAL_975 * float(runs.std(ddof=1)) / math.sqrt(seeds)
-                    limit = bound_for(n_t, etas, K, constants)
-                    yield Verified(problem_name, scheduler, rule, K, limit, float(runs.mean()), margin)
+                    yield Verified(problem_name, scheduler, rule, K, promised.value, float(runs.mean()), margin)
 
 
 def gradient_squares(
