@@ -17,14 +17,15 @@ from ehfl.flower.messages import Answer, BadMessage, Request
 from ehfl.history import as_reason
 
 TRAINED = Answer(
-    "0a1b2c3d", 4, 2, 7, EnergyTotals(0, 9, 2, 7, 0, 0), "", 0.25, 5, 33, np.arange(3, dtype=np.float32), owns_data=True
-)
+    "0a1b2c3d", 4, 2, 7, EnergyTotals(0, 9, 2, 7, 0, 0), "", 0.25, 5, 33, np.arange(3, dtype=np.float32),
+    owns_data=True, start_loss=0.5,
+)  # fmt: skip
 
 
 def facts_of(answer: Answer) -> tuple[Any, ...]:
     weights = None if answer.weights is None else answer.weights.tolist()
     return (answer.run, answer.round, answer.client, answer.energy, answer.totals, answer.refused, answer.loss,
-            answer.steps, answer.examples, weights, answer.owns_data)  # fmt: skip
+            answer.steps, answer.examples, weights, answer.owns_data, answer.start_loss)  # fmt: skip
 
 
 def test_messages_come_back_as_they_were() -> None:
@@ -54,7 +55,7 @@ def test_whatever_the_facts_are_they_are_read_or_refused(changes: dict[str, Any]
     with suppress(BadMessage):
         answer = Answer.read(content)
         assert answer.energy >= 0 and answer.client >= 0 and answer.totals.spent >= 0
-        assert type(answer.loss) is float and type(answer.run) is str
+        assert type(answer.loss) is type(answer.start_loss) is float and type(answer.run) is str
 
 
 def npz() -> bytes:

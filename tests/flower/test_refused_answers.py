@@ -48,6 +48,7 @@ def from_elsewhere(asked: Asked) -> list[Delivery]:
 
 
 NOT_FINITE = "a model or a loss that is not finite"
+NO_FIRST_LOSS = "start_loss must be of type float, got None"  # from before it was sent
 VECTOR = "the model must be one vector of float32, got"
 UNBALANCED = "totals must be balanced: initial + harvested = spent + stored + wasted + lost, got 0 and 2"
 
@@ -80,9 +81,17 @@ TRAINED: dict[str, tuple[Behaviour, str]] = ASKED | {
     "NaN": (with_model(lambda w: np.append(w[:-1], np.float32("nan"))), NOT_FINITE),
     "infinity": (with_model(lambda w: w + np.float32("inf")), NOT_FINITE),
     "a loss of NaN": (saying(loss=float("nan")), NOT_FINITE),
+    "a first loss of infinity": (saying(start_loss=float("inf")), NOT_FINITE),
+    "no first loss": (lambda asked: [(0.0, asked.reply(without_first_loss(asked)))], NO_FIRST_LOSS),
     "no steps": (saying(steps=0), "0 steps on 333 examples"),
     "no model": (lambda asked: [(0.0, asked.reply(without_model(asked)))], "no model came back"),
 }
+
+
+def without_first_loss(asked: Asked) -> RecordDict:
+    content = asked.honest().content
+    del content.config_records["ehfl"]["start_loss"]
+    return content
 
 
 def without_model(asked: Asked) -> RecordDict:

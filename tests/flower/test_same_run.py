@@ -25,6 +25,9 @@ def check_same(devices: Played, here: Played) -> None:
     for name in ("totals", "target", "scheduler", "seed", "mains_powered", "unit", "n_clients"):
         assert getattr(mine, name) == getattr(theirs, name)
     assert [replace(record, devices=None) for record in devices.records] == here.records
+    for record in here.records:  # equal, and there
+        found = [value is not None for value in (record.start_loss, record.update_square, record.update_spread)]
+        assert found == [record.participants > 0, record.participants > 0, record.participants > 1]
     for name, weights in here.weights.items():
         np.testing.assert_array_equal(devices.weights[name], weights)
 

@@ -32,6 +32,7 @@ RECORDS = [
     Record(1, 0, 0.0, None),
     Record(2, 3, 0.1 + 0.2, 1 / 3, test_loss=0.7, test_metric=0.25, losses=(1 / 3, 0.1, 2.0), eval_seconds=2.0),
 ]
+RECORDS[2] = replace(RECORDS[2], start_loss=-0.1, update_square=1e-9 / 3, update_spread=0.0)  # the others are older
 LINE = Record(0, 1, 0.1, 1.0).facts()
 
 
@@ -193,6 +194,22 @@ def test_a_line_that_was_never_written_is_named_with_its_place(tmp_path: Path, l
 
     with pytest.raises(UserError, match=rf"rounds.jsonl is damaged at byte {len(json.dumps(LINE)) + 1}: "):
         read_history(path)
+
+
+@pytest.mark.parametrize(
+    ("record", "fault"),
+    [
+        (Record(0, 1, 0.1, 1.0, update_square=-1.0), "update_square cannot be -1.0"),
+        (Record(0, 2, 0.1, 1.0, update_spread=-1e-9), "update_spread cannot be -1e-09"),
+        (Record(0, 1, 0.1, 1.0, start_loss="low"), "start_loss cannot be 'low'"),  # type: ignore[arg-type]
+        (Record(0, 0, 0.0, None, start_loss=1.0), "start_loss of 0 participants"),
+        (Record(0, 0, 0.0, None, update_square=0.0), "update_square of 0 participants"),
+        (Record(0, 1, 0.1, 1.0, update_spread=0.0), "update_spread of 1 participants"),
+    ],
+)
+def test_what_the_noise_is_measured_from_must_be_what_it_can_be(tmp_path: Path, record: Record, fault: str) -> None:
+    with pytest.raises(UserError, match=rf"damaged at byte 0: {fault}$"):
+        read_history(written(tmp_path / "rounds.jsonl", [record]))
 
 
 @pytest.mark.parametrize("value", [87.5, -0.25])

@@ -92,6 +92,7 @@ def trained(request: Request, node: NodeConfig) -> Answer:
         examples=update.examples,
         weights=update.weights.cpu().numpy(),
         owns_data=node.owns_all,
+        start_loss=update.start_loss,
     )
 
 

@@ -78,7 +78,9 @@ class OnDevices:
             self._seen.counts(client, self._fleet.cost_of(client, steps.get(client)))
             answer, start = kept.pop(client), assign(client).start
             trained = torch.from_numpy(answer.model).to(start.device)
-            yield Update(client, start, trained, answer.loss, answer.steps, answer.examples, eta, weight)
+            yield Update(
+                client, start, trained, answer.loss, answer.steps, answer.examples, eta, weight, answer.start_loss
+            )
 
     def report(self, t: int, losses: Sequence[float]) -> Devices:
         """Take down who took part; return what was seen of all devices in the round."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ehfl.energy import EnergyTotals
 from ehfl.validation import UserError, short
 
-PROTOCOL = 3
+PROTOCOL = 4
 _FACTS, _MODEL, _SHIFT, _WEIGHTS = "ehfl", "model", "shift", "weights"
 _NOTHING = EnergyTotals(0, 0, 0, 0, 0, 0)
 _TOTALS = tuple(field.name for field in fields(EnergyTotals))
@@ -86,6 +86,7 @@ class Answer:
     examples: int = 0
     weights: Weights | None = None
     owns_data: bool = False  # whether it trains on examples of its own, of which the server knows nothing
+    start_loss: float = 0.0  # of its first minibatch
 
     def content(self) -> RecordDict:
         """Return the records."""
@@ -111,7 +112,7 @@ class Answer:
 
 _SAID: dict[str, type] = {
     "run": str, "round": int, "client": int, "energy": int, "refused": str, "loss": float, "steps": int,
-    "examples": int, "owns_data": bool,
+    "examples": int, "owns_data": bool, "start_loss": float,
 }  # fmt: skip
 
 

@@ -74,7 +74,8 @@ def check_model(answer: Answer, n_parameters: int, steps: int | None = None) -> 
         raise BadMessage("no model came back")
     if answer.weights.size != n_parameters:
         raise BadMessage(f"a model of {answer.weights.size} weights, not {n_parameters}")
-    if not np.isfinite(answer.weights).all() or not math.isfinite(answer.loss):
+    losses_finite = math.isfinite(answer.loss) and math.isfinite(answer.start_loss)
+    if not losses_finite or not np.isfinite(answer.weights).all():
         raise BadMessage("a model or a loss that is not finite")
     if answer.steps < 1 or answer.examples < 1:
         raise BadMessage(f"{answer.steps} steps on {answer.examples} examples")

@@ -103,6 +103,10 @@ class Record:
     by_class: Accuracies | None = None  # (n_classes,); None for a class without test examples
     by_client: Accuracies | None = None  # under each client's own mixture of labels, (n_clients,)
     first_by_class: Accuracies | None = None  # of x_0, in the first round's record alone
+    # What the noise scale is measured from; None in an empty round, and of runs from before these were recorded.
+    start_loss: float | None = None  # mean over the participants' first minibatches: an estimate of f(x_t)
+    update_square: float | None = None  # |m|^2, where m is the mean of the updates Delta_i = x_{t,K}^i - start
+    update_spread: float | None = None  # sum of |Delta_i - m|^2, divided by n_t - 1; None for one participant, too
     seconds: float = field(default=0.0, compare=False)  # for training in this round [s]
     eval_seconds: float = field(default=0.0, compare=False)  # for its evaluation [s]
 
@@ -114,7 +118,10 @@ class Record:
 
 
 _NAMES = tuple(one.name for one in fields(Record))
-_SELDOM = {"losses", "steps", "first_loss", "first_metric", "devices", "by_class", "by_client", "first_by_class"}
+_SELDOM = {
+    "losses", "steps", "first_loss", "first_metric", "devices", "by_class", "by_client", "first_by_class",
+    "start_loss", "update_square", "update_spread",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

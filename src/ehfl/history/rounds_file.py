@@ -21,6 +21,8 @@ from ehfl.validation import UserError, is_number
 NAME = "rounds.jsonl"
 _WHOLE = {"round", "participants"}
 _TIMES = {"seconds", "eval_seconds"}
+_AT_LEAST_0 = {*_TIMES, "update_square", "update_spread"}
+_FEWEST = {"start_loss": 1, "update_square": 1, "update_spread": 2}  # participants in a round that has such a value
 _ACCURACIES = {"by_class", "by_client", "first_by_class"}
 _OPTIONAL = {"train_loss", "test_loss", "test_metric", "losses", "steps", "first_loss", "first_metric"}
 
@@ -196,6 +198,9 @@ def _record(line: bytes, number: int) -> Record:
         raise ValueError(f"round {record.round} stands where {number} should")
     if (record.by_class or record.by_client) and record.test_metric is None:
         raise ValueError("it has accuracies by class or client and was not evaluated")
+    for name, fewest in _FEWEST.items():
+        if getattr(record, name) is not None and record.participants < fewest:
+            raise ValueError(f"{name} of {record.participants} participants")
     if record.losses is not None and len(record.losses) != record.participants:
         raise ValueError(f"{len(record.losses)} losses of {record.participants} participants")
     if record.steps is not None and len(record.steps) != record.participants:
@@ -218,7 +223,7 @@ def _could_be(name: str, value: Any) -> bool:
         return all(_is_finite(one) and (name == "losses" or (isinstance(one, int) and one >= 1)) for one in value)
     if name in _ACCURACIES:
         return bool(value) and all(share is None or (_is_finite(share) and 0 <= share <= 1) for share in value)
-    return _is_finite(value) and (value >= 0 or name not in _TIMES)
+    return _is_finite(value) and (value >= 0 or name not in _AT_LEAST_0)
 
 
 def _is_finite(value: object) -> bool:

@@ -51,10 +51,11 @@ class Engine:
             given = replace(given, start=given.start.clone())
         self.model.weights.copy_(given.start)
         batches = islice(minibatches(self.rule, self.parts[client], self.seed, client, t), steps)
-        losses = [self._step(torch.from_numpy(batch), eta, given) for batch in batches]
-        loss = float(torch.stack(losses).mean())
+        losses = torch.stack([self._step(torch.from_numpy(batch), eta, given) for batch in batches])
         weights = self.model.weights.clone()  # the next client trains in the same place
-        return Update(client, given.start, weights, loss, len(losses), self.parts[client].size, eta)
+        loss, first = float(losses.mean()), float(losses[0])
+        size = self.parts[client].size
+        return Update(client, given.start, weights, loss, len(losses), size, eta, start_loss=first)
 
     def _step(self, batch: Tensor, eta: float, given: Assignment) -> Tensor:
         """Take one step of eq. (1) on the examples of the batch; return their loss."""

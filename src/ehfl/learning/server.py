@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from ehfl.learning.aggregation import Aggregation, Assign, State, Update, assignment_of, share_of
 from ehfl.learning.flat import FlatModel
 from ehfl.learning.saved_state import on_device
+from ehfl.learning.update_spread import UpdateSpread
 from ehfl.validation import UserError, at
 
 
@@ -61,7 +62,8 @@ class Server:
 class Heard:
     """The updates of a round, gone through once: a client is trained when the aggregation asks for its update.
 
-    Its model can be forgotten before the next one's comes: the mean needs the memory of two, however many take part.
+    Its model can be forgotten before the next one's comes: the mean needs the memory of two, however many take part,
+    and their spread that of one more.
     """
 
     def __init__(self, updates: Iterator[Update], aggregation: Aggregation) -> None:
@@ -69,7 +71,9 @@ class Heard:
         self.losses: list[float] = []  # of each update, in the order of the clients
         self.steps: list[int] = []  # likewise
         self.all = False  # whether the aggregation has gone through all of them
-        self._total = self._weight = 0.0
+        self._start_losses: list[float] = []
+        self._shares: list[float] = []
+        self._spread = UpdateSpread()
 
     def __iter__(self) -> Heard:
         return self
@@ -81,13 +85,31 @@ class Heard:
             raise StopIteration
         self.losses.append(update.loss)
         self.steps.append(update.steps)
-        share = share_of(self._aggregation, update.examples)
-        self._total += share * update.loss
-        self._weight += share
+        self._start_losses.append(update.start_loss)
+        self._shares.append(share_of(self._aggregation, update.examples))
+        self._spread.add(update)  # before the aggregation has it, which may do with it what it likes
         return update
 
     def mean_loss(self) -> float | None:
         """Return the mean loss by the aggregation's shares, None if nobody took part."""
-        if not self.losses:
-            return None
-        return self._total / self._weight if self._weight else sum(self.losses) / len(self.losses)
+        return _mean(self.losses, self._shares)
+
+    def measured(self) -> dict[str, float]:
+        """Return what the noise scale is measured from, as a record names it, where it is there and finite.
+
+        An aggregation may leave out an update that is not finite, so that the round goes on and these lack a value.
+        """
+        start = _mean(self._start_losses, self._shares)
+        found = {"start_loss": start, "update_square": self._spread.square, "update_spread": self._spread.spread}
+        return {name: value for name, value in found.items() if value is not None and math.isfinite(value)}
+
+
+def _mean(values: Sequence[float], shares: Sequence[float]) -> float | None:
+    """Return the mean of values with these shares, a plain one if all are 0, and None of no values."""
+    if not values:
+        return None
+    total = weight = 0.0
+    for value, share in zip(values, shares, strict=True):
+        total += share * value
+        weight += share
+    return total / weight if weight else sum(values) / len(values)

@@ -151,6 +151,7 @@ class Training:
         scores |= {"steps": tuple(heard.steps)} if self._clients.keeps_steps else {}
         # Before the record is handed on, so that whoever reads it sees a round that is over.
         devices = self._clients.report(t, losses)
+        scores |= heard.measured()
         return Record(
             t, len(losses), eta, heard.mean_loss(), devices=devices, seconds=seconds, eval_seconds=others, **scores
         )

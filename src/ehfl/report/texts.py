@@ -24,6 +24,7 @@ from ehfl.report.words import summary
 _RECORDED = ("round", "participants", "step_size", "train_loss", "test_loss", "test_metric")
 _WIDTH = 100  # letters of a line in table.txt
 _FIRST = ("first_loss", "first_metric")  # of x_0, in the line of its run's first round
+_MEASURED = ("start_loss", "update_square", "update_spread")  # what the noise scale is measured from
 _SERVED = ("by_class", "by_client", "first_by_class")  # values beside each other, where the task has classes
 
 
@@ -36,7 +37,7 @@ def rounds_csv(comparison: Comparison) -> str:
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     trials = [trial for arm in comparison.arms for trial in arm.trials]
-    last = (*_FIRST, *_SERVED) if any(trial.classes for trial in trials) else _FIRST
+    last = (*_FIRST, *_MEASURED, *(_SERVED if any(trial.classes for trial in trials) else ()))
     lengths = comparison.clock.lengths
     rows.writerow(["arm", "seed", *_RECORDED, "energy_spent", *(["seconds"] if lengths else []), *last])
     for trial in trials:

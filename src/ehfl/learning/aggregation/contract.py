@@ -39,6 +39,7 @@ class Update:
     examples: int  # D_i, how many the client holds
     eta: float = 0.0  # eta_t, the step size
     weight: float = 1.0  # of this turn, where the scheduler brings weights
+    start_loss: float = 0.0  # of its first minibatch, at the start
 
     @property
     def delta(self) -> Tensor:
