@@ -1,9 +1,9 @@
-"""Estimates of L, sigma^2 and Delta for a task, so that a bound can be given for it, too; and how far clients differ.
+"""Estimates of L, sigma^2, zeta^2 and Delta for a task, so that a bound can be given for it, too.
 
-They are estimates, and are called so wherever they are shown: L is the largest curvature met at a few points of a short
-training run, not over all of space; sigma^2 is a mean over sampled minibatches at x_0, and grows as training goes on
-(tenfold on digits); Delta takes 0 for f*, which is right for losses that cannot be negative and that the model can
-bring near 0. All on one thread, so that the numbers depend neither on how many there are nor on what else they do.
+They are estimates, and are called so wherever they are shown: L, sigma^2 and zeta^2 are the largest met at a few points
+of a short training run, not over all of space, and sigma^2 is a mean over sampled minibatches; Delta takes 0 for f*,
+which is right for losses that cannot be negative and that the model can bring near 0. All on one thread, so that the
+numbers depend neither on how many there are nor on what else they do.
 """
 
 from __future__ import annotations
@@ -19,19 +19,29 @@ from torch import Tensor
 from ehfl.arrays import IntArray
 from ehfl.learning.device import pick_device, thread_limit
 from ehfl.learning.first_model import initial_model
-from ehfl.learning.flat import FlatModel
 from ehfl.learning.tasks import Task
 from ehfl.randomness import Purpose, generator
 from ehfl.theory import Constants
 from ehfl.validation import InvalidValue, whole_number
 
-POINTS = 3  # at which the curvature is looked at
+POINTS = 3  # of the training run that are looked at, x_0 the first
+STRIDE = 75  # steps of SGD from one to the next: on digits L and sigma^2 grow tenfold within the first 150
 ITERATIONS = 20  # of power iteration at each, two passes over the examples each
-_CHUNK = 500  # examples of the full gradient at a time
+_CHUNK = 500  # examples of a full gradient at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How the clients' gradients differ at one model [squared gradient norm], and the loss there."""
+
+    between: float  # zeta^2: mean over clients of |grad f_i - grad f|^2, with f the mean of the clients' f_i
+    within: float  # sigma^2: mean over clients of E|g - grad f_i|^2, g a minibatch gradient of theirs
+    loss: float  # f
 
 
 def estimate_constants(
     task: Task,
+    parts: Sequence[IntArray] | None = None,
     *,
     batch_size: int = 50,
     seed: int = 0,
@@ -41,41 +51,37 @@ def estimate_constants(
     device: str = "auto",
     on_iteration: Callable[[object], None] | None = None,
 ) -> Constants:
-    """Return estimates of smoothness, gradient variance (of a minibatch) and gap at the task's x_0.
+    """Return estimates of L, sigma^2 (of a minibatch), Delta at the task's x_0 and zeta^2.
 
-    L: power iteration on the Hessian of the training loss, at x_0 and after 25 and 50 steps of SGD; Hessian times
-    vector comes from a central difference of gradients, so it works for every task. sigma^2: mean of |g_batch - g|^2.
-    `examples` chosen at random stand for all where a pass over all takes too long. `on_iteration` is called after each
-    of the `POINTS * iterations` iterations, which take nearly all of the time.
+    `parts` are the clients' example numbers; without them all are one client's, so that zeta^2 is 0. At x_0 and after
+    75 and 150 steps of SGD: L by power iteration on the Hessian of the loss, where Hessian times vector is a central
+    difference of gradients, so that it works for every task; sigma^2 and zeta^2 as `Spread` has them. The largest of
+    each is returned, since a bound asks for what holds everywhere. `examples` chosen at random stand for all in L (and
+    in sigma^2 without `parts`) where a pass over all takes too long. `on_iteration` is called after each of the
+    `POINTS * iterations` iterations, which take nearly all of the time.
 
     >>> from ehfl.learning import load_task
     >>> guess = estimate_constants(load_task("quadratic"))
     >>> round(guess.smoothness, 2), round(guess.gap, 2)  # known: 1 and 5.5
     (1.0, 5.5)
     """
-    for name, count in (("batch_size", batch_size), ("batches", batches), ("iterations", iterations)):
-        whole_number(name, count, low=1)
-    most = len(task.training)
-    used = most if examples is None else min(whole_number("examples", examples, low=1), most)
-    rows = torch.from_numpy(generator(seed, Purpose.PROBE_EXAMPLES).permutation(most)[:used])
-    probe = _Probe(task, initial_model(task, seed, pick_device(device)), rows, batch_size, seed, on_iteration)
+    whole_number("iterations", iterations, low=1)
+    shares = [torch.arange(len(task.training))] if parts is None else _checked_shares(parts, len(task.training))
+    rows = torch.cat(shares)
+    if examples is not None:
+        whole_number("examples", examples, low=1)
+    rows = rows[np.sort(generator(seed, Purpose.PROBE_EXAMPLES).permutation(len(rows))[:examples])]
+    probe = _Probe(task, batch_size, seed, device)
+    smoothness, met = 0.0, []
     with thread_limit(1):
-        start, gradient = probe.full(probe.model.weights)
-        variance = probe.variance(gradient, batches)
-        smoothness = probe.curvature(iterations)
-        for _ in range(POINTS - 1):
-            # 1 / L is the largest step that cannot diverge on a quadratic of this curvature.
-            probe.descend(steps=25, step_size=min(0.1, 1 / smoothness) if smoothness else 0.1)
-            smoothness = max(smoothness, probe.curvature(iterations))
-    return Constants(smoothness, variance, start)
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """How gradients at the first model differ [squared gradient norm]."""
-
-    between: float  # zeta^2: mean over clients of |grad f_i - grad f|^2, with f the mean of the clients' f_i
-    within: float  # mean over clients of E|g - grad f_i|^2, g a minibatch gradient of theirs
+        for point in range(POINTS):
+            if point > 0:
+                # 1 / L is the largest step that cannot diverge on a quadratic of this curvature.
+                probe.descend(rows, STRIDE, min(0.1, 1 / smoothness) if smoothness else 0.1)
+            met.append(probe.spread([rows] if parts is None else shares, batches))
+            smoothness = float(np.maximum(smoothness, probe.curvature(rows, iterations, on_iteration)))
+    within, between = np.max([(one.within, one.between) for one in met], axis=0)
+    return Constants(smoothness, float(within), met[0].loss, float(between))
 
 
 def estimate_spread(
@@ -96,82 +102,74 @@ def estimate_spread(
     >>> round(alike.between, 9), round(alike.within, 9)
     (0.0, 0.0)
     """
-    rows = [_checked_rows(part, len(task.training)) for part in parts]
-    if not rows:
-        raise InvalidValue("parts", "the example numbers of at least one client", "none")
-    for name, count in (("batch_size", batch_size), ("batches", batches)):
-        whole_number(name, count, low=1)
-    model = initial_model(task, seed, pick_device(device))
-    gradients, squares = [], 0.0
+    shares = _checked_shares(parts, len(task.training))
     with thread_limit(1):
-        for client, mine in enumerate(rows):
-            probe = _Probe(task, model, mine, batch_size, seed, client=client)
-            _, gradient = probe.full(model.weights)
-            gradients.append(gradient)
-            squares += probe.variance(gradient, batches)
-    stacked = torch.stack(gradients)  # (n_clients, n_params)
-    between = (stacked - stacked.mean(dim=0)).square().sum(dim=1).mean()
-    return Spread(float(between), squares / len(parts))
+        return _Probe(task, batch_size, seed, device).spread(shares, batches)
 
 
-def _checked_rows(part: IntArray, n_examples: int) -> Tensor:
-    """Return a client's example numbers as an index."""
-    given = np.asarray(part)
-    whole = given.ndim == 1 and given.dtype.kind in "iu" and given.size > 0
-    if not whole or given.min() < 0 or given.max() >= n_examples:
-        allowed = f"example numbers in [0, {n_examples - 1}], at least one of each client"
-        raise InvalidValue("parts", allowed, f"an array of {given.dtype} and shape {given.shape}")
-    return torch.from_numpy(given.astype(np.int64))
+def _checked_shares(parts: Sequence[IntArray], n_examples: int) -> list[Tensor]:
+    """Return each client's example numbers as an index."""
+    shares = []
+    for part in parts:
+        given = np.asarray(part)
+        whole = given.ndim == 1 and given.dtype.kind in "iu" and given.size > 0
+        if not whole or given.min() < 0 or given.max() >= n_examples:
+            allowed = f"example numbers in [0, {n_examples - 1}], at least one of each client"
+            raise InvalidValue("parts", allowed, f"an array of {given.dtype} and shape {given.shape}")
+        shares.append(torch.from_numpy(given.astype(np.int64)))
+    if not shares:
+        raise InvalidValue("parts", "the example numbers of at least one client", "none")
+    return shares
 
 
 class _Probe:
-    """A model at a point, and what can be measured there of some examples."""
+    """A model on its way from x_0, and what can be measured of examples where it is."""
 
-    def __init__(
-        self,
-        task: Task,
-        model: FlatModel,
-        rows: Tensor,
-        batch_size: int,
-        seed: int,
-        on_iteration: Callable[[object], None] | None = None,
-        client: int = 0,
-    ) -> None:
-        self.task, self.model, self.on_iteration = task, model, on_iteration
-        self.batch_size = min(batch_size, len(rows))
-        device = model.weights.device
-        self.inputs, self.targets = task.training.inputs[rows].to(device), task.training.targets[rows].to(device)
-        self.rng = generator(seed, Purpose.PROBE, client=client)
+    def __init__(self, task: Task, batch_size: int, seed: int, device: str) -> None:
+        self.task, self.batch_size = task, whole_number("batch_size", batch_size, low=1)
+        self.model = initial_model(task, seed, pick_device(device))
+        self.rng = generator(seed, Purpose.PROBE)
 
     def loss_and_gradient(self, rows: Tensor) -> tuple[float, Tensor]:
-        loss = self.task.loss(self.model.module(self.inputs[rows]), self.targets[rows])
+        examples, device = self.task.training, self.model.weights.device
+        loss = self.task.loss(self.model.module(examples.inputs[rows].to(device)), examples.targets[rows].to(device))
         return float(loss.detach()), self.model.gradient(loss).clone()
 
-    def full(self, point: Tensor) -> tuple[float, Tensor]:
-        """Return the training loss and its gradient at a point, in float64 sums; the model is left there."""
-        self.model.weights.copy_(point.clone())
-        n = len(self.inputs)
-        # Summed in float64: differences of two such gradients are what the curvature is made of.
+    def full(self, rows: Tensor) -> tuple[float, Tensor]:
+        """Return the mean loss of these examples and its gradient, summed in float64."""
+        # Differences of two such gradients are what curvature and zeta^2 are made of.
         total, gradient = 0.0, torch.zeros_like(self.model.weights, dtype=torch.float64)
-        for rows in torch.split(torch.arange(n), _CHUNK):
-            loss, piece = self.loss_and_gradient(rows)
-            total += len(rows) / n * loss
-            gradient += len(rows) / n * piece
+        for some in torch.split(rows, _CHUNK):
+            loss, piece = self.loss_and_gradient(some)
+            total += len(some) / len(rows) * loss
+            gradient += len(some) / len(rows) * piece
         return total, gradient
 
-    def batch(self) -> Tensor:
-        return torch.from_numpy(self.rng.choice(len(self.inputs), self.batch_size, replace=False))
+    def batch_gradient(self, rows: Tensor) -> Tensor:
+        chosen = self.rng.choice(len(rows), min(self.batch_size, len(rows)), replace=False)
+        return self.loss_and_gradient(rows[chosen])[1]
 
-    def variance(self, gradient: Tensor, batches: int) -> float:
-        squares = [float((self.loss_and_gradient(self.batch())[1] - gradient).square().sum()) for _ in range(batches)]
-        return sum(squares) / batches
-
-    def descend(self, steps: int, step_size: float) -> None:
+    def descend(self, rows: Tensor, steps: int, step_size: float) -> None:
         for _ in range(steps):
-            self.model.weights.add_(self.loss_and_gradient(self.batch())[1], alpha=-step_size)
+            self.model.weights.add_(self.batch_gradient(rows), alpha=-step_size)
 
-    def curvature(self, iterations: int) -> float:
-        """Return the largest absolute eigenvalue of the Hessian at the model's point, by power iteration."""
+    def spread(self, shares: Sequence[Tensor], batches: int) -> Spread:
+        """Return the spread here, from `batches` minibatches in all, spread over the clients as evenly as can be."""
+        whole_number("batches", batches, low=1)
+        turns = np.bincount(np.resize(self.rng.permutation(len(shares)), batches), minlength=len(shares))
+        mean = torch.zeros_like(self.model.weights, dtype=torch.float64)
+        between = within = total = 0.0
+        for client, rows in enumerate(shares):
+            loss, gradient = self.full(rows)
+            total += loss
+            away = gradient - mean  # from the mean of the clients before (Welford), so that one gradient is kept
+            mean += away / (client + 1)
+            between += float(away.square().sum()) * client / (client + 1)
+            within += sum(float((self.batch_gradient(rows) - gradient).square().sum()) for _ in range(turns[client]))
+        return Spread(between / len(shares), within / batches, total / len(shares))
+
+    def curvature(self, rows: Tensor, iterations: int, on_iteration: Callable[[object], None] | None) -> float:
+        """Return the largest absolute eigenvalue of the Hessian here, by power iteration."""
         point = self.model.weights.clone()
         vector = torch.from_numpy(self.rng.standard_normal(point.numel())).to(point.device, torch.float64)
         size = 0.0
@@ -179,12 +177,16 @@ class _Probe:
             vector /= vector.norm()
             # Far enough that float32 differences carry digits, near enough that the gradient is still linear.
             reach = 1e-2 * math.sqrt(1 + float(point.norm()) ** 2 / point.numel())
-            ahead, behind = (self.full(point + sign * reach * vector.float())[1] for sign in (1, -1))
+            ahead, behind = (self._gradient_at(point + sign * reach * vector.float(), rows) for sign in (1, -1))
             vector = (ahead - behind) / (2 * reach)
             size = float(vector.norm())
-            if self.on_iteration is not None:
-                self.on_iteration(size)
+            if on_iteration is not None:
+                on_iteration(size)
             if size == 0:  # a loss without curvature
                 break
         self.model.weights.copy_(point)
         return size
+
+    def _gradient_at(self, point: Tensor, rows: Tensor) -> Tensor:
+        self.model.weights.copy_(point)
+        return self.full(rows)[1]
