@@ -13,7 +13,7 @@ below.
 from ehfl.scheduling.check import check_scheduler
 from ehfl.scheduling.contract import Scheduler, SchedulerError, brings_steps, brings_weights, wants_losses
 from ehfl.scheduling.course import Course, Lockstep, course_of
-from ehfl.scheduling.expected_chances import chances
+from ehfl.scheduling.expected_chances import chances, exact_chances
 from ehfl.scheduling.participation import Participation
 from ehfl.scheduling.realised_chances import Chances, realised
 from ehfl.scheduling.rounds import Decider, Round, check_target, play
@@ -70,6 +70,7 @@ __all__ = [
     "check_scheduler",
     "check_target",
     "course_of",
+    "exact_chances",
     "jain",
     "play",
     "realised",

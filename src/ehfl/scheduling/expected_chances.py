@@ -32,14 +32,9 @@ def chances(
 ) -> Chances:
     """Return how likely each client is to take part in a round, and what its update weighs in a plain mean.
 
-    Exact for Greedy on Bernoulli with a cost of one unit and nothing at the start, up to 4,096 clients: there
-    everyone takes part with probability lambda_i, independently, and with 1/n = integral of s^(n-1) over [0, 1]
-
-        P(S not empty) q_i = integral over [0, 1] of lambda_i prod_{j != i} (1 - lambda_j + lambda_j s) ds.
-
-    AlwaysOn draws n of all clients, so that p_i = n/N and q_i = 1/N. Otherwise both are estimated from so many
-    simulated `seeds`; they are drawn from a stream that belongs to `seed`, so that the weather is none that a run with
-    a seed of its own meets. A scheduler that chooses by losses is played as `simulate` plays it: without any.
+    Exact where `exact_chances` knows them. Otherwise both are estimated from so many simulated `seeds`; they are drawn
+    from a stream that belongs to `seed`, so that the weather is none that a run with a seed of its own meets. A
+    scheduler that chooses by losses is played as `simulate` plays it: without any.
 
     >>> import numpy as np
     >>> found = chances(Fleet(clients=10, harvest=Bernoulli(np.linspace(0.1, 0.9, 10))), "greedy", rounds=100)
@@ -50,14 +45,34 @@ def chances(
     rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
     seeds, target = whole_number("seeds", seeds, low=2, high=_MOST_SEEDS), check_target(fleet, target)
     drawn = generator(check_seed(seed), Purpose.CHANCES).integers(0, 2**64, seeds, dtype=np.uint64).tolist()
-    first = _first_round(fleet, scheduler)
-    if type(scheduler) is AlwaysOn and (width := _width(scheduler, target)) <= fleet.clients:
-        return _exact(np.full(fleet.clients, width / fleet.clients), np.full(fleet.clients, 1 / fleet.clients), rounds)
+    known = exact_chances(fleet, scheduler, rounds, target=target)
+    if known is not None:
+        return known
+    check_memory("clients", fleet.clients, _BYTES_A_TURN * seeds * fleet.clients)
+    played = (simulate(fleet, scheduler, rounds, one, target=target) for one in drawn)
+    return estimated(played, _first_round(fleet, scheduler))
+
+
+def exact_chances(fleet: Fleet, scheduler: Scheduler, rounds: int, *, target: int | None = None) -> Chances | None:
+    """Return the chances where they can be computed: where who takes part does not depend on the rounds before.
+
+    Under Greedy on Bernoulli with a cost of one unit and nothing at the start, up to 4,096 clients, everyone takes part
+    with probability lambda_i, independently, and with 1/n = integral of s^(n-1) over [0, 1]
+
+        P(S not empty) q_i = integral over [0, 1] of lambda_i prod_{j != i} (1 - lambda_j + lambda_j s) ds.
+
+    AlwaysOn draws n of all clients, so that p_i = n/N and q_i = 1/N.
+
+    >>> exact_chances(Fleet(clients=4, harvest=Bernoulli(0.5)), AlwaysOn(3), rounds=9).turns.tolist()
+    [0.75, 0.75, 0.75, 0.75]
+    """
+    n, first = fleet.clients, _first_round(fleet, scheduler)
+    if type(scheduler) is AlwaysOn and (width := _width(scheduler, check_target(fleet, target))) <= n:
+        return _exact(np.full(n, width / n), np.full(n, 1 / n), rounds)
     if type(scheduler) is Greedy and _is_independent(fleet) and rounds > first:
         rates = np.where(fleet.ceilings >= fleet.costs, fleet.rates, 0.0)
         return _exact(rates, independent_weights(rates), rounds - first)
-    check_memory("clients", fleet.clients, _BYTES_A_TURN * seeds * fleet.clients)
-    return estimated((simulate(fleet, scheduler, rounds, one, target=target) for one in drawn), first)
+    return None
 
 
 def independent_weights(rates: FloatArray) -> FloatArray:
