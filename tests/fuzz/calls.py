@@ -42,6 +42,7 @@ counts = listed(of(0, 1, 2, 3))
 etas = listed(of(0.0, 0.01, 0.1))
 few = of(1, 2, 3)
 either = of(*(True, False))
+arm = of("myopic", "greedy", "round-robin")
 seed = of(0, 1, 7, 2**64 - 1)
 
 
@@ -73,6 +74,10 @@ def optimum(chance: Random) -> Any:
 
 def extremes(chance: Random) -> Any:
     return named("ehfl.theory:Extremes")(1, whole(chance), 5)
+
+
+def batteries(chance: Random) -> Any:
+    return named("ehfl.theory:Batteries")(whole(chance), chance.choice((0.5, 0, 0.9)), chance.choice((1, 2)))
 
 
 def promised(chance: Random) -> Any:
@@ -199,6 +204,12 @@ CALLS: list[tuple[str, dict[str, Draw]]] = [
     ("ehfl.theory:Wells", {"curvature": listed(number), "minimiser": of(0.0), "variance": number}),
     ("ehfl.theory:step_size_of", {"given": of("nominal", 0.1, "constant:0.3", {"name": "linear"})}),
     ("ehfl.theory:step_size_table", {"given": of("nominal", 0.1, "constant:0.3")}),
+    ("ehfl.theory:Batteries", {"clients": of(2), "rate": of(0.5, 0, [0.1, 1]), "capacity": of(1, 3, math.inf),
+                               "initial": of(0, 1, [1, 0])}),
+    ("ehfl.theory:turnout_law", {"scheduler": arm, "batteries": batteries, "rounds": few, "target": of(None, 1)}),
+    ("ehfl.theory:long_run_turnout", {"scheduler": arm, "batteries": batteries, "target": of(None, 1)}),
+    ("ehfl.theory:pooled_turnout", {"batteries": batteries, "rounds": few, "target": of(None, 1)}),
+    ("ehfl.theory:critical_shortfall", {"target": few, "variance": number, "rounds": few}),
     ("ehfl.theory:known_problems", {"dimension": few}),
     ("ehfl.theory:Constant", {"value": number}),
     ("ehfl.theory:Theorem", {"eta": number}),

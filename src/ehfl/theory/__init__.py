@@ -4,14 +4,18 @@
 the step sizes that make the bound smallest, `noise_scale` what a round is worth by how many take part, `step_sizes` the
 rules of the experiment by name (`STEP_SIZES`), `given` reads what a user gives as one, `problems` has functions whose
 constants are known, `promise` puts all bounds of a participation side by side, `verification` sets measurement beside
-bound. Derivations: docs/theory.md.
+bound. Of small fleets n_t is known exactly: `batteries` says what they are, `turnout` has the law of n_t, in which
+`longest_queues` is Myopic's chain and `markov` what chains have in common, `critical_load` what no scheduler can beat.
+Derivations: docs/theory.md.
 
 May enter: NumPy, SciPy, `ehfl.arrays`, `ehfl.validation`, `ehfl.registry`, `ehfl.randomness`, `ehfl.machine`. Leaves:
 the names below.
 """
 
+from ehfl.theory.batteries import Batteries, Turnout
 from ehfl.theory.bounds import Constants, bound, largest_step, leading_order, realised
 from ehfl.theory.chances import RandomSets, independent_sets
+from ehfl.theory.critical_load import critical_shortfall, pooled_turnout
 from ehfl.theory.descent import Bound, Deviation, Rounds
 from ehfl.theory.given import PlainFunction, check_causal, step_size_of, step_size_table
 from ehfl.theory.inverse_probability import bound_inverse_probability
@@ -31,12 +35,14 @@ from ehfl.theory.step_sizes import (
     Theorem,
 )
 from ehfl.theory.theorems import Extremes, largest_eta, theorem1, theorem2
+from ehfl.theory.turnout import long_run_turnout, turnout_law
 from ehfl.theory.unlike import bound_any, bound_independent, bound_uniform
 from ehfl.theory.verification import Verified, known_problems, verify
 
 __all__ = [
     "RULES",
     "STEP_SIZES",
+    "Batteries",
     "Bound",
     "Constant",
     "Constants",
@@ -56,6 +62,7 @@ __all__ = [
     "Rounds",
     "StepSize",
     "Theorem",
+    "Turnout",
     "Verified",
     "Wells",
     "best_along",
@@ -67,14 +74,17 @@ __all__ = [
     "bound_memory",
     "bound_uniform",
     "check_causal",
+    "critical_shortfall",
     "delays_of",
     "independent_sets",
     "known_problems",
     "largest_eta",
     "largest_step",
     "leading_order",
+    "long_run_turnout",
     "noise_samples",
     "pace",
+    "pooled_turnout",
     "progress",
     "promise",
     "realised",
@@ -83,5 +93,6 @@ __all__ = [
     "step_size_table",
     "theorem1",
     "theorem2",
+    "turnout_law",
     "verify",
 ]
