@@ -97,7 +97,7 @@ def test_the_shortfall_is_the_maximum_of_a_random_walk(clients: int, rounds: int
     spitzer = target + (deviation / 2 / j).sum()
 
     assert exact == pytest.approx(spitzer, rel=1e-9)
-    # docs/theory.md: between these ends, which are less than 0.1 turns apart; a tenth of the constant would be 1 and more.
+    # docs/theory.md: between ends that are 0.1 turns apart at most; a tenth of the constant would be 1 and more.
     unit = math.sqrt(M / 4 / (2 * math.pi))
     error = exact - rounds * critical_shortfall(target, M / 4, rounds)
     assert -unit * zeta(1.5) / (4 * M) <= error <= unit / (2 * math.sqrt(rounds - 1))

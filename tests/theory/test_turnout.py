@@ -106,7 +106,7 @@ def test_the_law_is_the_sum_over_all_harvests(name: Any, rates: list[float], cap
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_law_is_that_of_the_schedulers_that_are_played(name: Any) -> None:
-    """`simulate` on each harvest of three rounds (of the fourth n_t sees nothing); rates are equal: ties do not matter."""
+    """`simulate` on each harvest of three rounds (n_t sees none of the fourth); with equal rates ties do not matter."""
     rate, rounds, found = 0.3, 4, np.zeros((4, 3))
     for bits in product((0, 1), repeat=2 * (rounds - 1)):
         fleet = Fleet(2, Replay(np.reshape((*bits, 0, 0), (rounds, 2))), capacity=2)
