@@ -95,6 +95,10 @@ THE_LINE: list[Row] = [
         "--scheduler must be left out with a spec, which has it: use -o KEY=VALUE, got ['greedy']",
     ),
     ("bound --task quadratic --gap 2", "--gap must be left out with --task, which estimates it, got 2.0"),
+    (
+        "bound --task quadratic --heterogeneity 2",
+        "--heterogeneity must be left out with --task, which estimates it, got 2.0",
+    ),
     ("bound --task digits --gap 3", "--gap must be left out with --task, which estimates it, got 3.0"),
     ("bound --seeds 9", "--seeds must be left out without --verify, got 9"),
     ("bound --verify --eta 5", "--eta must be left out with --verify, which has problems of its own, got 5.0"),
@@ -309,6 +313,8 @@ NUMBERS: list[Row] = [
     ("bound --smoothness 1e60", "--smoothness must be in [1e-50, 1e50], got 1e+60"),
     ("bound --variance -1", "--variance must be 0 or in [1e-50, 1e50], got -1.0"),
     ("bound --variance inf", "--variance must be 0 or in [1e-50, 1e50], got inf"),
+    ("bound --heterogeneity -1", "--heterogeneity must be 0 or in [1e-50, 1e50], got -1.0"),
+    ("bound --heterogeneity much", "--heterogeneity must be a number, got much"),
     ("bound --gap 0", "--gap must be in [1e-50, 1e50], got 0.0"),
     ("bound --gap nan", "--gap must be in [1e-50, 1e50], got nan"),
     ("bound --gap ''", "--gap must be a number, got ''"),
@@ -538,6 +544,7 @@ NAMES: list[Row] = [
         "bound --task quadratics",
         "--task must be one of digits, ... or package.module:Class, got quadratics (did you mean quadratic?)",
     ),
+    ("bound --task quadratic --clients 1001", "--clients must be at most 1000 (the examples), got 1001"),
     ("bound --task ''", "--task must be one of digits, ... or package.module:Class, got ''"),
     (
         "train --task digit",

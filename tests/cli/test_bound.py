@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from ehfl import Bernoulli, Fleet, Greedy, simulate
+from ehfl import Bernoulli, Fleet, Greedy, Myopic, simulate
 from ehfl.cli import main
-from ehfl.theory import Constants, promise
+from ehfl.theory import Constants, bound_any, promise
 
 Capture = pytest.CaptureFixture[str]
 
@@ -29,7 +30,11 @@ def test_bound_prints_every_bound_and_its_conditions(capsys: Capture, monkeypatc
 
     out = capsys.readouterr().out
     assert "needs n_min >= 1" in out and "no: 0" in out
-    assert max(map(len, out.splitlines())) <= 80
+    *table, empty, sentence = out.splitlines()
+    assert max(map(len, table)) <= 80
+    who, why = sentence.split(": no theorem covers this: ")
+    assert (empty, who) == ("", "myopic, round-robin, greedy, always-on")
+    assert why == "steps are beyond 1/(8 K L), up to which theorem A is proven"
 
 
 def test_bound_as_json_is_what_python_gives(capsys: Capture) -> None:
@@ -128,39 +133,94 @@ def test_a_scheduler_that_chooses_by_losses_has_none_here_and_that_is_said(capsy
 
 OWN = """
 [[arms]]
-label = "as theory has it"
-[[arms]]
-label = "own"
+label = "small steps"
 step_size = 0.1
-aggregation = "weighted"
-learning = { clip = 1.0, partition = "shards:2" }
+[[arms]]
+label = "large steps"
+step_size = 1.5
+[[arms]]
+label = "memory"
+step_size = 0.1
+aggregation = "mifa"
+[[arms]]
+label = "clipped"
+learning = { clip = 1.0 }
+[[arms]]
+label = "clipped too"
+scheduler = "greedy"
+learning = { clip = 1.0 }
 """
 
 
-def test_what_the_bounds_do_not_look_at_is_said(tmp_path: Path, capsys: Capture) -> None:
-    assert run(spec(tmp_path, OWN), "--json") == 0
-    assert capsys.readouterr().err == (
-        "not looked at: learning.step_size, learning.aggregation, learning.partition, learning.clip "
-        "(the bounds are for one seed, the mean, data alike and the best steps of each rule)\n"
-    )
-    assert run(spec(tmp_path), "--json") == 0
-    assert capsys.readouterr().err == ""
+def test_arms_have_their_own_steps_and_what_theory_covers_is_said(tmp_path: Path, capsys: Capture) -> None:
+    path = spec(tmp_path, OWN)
+    shown = as_json(capsys, path, "--heterogeneity", "0.5")["schedulers"]
+
+    found = {label: one["covered"]["theorem"] for label, one in shown.items()}
+    assert found == {"small steps": "C", "large steps": None, "memory": None, "clipped": None, "clipped too": None,
+                     "always-on": "D"}  # fmt: skip
+    counts = simulate(Fleet(clients=10, harvest=Bernoulli(0.3)), Myopic(), rounds=50, seed=7).counts
+    etas = np.where(counts > 0, 0.1, 0.0)
+    expected = bound_any(counts, etas, 10, 1, Constants(1.0, 1.0, 1.0, heterogeneity=0.5)).value
+    assert shown["small steps"]["covered"]["own_steps"] == pytest.approx(expected, rel=1e-12)
+    assert shown["large steps"]["covered"]["largest_step"] == pytest.approx(1.5)
+    assert shown["large steps"]["covered"]["own_steps"] is None
+
+    assert run(path, "--heterogeneity", "0.5") == 0
+    assert capsys.readouterr().out.splitlines()[-5:] == [
+        "small steps: theorem C covers this, theorem A does not: clients' data differ",
+        "large steps: no theorem covers this: steps are beyond 1/L, up to which theorem C is proven",
+        "memory: no theorem covers this: theorem G, on memory, asks for exact gradients (s2 = 0)",
+        "clipped, clipped too: no theorem covers this: clipped gradients are biased",
+        "always-on: theorem D covers this, theorem A does not: clients' data differ, and participants are drawn "
+        "uniformly",
+    ]
 
 
-def test_estimates_say_what_they_take_and_are_at_the_specs_batch_size(tmp_path: Path, capsys: Capture) -> None:
-    assert run(spec(tmp_path), "-o", "learning.batch_size=7", "--task", "quadratic", "--json") == 0
+def test_where_theorem_a_covers_all_nothing_is_said(tmp_path: Path, capsys: Capture) -> None:
+    assert run(spec(tmp_path)) == 0
 
     shown = capsys.readouterr()
-    told = "estimating L, S2 and D of quadratic: 120 gradients of 1,000 examples, one thread\n"
+    assert "theorem A does not" not in shown.out and "no theorem" not in shown.out
+    assert shown.err == ""
+
+
+def test_further_seeds_are_not_looked_at(tmp_path: Path, capsys: Capture) -> None:
+    assert run(spec(tmp_path), "-o", "seeds=[7, 8]", "--json") == 0
+    assert capsys.readouterr().err == "not looked at: seeds but 7\n"
+
+
+TWO_DEALS = """
+[[arms]]
+label = "halves"
+fleet = { clients = 2, rate = 0.5 }
+[[arms]]
+label = "halves again"
+scheduler = "greedy"
+fleet = { clients = 2, rate = 0.5 }
+"""
+
+
+def test_estimates_are_of_each_arms_own_deal_and_batches(tmp_path: Path, capsys: Capture) -> None:
+    assert run(spec(tmp_path, TWO_DEALS), "-o", "learning.batch_size=7", "--task", "quadratic", "--json") == 0
+
+    shown = capsys.readouterr()
+    told = "estimating L, S2, Z2 and D of quadratic: 120 gradients of 1,000 examples and 3 of 1,000, one thread\n"
     facts = json.loads(shown.out)
-    assert shown.err == told
+    assert shown.err == 2 * told  # two deals: among two clients, and among the ten of mains power
     assert facts["origin"] == "(estimates for quadratic, batches of 7)"
-    assert facts["constants"]["variance"] == pytest.approx(1 / 7, rel=0.3)
+    halves, again, tenths = (facts["schedulers"][label]["constants"] for label in facts["schedulers"])
+    assert halves == again and tenths == facts["constants"]
+    # noise of variance 1: a batch of 7 has 1/7 (less what there is in a share), shares differ by 1/D - 1/1000
+    assert halves["variance"] == pytest.approx(1 / 7 - 1 / 500, rel=0.2)
+    assert tenths["heterogeneity"] == pytest.approx(1 / 100 - 1 / 1000, rel=0.5)
+    assert tenths["heterogeneity"] > 4 * halves["heterogeneity"] > 0
+    assert facts["schedulers"]["halves again"]["covered"]["theorem"] == "D"
 
 
 def test_a_figure_says_what_was_played(tmp_path: Path, capsys: Capture) -> None:
     figure = tmp_path / "slow.svg"
     assert run("--rounds", "60", "-s", "greedy", "--clients", "4", "--figure", str(figure)) == 0
 
-    about = "4 clients, bernoulli:0.5, capacity inf, 60 rounds, seed 0, K = 1, L = 1, s2 = 1, gap = 1"
+    about = "4 clients, bernoulli:0.5, capacity inf, 60 rounds, seed 0, K = 1, L = 1, s2 = 1, gap = 1, zeta2 = 0"
     assert f"<!-- {about} -->" in figure.read_text()

@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from rich.console import Console
 
-from ehfl.report import draw_slowdown, draw_verified, promise_table, style, verified_table
+from ehfl.report import draw_slowdown, draw_verified, promise_table, shared_constants, style, verified_table
 from ehfl.report.looks import looks
 from ehfl.report.tables import SideBySide
-from ehfl.theory import Constants, Verified, promise, slowdown
+from ehfl.theory import Constants, Coverage, Verified, promise, slowdown
 
 CONSTANTS = Constants(1.0, 1.0, 1.0)
 COUNTS = {"not-greedy": [2, 4] * 10, "mains": [3] * 20}
@@ -33,12 +33,31 @@ def text_of(table: SideBySide) -> str:
     return captured.get()
 
 
+COVERAGES = {
+    "not-greedy": Coverage(None, "steps are beyond 1/L", largest_step=2.5, best_constant=0.25),
+    "mains": Coverage("A", "", largest_step=0.5, own_steps=0.125, best_constant=0.0625),
+}
+
+
 def test_bounds_stand_side_by_side() -> None:
-    lines = text_of(promise_table(PROMISES, SLOW, 1)).splitlines()
+    known = dict.fromkeys(PROMISES, CONSTANTS)
+    lines = text_of(promise_table(PROMISES, SLOW, COVERAGES, known, 1)).splitlines()
 
     assert lines[0].split() == ["not-greedy", "mains"]
     assert lines[1].split() == ["participants", "2", "to", "4", "3", "to", "3"]
+    assert [line.split()[-2:] for line in lines[2:6]] == [
+        ["none", "A"], ["2.5", "0.5"], ["-", "0.125"], ["0.25", "0.0625"]
+    ]  # fmt: skip
     assert lines[-1].split()[-1] == "1"  # mains power beside itself
+
+
+def test_constants_that_differ_have_lines_of_their_own() -> None:
+    known = {"not-greedy": Constants(1.0, 1.0, 1.0, heterogeneity=0.5), "mains": CONSTANTS}
+    text = text_of(promise_table(PROMISES, SLOW, COVERAGES, known, 1))
+
+    assert shared_constants(known.values()) == "L = 1, s2 = 1, gap = 1"
+    assert text.splitlines()[2].split() == ["zeta2", "0.5", "0"]
+    assert "are for data that are alike" in " ".join(text.split())
 
 
 def test_measurements_stand_beside_their_bounds() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from ehfl.cli.bound_problem import MAINS, check_alike, described, estimated, play, say_left_out
+from ehfl.cli.bound_problem import MAINS, check_alike, described, estimated, play, say_left_out, uncovered
 from ehfl.cli.options import (
     KEYS,
     AsJson,
@@ -32,25 +32,27 @@ from ehfl.cli.options import (
     spec_of,
     value_of,
 )
-from ehfl.cli.output import FIGURES, check_writable, print_table, progress, say_where
+from ehfl.cli.output import FIGURES, check_writable, print_sentences, print_table, progress, say_where
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path, whole
 from ehfl.files import json_text
 from ehfl.validation import InvalidValue, whole_number
 
 if TYPE_CHECKING:
-    from ehfl.cli.bound_problem import Counts
+    from collections.abc import Mapping
+
+    from ehfl.cli.bound_problem import Column
     from ehfl.experiment import Spec
     from ehfl.theory import Constants
 
-_OF_PROBLEM = ("smoothness", "variance", "gap")
+_OF_PROBLEM = ("smoothness", "variance", "gap", "heterogeneity")
 _CONSTANTS = {name: f"--{name}" for name in (*_OF_PROBLEM, "eta", "seeds")}
 # The \b in it keeps the lines that follow as they are.
 HELP = """Bound the gradient norm for the participation that really happens.
 
-Prints the paper's theorem (as printed and as corrected) with its conditions, the realised bound under three step size
-rules and under the best step sizes of all, and how many times as many rounds as on mains power that means.
-docs/theory.md has the derivations.
+Prints which theorem covers each arm as it is (data, aggregation, step sizes) and what it says; the paper's theorem (as
+printed and as corrected) with its conditions; the realised bound, theorem A, under three step size rules and under the
+best step sizes of all, and how many times as many rounds as on mains power that means. docs/theory.md has all proofs.
 
 \b
 Examples:
@@ -58,7 +60,7 @@ Examples:
   ehfl bound --local-steps 5 --smoothness 2 --variance 10 --gap 2.3
   ehfl bound -s myopic -s round-robin:1 --capacity 1 --rounds 2000 --json
   ehfl bound --task digits
-  ehfl bound experiments/demo.toml
+  ehfl bound experiments/demo.toml --task digits
   ehfl bound --verify --figure bound.png
 """
 
@@ -67,7 +69,7 @@ def bound(
     context: typer.Context,
     spec: Annotated[
         Path | None,
-        Argument(metavar="SPEC", parser=path, help="Fleet, schedulers, rounds and K from here.", show_default=False),
+        Argument(metavar="SPEC", parser=path, help="Fleets, schedulers and learning from here.", show_default=False),
     ] = None,
     clients: Clients = None,
     rate: Rate = None,
@@ -85,8 +87,11 @@ def bound(
     smoothness: Annotated[float, Option(metavar="L", parser=number, help="Smoothness of the loss.")] = 1.0,
     variance: Annotated[float, Option(metavar="S2", parser=number, help="Variance of a stochastic gradient.")] = 1.0,
     gap: Annotated[float, Option(metavar="D", parser=number, help="f(x_0) - f*.")] = 1.0,
+    heterogeneity: Annotated[
+        float, Option(metavar="Z2", parser=number, help="Mean of |grad f_i - grad f|^2 over clients: how data differ.")
+    ] = 0.0,
     task: Annotated[
-        str | None, Option(metavar="TASK", help="Estimate L, S2 and D for this task instead: digits, cifar10, ...")
+        str | None, Option(metavar="TASK", help="Estimate L, S2, D and Z2 for this task instead: digits, cifar10, ...")
     ] = None,
     eta: Annotated[
         float | None,
@@ -114,7 +119,7 @@ def bound(
     if not 1e-50 <= gap <= 1e50:  # Constants takes 0 too, at which there is nothing to bound
         raise InvalidValue("--gap", "in [1e-50, 1e50]", gap)
     with named_by_option(_CONSTANTS):
-        constants = Constants(smoothness, variance, gap)
+        given = Constants(smoothness, variance, gap, heterogeneity)
     if spec is not None:
         with own_prints_aside():
             read = read_spec(spec, override or ())
@@ -123,17 +128,16 @@ def bound(
         with named_by_option(names_in(context)):
             read = spec_of(context)
     with named_by_option({} if spec is not None else names_in(context)):
-        counts, origin = play(read), ""
+        columns = play(read)
+        known = dict.fromkeys(columns, given) if task is None else estimated(task, columns, read.seeds[0])
     if spec is not None:
         say_left_out(read)
-    if task is not None:
-        batch_size = read.base.learning.batch_size
-        constants, origin = estimated(task, batch_size), f" (estimates for {task}, batches of {batch_size})"
+    origin = "" if task is None else f" (estimates for {task}, batches of {read.base.learning.batch_size})"
     with named_by_option(_CONSTANTS):
         if verify:
-            _verify(counts, seeds, read, as_json, figure)
+            _verify(columns, seeds, read, as_json, figure)
         else:
-            _promise(counts, read, constants, origin, eta, as_json, figure)
+            _promise(columns, read, known, origin, eta, as_json, figure)
 
 
 def _check_combination(context: typer.Context, spec: Path | None, task: str | None, verify: bool) -> None:
@@ -153,41 +157,49 @@ def _check_combination(context: typer.Context, spec: Path | None, task: str | No
 
 
 def _promise(
-    counts: Counts,
+    columns: Mapping[str, Column],
     spec: Spec,
-    constants: Constants,
+    known: Mapping[str, Constants],
     origin: str,
     eta: float | None,
     as_json: bool,
     figure: Path | None,
 ) -> None:
+    from ehfl.experiment import covered
+    from ehfl.report import promise_table, shared_constants
     from ehfl.theory import promise, slowdown
 
-    local_steps = spec.base.learning.local_steps
-    promises = {name: promise(n_t, local_steps, constants, eta) for name, n_t in counts.items()}
-    slow = {name: slowdown(kept, counts[MAINS], local_steps, constants) for name, kept in promises.items()}
-    numbers = f"L = {constants.smoothness:.3g}, s2 = {constants.variance:.3g}, gap = {constants.gap:.3g}{origin}"
+    local_steps, mains = spec.base.learning.local_steps, columns[MAINS].played.counts
+    coverages = {label: covered(one.setting, one.played, known[label]) for label, one in columns.items()}
+    promises = {label: promise(one.played.counts, local_steps, known[label], eta) for label, one in columns.items()}
+    slow = {label: slowdown(kept, mains, local_steps, known[label]) for label, kept in promises.items()}
+    numbers = f"K = {local_steps}, {shared_constants(known.values())}{origin}"
     if as_json:
-        facts = {name: dataclasses.asdict(kept) | {"slowdown": slow[name]} for name, kept in promises.items()}
-        typer.echo(
-            json_text({"constants": dataclasses.asdict(constants), "origin": origin.strip(), "schedulers": facts})
-        )
+        facts = {
+            label: dataclasses.asdict(kept)
+            | {"slowdown": slow[label], "constants": dataclasses.asdict(known[label])}
+            | {"covered": dataclasses.asdict(coverages[label])}
+            for label, kept in promises.items()
+        }
+        shared = {"constants": dataclasses.asdict(known[MAINS]), "origin": origin.strip()}
+        typer.echo(json_text(shared | {"schedulers": facts}))
     else:
-        from ehfl.report import promise_table
-
-        title = f"bounds on the mean of |grad f|^2, K = {local_steps}, {numbers}"
-        print_table(title, promise_table(promises, slow, local_steps))
+        print_table(
+            f"bounds on the mean of |grad f|^2, {numbers}", promise_table(promises, slow, coverages, known, local_steps)
+        )
+        print_sentences(uncovered(coverages))
     if figure is not None:
         from ehfl.report import draw_slowdown
 
-        about = f"{described(spec)}, K = {local_steps}, {numbers}"
+        about = f"{described(spec)}, {numbers}"
         draw_slowdown(slow, figure, schedulers=scheduler_names(spec) | {MAINS: MAINS}, about=about)
         say_where("figure", figure)
 
 
-def _verify(counts: Counts, seeds: int, spec: Spec, as_json: bool, figure: Path | None) -> None:
+def _verify(columns: Mapping[str, Column], seeds: int, spec: Spec, as_json: bool, figure: Path | None) -> None:
     from ehfl.theory import RULES, known_problems, verify
 
+    counts = {label: one.played.counts for label, one in columns.items()}
     results = []
     with progress("running SGD", len(known_problems()) * 2 * len(RULES) * len(counts)) as advance:
         for result in verify(counts, seeds=seeds, seed=spec.seeds[0]):

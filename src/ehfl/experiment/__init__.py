@@ -2,8 +2,8 @@
 
 `read_spec` reads a comparison from TOML: a `Setting` for each arm. `run_all` runs every arm under every seed in
 parallel, each run in a folder of its own that survives kills. `compare` does it all from Python and returns what
-`analysis` reads from the folders; `audit` says before what a mean would make of each arm's clients. Nothing here prints
-or draws; torch is imported when a run is run.
+`analysis` reads from the folders; `audit` says before what a mean would make of each arm's clients, `covered` which
+theorem an arm has. Nothing here prints or draws; torch is imported when a run is run.
 
 May enter: pydantic, joblib; `energy`, `scheduling`, `theory`, `learning`, `run_folder`, `analysis`. Leaves: the names
 below.
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ehfl.experiment.auditing import audit
     from ehfl.experiment.checking import check_comparison, check_harvests, check_schedulers
     from ehfl.experiment.comparing import compare
+    from ehfl.experiment.covering import covered
     from ehfl.experiment.execution import Outcome, execute, played_by, run_training
     from ehfl.experiment.inputs import inputs_of
     from ehfl.experiment.progress import State
@@ -42,6 +43,7 @@ __all__ = [
     "check_harvests",
     "check_schedulers",
     "compare",
+    "covered",
     "execute",
     "inputs_of",
     "make_spec",
@@ -58,6 +60,7 @@ __getattr__, __dir__ = lazy_names(
         "auditing": ["audit"],
         "checking": ["check_comparison", "check_harvests", "check_schedulers"],
         "comparing": ["compare"],
+        "covering": ["covered"],
         "execution": ["Outcome", "execute", "played_by", "run_training"],
         "inputs": ["inputs_of"],
         "progress": ["State"],

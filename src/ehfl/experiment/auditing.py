@@ -81,11 +81,11 @@ class _Auditor:
         return Audit(arm.label, heard, held.classes, held.deals, held.spread, learning.aggregation["name"])
 
     def _dealt(self, setting: Setting) -> _Data:
-        from ehfl.learning import deal, estimate_spread
+        from ehfl.learning import estimate_spread
         from ehfl.learning.tasks import classes_of, label_counts
 
-        task, partition = loaded_task(setting)[0], building.partition_of(setting)
-        dealt = [deal(task, setting.fleet.clients, partition, seed) for seed in self.run_seeds[:_MOST_DEALS]]
+        task = loaded_task(setting)[0]
+        dealt = [building.parts_of(setting, task, seed) for seed in self.run_seeds[:_MOST_DEALS]]
         counts = [label_counts(task, parts) for parts in dealt]
         spread = None
         if self.with_floor:

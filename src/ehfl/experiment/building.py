@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ehfl.arrays import IntArray
 from ehfl.energy import HARVESTS, Fleet, fleet_in_joules, per_client_parameters
 from ehfl.energy.power import is_power
 from ehfl.experiment.costing import ENERGIES, is_costing, turn_in_joules
@@ -156,6 +157,20 @@ def partition_of(setting: Setting) -> Partition:
     dealer = PARTITIONS.make(setting.learning.partition, "learning.partition")
     # The order is no parameter of a partition: it says who gets which of the shares that any of them deals.
     return InLabelOrder(dealer) if setting.learning.order == "by-label" else dealer
+
+
+def parts_of(setting: Setting, task: Task, seed: int) -> list[IntArray]:
+    """Return each client's example numbers of the task's, dealt out under a seed."""
+    from ehfl.learning import deal
+
+    try:
+        with users_own("partition", "one that can deal out the data"):
+            return deal(task, setting.fleet.clients, partition_of(setting), seed)
+    except InvalidValue as error:
+        key = "fleet.clients" if error.name == "clients" else f"learning.{error.name}"
+        complete = key == "fleet.clients" or f"seed {seed}" in str(error.given)
+        given = error.given if complete else f"{error.given}, seed {seed}"
+        raise InvalidValue(key, error.allowed, given) from error
 
 
 def aggregation_of(setting: Setting) -> Aggregation:

@@ -150,18 +150,9 @@ class _Checks:
 
     def _deal(self, setting: Setting, task: Task) -> None:
         """Deal the data on trial; under every seed where some of them may fail."""
-        from ehfl.learning import deal
-
-        name, partition = setting.learning.partition["name"], building.partition_of(setting)
-        for seed in self.seeds[:1] if name in ("iid", "shards") else self.seeds:
-            try:
-                with building.users_own("partition", "one that can deal out the data"):
-                    deal(task, setting.fleet.clients, partition, seed)
-            except InvalidValue as error:
-                key = "fleet.clients" if error.name == "clients" else f"learning.{error.name}"
-                complete = key == "fleet.clients" or f"seed {seed}" in str(error.given)
-                given = error.given if complete else f"{error.given}, seed {seed}"
-                raise InvalidValue(key, error.allowed, given) from error
+        sure = setting.learning.partition["name"] in ("iid", "shards")
+        for seed in self.seeds[:1] if sure else self.seeds:
+            building.parts_of(setting, task, seed)
 
 
 def _check_aggregation(setting: Setting) -> None:

@@ -165,7 +165,8 @@ class _Probe:
             away = gradient - mean  # from the mean of the clients before (Welford), so that one gradient is kept
             mean += away / (client + 1)
             between += float(away.square().sum()) * client / (client + 1)
-            within += sum(float((self.batch_gradient(rows) - gradient).square().sum()) for _ in range(turns[client]))
+            draws = turns[client] if self.batch_size < len(rows) else 0  # else a batch is all of them, always
+            within += sum(float((self.batch_gradient(rows) - gradient).square().sum()) for _ in range(draws))
         return Spread(between / len(shares), within / batches, total / len(shares))
 
     def curvature(self, rows: Tensor, iterations: int, on_iteration: Callable[[object], None] | None) -> float:

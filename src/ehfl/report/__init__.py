@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ehfl.report.audit_tables import audit_table
     from ehfl.report.audit_words import audit_sentences
     from ehfl.report.bound_figures import draw_slowdown, draw_verified
-    from ehfl.report.bound_tables import promise_table, verified_table
+    from ehfl.report.bound_tables import promise_table, shared_constants, verified_table
     from ehfl.report.drawings import Drawing
     from ehfl.report.figures import draw_all
     from ehfl.report.fit_figure import draw_fit
@@ -72,6 +72,7 @@ __all__ = [
     "plan_sentences",
     "plan_table",
     "promise_table",
+    "shared_constants",
     "summary",
     "summary_table",
     "survey_sentences",
@@ -88,7 +89,7 @@ __getattr__, __dir__ = lazy_names(
         "audit_tables": {"audit_table"},
         "audit_words": {"audit_sentences"},
         "bound_figures": {"draw_slowdown", "draw_verified"},
-        "bound_tables": {"promise_table", "verified_table"},
+        "bound_tables": {"promise_table", "shared_constants", "verified_table"},
         "drawings": {"Drawing"},
         "figures": {"draw_all"},
         "fit_figure": {"draw_fit"},

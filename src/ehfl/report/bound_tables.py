@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ehfl.report.tables import SideBySide
-from ehfl.theory import RULES, Promise, Verified
+from ehfl.theory import RULES, Constants, Coverage, Promise, Verified
 
 _STEPS = {"constant": "constant", "sqrt": "c sqrt(n_t)", "linear": "c n_t"}
 
 
 def promise_table(
-    promises: Mapping[str, Promise], slow: Mapping[str, Mapping[str, float]], local_steps: int
+    promises: Mapping[str, Promise],
+    slow: Mapping[str, Mapping[str, float]],
+    coverages: Mapping[str, Coverage],
+    known: Mapping[str, Constants],
+    local_steps: int,
 ) -> SideBySide:
-    """Return the bounds of schedulers side by side, and their slowdown against mains power."""
+    """Return the bounds of arms side by side, what covers each as it is, and its slowdown against mains power."""
     number = 1 if local_steps == 1 else 2
-    rows: dict[str, list[str]] = {
-        "participants": [f"{p.n_min} to {p.n_max}" for p in promises.values()],
+    rows: dict[str, list[str]] = {"participants": [f"{p.n_min} to {p.n_max}" for p in promises.values()]}
+    rows |= {symbol: cells for symbol, cells in _constants(known.values()).items() if len(set(cells)) > 1}
+    rows |= _covered(list(coverages.values()))
+    rows |= {
         f"Theorem {number} as printed": [four_digits(p.printed) for p in promises.values()],
         "  corrected": [four_digits(p.corrected) for p in promises.values()],
         "  needs n_min >= 1": ["yes" if p.n_min >= 1 else f"no: {p.n_min}" for p in promises.values()],
@@ -24,12 +30,44 @@ def promise_table(
         "  eta / largest as printed": [f"{p.eta_printed / p.largest_eta_printed:.2g}" for p in promises.values()],
     }
     for rule in RULES:
-        rows[f"realised, steps {_STEPS[rule]}"] = [four_digits(p.realised[rule]) for p in promises.values()]
-    rows["realised, best steps"] = [four_digits(p.best) for p in promises.values()]
+        rows[f"theorem A, steps {_STEPS[rule]}"] = [four_digits(p.realised[rule]) for p in promises.values()]
+    rows["theorem A, best steps"] = [four_digits(p.best) for p in promises.values()]
     for rule in (*RULES, "best"):
         label = f"rounds x mains, {_STEPS.get(rule, rule)}"
         rows[label] = [four_digits(slow[name][rule]) for name in promises]
-    return SideBySide(tuple(promises), tuple((label, tuple(cells)) for label, cells in rows.items()))
+    alike = f"Theorems {number} and A, and rounds x mains, are for data that are alike (zeta2 = 0)."
+    caption = alike if any(one.heterogeneity > 0 for one in known.values()) else ""
+    return SideBySide(tuple(promises), tuple((label, tuple(cells)) for label, cells in rows.items()), caption)
+
+
+def shared_constants(known: Collection[Constants]) -> str:
+    """Return the constants that are the same for all arms, in symbols; the table has lines for the others.
+
+    >>> shared_constants([Constants(2.0, 1.0, 3.0, 0.1), Constants(2.0, 1.0, 3.0, 0.2)])
+    'L = 2, s2 = 1, gap = 3'
+    """
+    return ", ".join(f"{symbol} = {cells[0]}" for symbol, cells in _constants(known).items() if len(set(cells)) == 1)
+
+
+def _constants(known: Collection[Constants]) -> dict[str, list[str]]:
+    """Return what is known of each arm's problem, by symbol."""
+    symbols = {"L": "smoothness", "s2": "variance", "gap": "gap", "zeta2": "heterogeneity"}
+    return {symbol: [f"{getattr(one, name):.3g}" for one in known] for symbol, name in symbols.items()}
+
+
+def _covered(coverages: Sequence[Coverage]) -> dict[str, list[str]]:
+    """Return which theorem covers each arm as it is, and what it says."""
+    shares = [one.largest_step for one in coverages]
+    return {
+        "covered by theorem": [one.theorem or "none" for one in coverages],
+        "  largest step / allowed": ["-" if share is None else f"{share:.2g}" for share in shares],
+        "  bound, its own steps": [_or_none(one.own_steps) for one in coverages],
+        "  bound, best constant step": [_or_none(one.best_constant) for one in coverages],
+    }
+
+
+def _or_none(value: float | None) -> str:
+    return "-" if value is None else four_digits(value)
 
 
 def verified_table(results: Sequence[Verified]) -> SideBySide:

@@ -3,10 +3,10 @@
 `counts` checks n_t, `bounds` holds the realised bound, `theorems` the paper's two as printed and as proven, `optimal`
 the step sizes that make the bound smallest, `noise_scale` what a round is worth by how many take part, `step_sizes` the
 rules of the experiment by name (`STEP_SIZES`), `given` reads what a user gives as one, `problems` has functions whose
-constants are known, `promise` puts all bounds of a participation side by side, `verification` sets measurement beside
-bound. Of small fleets n_t is known exactly: `batteries` says what they are, `turnout` has the law of n_t, in which
-`longest_queues` is Myopic's chain and `markov` what chains have in common, `critical_load` what no scheduler can beat.
-Derivations: docs/theory.md.
+constants are known, `promise` puts all bounds of a participation side by side, `coverage` says what the theorem that
+covers an arm makes of its steps, `verification` sets measurement beside bound. Of small fleets n_t is known exactly:
+`batteries` says what they are, `turnout` has the law of n_t, in which `longest_queues` is Myopic's chain and `markov`
+what chains have in common, `critical_load` what no scheduler can beat. Derivations: docs/theory.md.
 
 May enter: NumPy, SciPy, `ehfl.arrays`, `ehfl.validation`, `ehfl.registry`, `ehfl.randomness`, `ehfl.machine`. Leaves:
 the names below.
@@ -15,6 +15,7 @@ the names below.
 from ehfl.theory.batteries import Batteries, Turnout
 from ehfl.theory.bounds import Constants, bound, largest_step, leading_order, realised
 from ehfl.theory.chances import RandomSets, independent_sets
+from ehfl.theory.coverage import Coverage, Covering, coverage
 from ehfl.theory.critical_load import critical_shortfall, pooled_turnout
 from ehfl.theory.descent import Bound, Deviation, Rounds
 from ehfl.theory.given import PlainFunction, check_causal, step_size_of, step_size_table
@@ -46,6 +47,8 @@ __all__ = [
     "Bound",
     "Constant",
     "Constants",
+    "Coverage",
+    "Covering",
     "Delays",
     "Deviation",
     "Extremes",
@@ -74,6 +77,7 @@ __all__ = [
     "bound_memory",
     "bound_uniform",
     "check_causal",
+    "coverage",
     "critical_shortfall",
     "delays_of",
     "independent_sets",

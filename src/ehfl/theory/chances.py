@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ehfl.arrays import FloatArray, real_numbers
 from ehfl.validation import InvalidValue
 
-_MOST_CLIENTS = 64  # pairs of clients are looked at one by one
+MOST_CLIENTS = 64  # pairs of clients are looked at one by one
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -70,9 +70,9 @@ def number_of(rates: FloatArray) -> FloatArray:
 
 def checked_rates(rates: ArrayLike, *, positive: bool = False) -> FloatArray:
     """Return chances of taking part, one per client, or refuse what cannot be any."""
-    allowed = f"numbers in {'(0' if positive else '[0'}, 1], one per client, at most {_MOST_CLIENTS} of them"
+    allowed = f"numbers in {'(0' if positive else '[0'}, 1], one per client, at most {MOST_CLIENTS} of them"
     p = real_numbers("rates", rates, allowed)
-    if p.ndim != 1 or not 0 < p.size <= _MOST_CLIENTS:
+    if p.ndim != 1 or not 0 < p.size <= MOST_CLIENTS:
         raise InvalidValue("rates", allowed, f"an array of shape {p.shape}")
     wrong = ~((p >= 0) & (p <= 1)) | (positive & (p == 0))
     if wrong.any():

@@ -50,16 +50,30 @@ def best_along(rule: str, counts: ArrayLike, local_steps: int, constants: Consta
         return cap * shape  # the weights grow up to the cap
     if local_steps == 1:
         return min(cap, _closed_form(shape, n_t, constants)) * shape
+    return best_factor(lambda c: realised(n_t, c * shape, local_steps, constants).value, cap) * shape
+
+
+def best_factor(bound: Callable[[float], float], largest: float) -> float:
+    """Return where in (0, largest] a bound is smallest, as a function of the factor that all step sizes have.
+
+    Bounds fall and then rise: for small factors as Delta over them, for large ones with the noise. So the best one is
+    passed on the way down from the largest.
+
+    >>> round(best_factor(lambda c: 1 / c + 4 * c, largest=8.0), 6), best_factor(lambda c: 1 / c + 4 * c, largest=0.25)
+    (0.5, 0.25)
+    """
+    factor, value = largest, bound(largest)
+    while (below := bound(factor / 4)) <= value and factor > 1e-200 * largest:  # a bound that is infinite never rises
+        factor, value = factor / 4, below
     from scipy.optimize import minimize_scalar  # most of the import of ehfl.theory, and needed by few
 
     found = minimize_scalar(
-        lambda log_c: realised(n_t, math.exp(log_c) * shape, local_steps, constants).value,
-        bounds=(math.log(_floor(cap, shape, n_t, local_steps, constants)), math.log(cap)),
+        lambda log_c: bound(math.exp(log_c)),
+        bounds=(math.log(factor / 4), math.log(min(4 * factor, largest))),
         method="bounded",
         options={"xatol": 1e-10},
     )
-    at_cap = realised(n_t, cap * shape, local_steps, constants).value  # the search stops short of its ends
-    return (math.exp(found.x) if found.fun < at_cap else cap) * shape
+    return math.exp(found.x) if found.fun < value else factor  # the search stops short of its ends
 
 
 def best_of_all(counts: ArrayLike, local_steps: int, constants: Constants) -> FloatArray:
@@ -118,14 +132,3 @@ def _closed_form(shape: FloatArray, n_t: FloatArray, constants: Constants) -> fl
     a, b = constants.gap, L * constants.variance / 2 * float((shape[some] ** 2 / n_t[some]).sum())
     S, N = float(shape.sum()), L / 2 * float((shape**2).sum())
     return S / (N + math.hypot(N, S * math.sqrt(b / a)))
-
-
-def _floor(cap: float, shape: FloatArray, n_t: FloatArray, local_steps: int, constants: Constants) -> float:
-    """Return a factor below the best one: where even the noise terms alone, with theta = 1, are far from Delta."""
-    costs = [
-        float(rounds_alike(n_t, factor * shape, local_steps, constants).gain_and_cost(1.0)[1].sum())
-        for factor in (1e-9 * cap, cap)  # of which the first goes as the square, the second at most as the cube
-    ]
-    squares, cubes = costs[0] / (1e-9 * cap) ** 2, costs[1] / cap**3
-    smallest = min(cap, math.sqrt(constants.gap / squares), math.cbrt(constants.gap / cubes))
-    return smallest / 100

@@ -1,0 +1,146 @@
+"""Which theorem covers an arm: by what its server makes of updates, whose data they are of, and who takes part.
+
+The letters are those of docs/theory.md; the bounds are `theory`'s. A theorem is of the participation that was played,
+or of the chances that it came by, where they are known (`exact_chances`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ehfl.arrays import FloatArray
+from ehfl.experiment import building
+from ehfl.experiment.spec import Setting
+from ehfl.machine import check_memory
+from ehfl.scheduling import Chances, Participation, brings_steps, exact_chances, wants_losses
+from ehfl.theory import (
+    Bound,
+    Constants,
+    Coverage,
+    Covering,
+    bound_any,
+    bound_independent,
+    bound_inverse_probability,
+    bound_memory,
+    bound_uniform,
+    coverage,
+    delays_of,
+    largest_step,
+    realised,
+)
+from ehfl.theory.chances import MOST_CLIENTS
+from ehfl.theory.inverse_probability import largest_step_of
+from ehfl.theory.memory import largest_step_with_memory
+from ehfl.validation import at
+
+_BYTES_A_TURN = 17  # whether a client took part in a round, and when it last did
+
+
+def covered(setting: Setting, played: Participation, constants: Constants) -> Coverage:
+    """Return which theorem covers an arm, its step sizes included, and what the theorem says of it."""
+    rule = building.step_size_rule_of(setting)
+    with at("learning"), building.users_own("step_size", "one that gives a step size for each round"):
+        etas = np.asarray(rule(played.counts, played.rounds), dtype=np.float64)
+    with at("learning.step_size"):
+        return coverage(covering(setting, played, constants), played.counts, etas)
+
+
+def covering(setting: Setting, played: Participation, constants: Constants) -> Covering | str:
+    """Return the theorem that speaks of an arm, but for the size of its steps, or why there is none."""
+    learning, scheduler = setting.learning, building.scheduler_of(setting)
+    name, kind = setting.scheduler["name"], learning.aggregation["name"]
+    reasons = {
+        "clipped gradients are biased": learning.clip is not None,
+        "weight decay makes it another loss": learning.weight_decay > 0,
+        f"{name} chooses by losses, so who takes part depends on the gradients": wants_losses(scheduler),
+        f"{name} gives turns different numbers of local steps": brings_steps(scheduler),
+        f"the aggregation is {kind}, neither mean, inverse-probability nor mifa": kind not in _BY_AGGREGATION,
+        "the server's step is not 1": learning.aggregation.get("server_step", 1) != 1,
+    }
+    for why, holds in reasons.items():
+        if holds:
+            return why
+    return _BY_AGGREGATION[kind](setting, played, constants)
+
+
+def _mean(setting: Setting, played: Participation, constants: Constants) -> Covering | str:
+    counts, clients, steps = played.counts, played.n_clients, setting.learning.local_steps
+    limit = largest_step(steps, constants.smoothness), "1/L" if steps == 1 else "1/(8 K L)"
+    if constants.heterogeneity == 0:
+        if (dealt := setting.learning.partition["name"]) != "iid":
+            return f"{dealt} makes clients' data unlike, and zeta2 is given as 0"
+        return Covering("A", "", lambda etas: realised(counts, etas, steps, constants).value, *limit)
+    known, unlike = _chances(setting), "clients' data differ"
+    if known is not None and np.ptp(known.turns) == 0:
+        why = f"{unlike}, and participants are drawn uniformly"
+        return Covering("D", why, lambda etas: bound_uniform(counts, etas, clients, steps, constants).value, *limit)
+    if known is not None and steps == 1 and clients <= MOST_CLIENTS and _is_constant(setting):
+        why = f"{unlike}, and so do their chances of taking part"
+        return Covering("E", why, _by_chances(bound_independent, known, constants), *limit)
+    return Covering("C", unlike, lambda etas: bound_any(counts, etas, clients, steps, constants).value, *limit)
+
+
+def _inverse_probability(setting: Setting, played: Participation, constants: Constants) -> Covering | str:
+    known = None if played.mains_powered else _chances(setting)
+    if known is None:
+        return "theorem F asks that each client takes part by a chance of its own (greedy on bernoulli)"
+    if setting.learning.aggregation.get("probabilities", "auto") != "auto":
+        return "theorem F asks for the true probabilities (auto)"
+    if not known.turns.all() or known.turns.size > MOST_CLIENTS:
+        return f"theorem F asks for chances above 0, of at most {MOST_CLIENTS} clients"
+    limit = largest_step_of(known.turns, constants.smoothness)
+    bound = _by_chances(bound_inverse_probability, known, constants)
+    return _if_plain(setting, Covering("F", "weights are inverse probabilities", bound, limit, "1/(L (1 + v))"))
+
+
+def _memory(setting: Setting, played: Participation, constants: Constants) -> Covering | str:
+    if constants.variance > 0:
+        return "theorem G, on memory, asks for exact gradients (s2 = 0)"
+    delays = delays_of(_took_part(played))
+    limit = largest_step_with_memory(delays, constants.smoothness)
+
+    def bound(etas: FloatArray) -> float:
+        return bound_memory(delays, float(etas.max()), constants).value
+
+    return _if_plain(setting, Covering("G", "the server remembers", bound, limit, "1/(L (1 + tau))"))
+
+
+_BY_AGGREGATION: dict[str, Callable[[Setting, Participation, Constants], Covering | str]] = {
+    "mean": _mean,
+    "inverse-probability": _inverse_probability,
+    "mifa": _memory,
+}
+
+
+def _if_plain(setting: Setting, found: Covering) -> Covering | str:
+    """Return a theorem for single local steps of one size, or which of the two an arm has not."""
+    if setting.learning.local_steps > 1:
+        return f"theorem {found.letter} asks for K = 1"
+    return found if _is_constant(setting) else f"theorem {found.letter} asks for a constant step size"
+
+
+def _is_constant(setting: Setting) -> bool:
+    """Return whether step sizes do not depend on who takes part."""
+    return bool(setting.learning.step_size["name"] == "constant")
+
+
+def _chances(setting: Setting) -> Chances | None:
+    """Return how likely clients are to take part, where that is the same in all rounds, whatever came before."""
+    fleet, scheduler = building.fleet_of(setting), building.scheduler_of(setting)
+    return exact_chances(fleet, scheduler, setting.rounds, target=building.target_of(setting))
+
+
+def _by_chances(bound: Callable[..., Bound], known: Chances, constants: Constants) -> Callable[[FloatArray], float]:
+    """Return a bound of a constant step size, which empty rounds have too: chance brings them."""
+    return lambda etas: bound(known.turns, np.full(known.rounds, etas.max()), constants).value
+
+
+def _took_part(played: Participation) -> NDArray[np.bool_]:
+    """Return who took part in which round, (n_rounds, n_clients)."""
+    check_memory("fleet.clients", played.n_clients, _BYTES_A_TURN * played.rounds * played.n_clients)
+    found = np.zeros((played.rounds, played.n_clients), dtype=np.bool_)
+    found[np.repeat(np.arange(played.rounds), played.counts), played.indices] = True
+    return found
