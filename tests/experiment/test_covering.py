@@ -10,6 +10,7 @@ import pytest
 from ehfl import simulate
 from ehfl.experiment import Setting, covered, read_spec
 from ehfl.experiment.building import fleet_of, scheduler_of, target_of
+from ehfl.experiment.covering import _delays
 from ehfl.scheduling import Participation
 from ehfl.theory import (
     Constants,
@@ -122,6 +123,19 @@ def test_memory_is_theorem_gs_for_exact_gradients() -> None:
     assert found.largest_step == pytest.approx(0.01 * 4)
     assert said(UNLIKE, **changes).why == "theorem G, on memory, asks for exact gradients (s2 = 0)"
     assert said(EXACT, **changes, learning__local_steps=2).why == "theorem G asks for K = 1"
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "rate"), [("greedy", 0.1), ("myopic", 0.5), ("round-robin:1", 0.3), ("greedy", 0.0)]
+)
+def test_delays_are_read_off_the_turns(scheduler: str, rate: float) -> None:
+    turns = played(setting(scheduler=scheduler, fleet__rate=rate))
+    took_part = np.array([np.isin(np.arange(4), turns.clients(t)) for t in range(40)])
+
+    found, expected = _delays(turns), delays_of(took_part)
+
+    assert found.longest == expected.longest
+    assert found.heard.tolist() == expected.heard.tolist()
 
 
 @pytest.mark.parametrize(

@@ -9,25 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ehfl.arrays import FloatArray
 from ehfl.experiment import building
 from ehfl.experiment.spec import Setting
-from ehfl.machine import check_memory
 from ehfl.scheduling import Chances, Participation, brings_steps, exact_chances, wants_losses
 from ehfl.theory import (
     Bound,
     Constants,
     Coverage,
     Covering,
+    Delays,
     bound_any,
     bound_independent,
     bound_inverse_probability,
     bound_memory,
     bound_uniform,
     coverage,
-    delays_of,
     largest_step,
     realised,
 )
@@ -35,8 +33,6 @@ from ehfl.theory.chances import MOST_CLIENTS
 from ehfl.theory.inverse_probability import largest_step_of
 from ehfl.theory.memory import largest_step_with_memory
 from ehfl.validation import at
-
-_BYTES_A_TURN = 17  # whether a client took part in a round, and when it last did
 
 
 def covered(setting: Setting, played: Participation, constants: Constants) -> Coverage:
@@ -99,7 +95,7 @@ def _inverse_probability(setting: Setting, played: Participation, constants: Con
 def _memory(setting: Setting, played: Participation, constants: Constants) -> Covering | str:
     if constants.variance > 0:
         return "theorem G, on memory, asks for exact gradients (s2 = 0)"
-    delays = delays_of(_took_part(played))
+    delays = _delays(played)
     limit = largest_step_with_memory(delays, constants.smoothness)
 
     def bound(etas: FloatArray) -> float:
@@ -138,9 +134,14 @@ def _by_chances(bound: Callable[..., Bound], known: Chances, constants: Constant
     return lambda etas: bound(known.turns, np.full(known.rounds, etas.max()), constants).value
 
 
-def _took_part(played: Participation) -> NDArray[np.bool_]:
-    """Return who took part in which round, (n_rounds, n_clients)."""
-    check_memory("fleet.clients", played.n_clients, _BYTES_A_TURN * played.rounds * played.n_clients)
-    found = np.zeros((played.rounds, played.n_clients), dtype=np.bool_)
-    found[np.repeat(np.arange(played.rounds), played.counts), played.indices] = True
-    return found
+def _delays(played: Participation) -> Delays:
+    """Return the delays of a participation, as `delays_of` does, from its turns alone: a large fleet's table is larger.
+
+    A client's delay grows by one a round from its turn on, so it is longest just before the next turn, or at the end.
+    """
+    order = np.argsort(played.indices, kind="stable")
+    clients, turns = played.indices[order], np.repeat(np.arange(played.rounds), played.counts)[order]
+    first = np.diff(clients, prepend=-1) != 0  # whether a turn is its client's first
+    until = np.where(np.roll(first, -1), played.rounds, np.roll(turns, -1))  # the client's next turn, or the end
+    heard = np.cumsum(np.bincount(turns[first], minlength=played.rounds)) / played.n_clients
+    return Delays(int((until - turns - 1).max(initial=0)), heard)
