@@ -251,8 +251,17 @@ def test_more_participants_than_clients_are_refused() -> None:
 
 @pytest.mark.parametrize(("rates", "got"), [([0.5, 1.5], "1.5 for client 1"), ([], "shape"), ([[0.5]], "shape")])
 def test_what_cannot_be_rates_is_refused(rates: list[float], got: str) -> None:
-    with pytest.raises(ValueError, match=rf"rates must be numbers in \[0, 1\], one per client, at most 64.*{got}"):
+    with pytest.raises(ValueError, match=rf"rates must be numbers in \[0, 1\], one per client.*{got}"):
         independent_sets(rates)
+
+
+def test_only_pairs_of_clients_ask_for_few_of_them() -> None:
+    with pytest.raises(ValueError, match=r"rates must be those of at most 64 clients, got 65 of them"):
+        independent_sets([0.5] * 65)
+    alike = Constants(1.0, 1.0, 1.0)
+    # v = (2 - 1)/1000, mean of 1/p over N is 2/1000
+    weight, noise = 0.1 - 0.1**2 / 2 * 1.001, 0.1**2 / 2 * 2 / 1000
+    assert bound_inverse_probability([0.5] * 1000, [0.1], alike).value == pytest.approx((1 + noise) / weight)
 
 
 def test_clients_that_never_take_part_are_refused_where_it_matters() -> None:

@@ -85,8 +85,8 @@ def _inverse_probability(setting: Setting, played: Participation, constants: Con
         return "theorem F asks that each client takes part by a chance of its own (greedy on bernoulli)"
     if setting.learning.aggregation.get("probabilities", "auto") != "auto":
         return "theorem F asks for the true probabilities (auto)"
-    if not known.turns.all() or known.turns.size > MOST_CLIENTS:
-        return f"theorem F asks for chances above 0, of at most {MOST_CLIENTS} clients"
+    if not known.turns.all():
+        return "theorem F asks for chances above 0, and some clients have none"
     limit = largest_step_of(known.turns, constants.smoothness)
     bound = _by_chances(bound_inverse_probability, known, constants)
     return _if_plain(setting, Covering("F", "weights are inverse probabilities", bound, limit, "1/(L (1 + v))"))

@@ -40,6 +40,8 @@ def independent_sets(rates: ArrayLike) -> RandomSets:
     ([0.75, 0.25], 0.75, 0.25)
     """
     p = checked_rates(rates)
+    if p.size > MOST_CLIENTS:
+        raise InvalidValue("rates", f"those of at most {MOST_CLIENTS} clients", f"{p.size} of them")
     anybody = 1 - float(np.prod(1 - p))
     if anybody == 0:
         raise InvalidValue("rates", "above 0 for one client at least", "0 for all")
@@ -70,9 +72,9 @@ def number_of(rates: FloatArray) -> FloatArray:
 
 def checked_rates(rates: ArrayLike, *, positive: bool = False) -> FloatArray:
     """Return chances of taking part, one per client, or refuse what cannot be any."""
-    allowed = f"numbers in {'(0' if positive else '[0'}, 1], one per client, at most {MOST_CLIENTS} of them"
+    allowed = f"numbers in {'(0' if positive else '[0'}, 1], one per client"
     p = real_numbers("rates", rates, allowed)
-    if p.ndim != 1 or not 0 < p.size <= MOST_CLIENTS:
+    if p.ndim != 1 or p.size == 0:
         raise InvalidValue("rates", allowed, f"an array of shape {p.shape}")
     wrong = ~((p >= 0) & (p <= 1)) | (positive & (p == 0))
     if wrong.any():
