@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ehfl.validation import InvalidValue
 
 FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.integer[Any]]
 Levels = NDArray[np.int32]  # E_i(t), (n_clients,): battery levels in whole quanta of energy
 Clients = NDArray[np.int32]  # client numbers

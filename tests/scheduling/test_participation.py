@@ -143,3 +143,10 @@ def test_the_summary_prints_a_line_for_each_figure(worked: Participation) -> Non
 
 def test_the_summary_goes_into_json(worked: Participation) -> None:
     assert json.loads(json.dumps(worked.summary().as_dict()))["mean"] == 1.0
+
+
+def test_took_part_has_a_row_a_round_and_a_column_a_client() -> None:
+    fleet = Fleet(clients=3, harvest=Replay([[1, 0, 1], [0, 1, 0], [0, 0, 0]]))
+    played = simulate(fleet, Greedy(), rounds=3)
+
+    assert played.took_part().tolist() == [[False, False, False], [True, False, True], [False, True, False]]

@@ -29,7 +29,7 @@ from ehfl.theory import (
     theorem2,
 )
 from ehfl.theory.bounds import rounds_alike
-from ehfl.theory.verification import gradient_squares
+from ehfl.theory.runs import gradient_squares
 
 UNIT = Constants(smoothness=1.0, variance=1.0, gap=1.0)
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from ehfl.report.audit_figure import draw_audit
     from ehfl.report.audit_tables import audit_table
     from ehfl.report.audit_words import audit_sentences
-    from ehfl.report.bound_figures import draw_slowdown, draw_verified
-    from ehfl.report.bound_tables import promise_table, shared_constants, verified_table
+    from ehfl.report.bound_figures import draw_slowdown
+    from ehfl.report.bound_tables import promise_table, share_table, shared_constants, verified_table
     from ehfl.report.drawings import Drawing
     from ehfl.report.figures import draw_all
     from ehfl.report.fit_figure import draw_fit
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ehfl.report.story import headlines
     from ehfl.report.tables import comparison_table, summary_table
     from ehfl.report.texts import as_facts
+    from ehfl.report.verified_figure import draw_verified
     from ehfl.report.words import summary
     from ehfl.report.writing import write_report
 
@@ -72,6 +73,7 @@ __all__ = [
     "plan_sentences",
     "plan_table",
     "promise_table",
+    "share_table",
     "shared_constants",
     "summary",
     "summary_table",
@@ -88,8 +90,8 @@ __getattr__, __dir__ = lazy_names(
         "audit_figure": {"draw_audit"},
         "audit_tables": {"audit_table"},
         "audit_words": {"audit_sentences"},
-        "bound_figures": {"draw_slowdown", "draw_verified"},
-        "bound_tables": {"promise_table", "shared_constants", "verified_table"},
+        "bound_figures": {"draw_slowdown"},
+        "bound_tables": {"promise_table", "share_table", "shared_constants", "verified_table"},
         "drawings": {"Drawing"},
         "figures": {"draw_all"},
         "fit_figure": {"draw_fit"},
@@ -106,6 +108,7 @@ __getattr__, __dir__ = lazy_names(
         "story": {"headlines"},
         "tables": {"comparison_table", "summary_table"},
         "texts": {"as_facts"},
+        "verified_figure": {"draw_verified"},
         "words": {"summary"},
         "writing": {"write_report"},
     },

@@ -7,6 +7,14 @@ from collections.abc import Collection, Mapping, Sequence
 from ehfl.report.tables import SideBySide
 from ehfl.theory import RULES, Constants, Coverage, Promise, Verified
 
+_THEOREMS = {
+    "A": "data alike",
+    "C": "unlike data, any sets",
+    "D": "unlike data, uniform sets",
+    "E": "unlike data, a mean by chance",
+    "F": "unlike data, inverse probability",
+    "G": "unlike data, memory",
+}
 _STEPS = {"constant": "constant", "sqrt": "c sqrt(n_t)", "linear": "c n_t"}
 
 
@@ -70,17 +78,48 @@ def _or_none(value: float | None) -> str:
     return "-" if value is None else four_digits(value)
 
 
+def theorem_label(letter: str) -> str:
+    """Return what a theorem is about, behind its letter.
+
+    >>> theorem_label("D")
+    'D: unlike data, uniform sets'
+    """
+    return f"{letter}: {_THEOREMS[letter]}"
+
+
 def verified_table(results: Sequence[Verified]) -> SideBySide:
-    """Return measured/bound of each experiment, schedulers side by side; a star where the bound is broken."""
-    schedulers = list(dict.fromkeys(result.scheduler for result in results))
-    widest = max(result.margin / result.measured for result in results)
-    broken = sum(not result.holds for result in results)
-    caption = f"95 % intervals within {widest:.1%} of the measurement; bounds broken: {broken} of {len(results)}"
+    """Return measured/bound of theorem A, rule by rule, schedulers side by side; a star where the bound is broken."""
+    alike = [r for r in results if r.theorem == "A"]
+    schedulers = list(dict.fromkeys(r.participation for r in alike))
     cells: dict[str, list[str]] = {}
-    for r in results:
+    for r in alike:
         label = f"{r.problem} K={r.local_steps} {r.rule}"
         cells.setdefault(label, []).append(f"{r.measured:.3f}/{r.bound:.3f}{'' if r.holds else '*'}")
-    return SideBySide(tuple(schedulers), tuple((label, tuple(mine)) for label, mine in cells.items()), caption)
+    return SideBySide(tuple(schedulers), tuple((label, tuple(mine)) for label, mine in cells.items()))
+
+
+def share_table(results: Sequence[Verified]) -> SideBySide:
+    """Return which share of its bound was measured, a line for each theorem and participation, for constant steps."""
+    shown = sorted((r for r in results if r.rule == "constant"), key=lambda r: r.theorem)
+    columns = sorted({(r.local_steps, r.problem) for r in shown})
+    cells: dict[tuple[str, str], dict[tuple[int, str], str]] = {}
+    for r in shown:
+        mine = cells.setdefault((r.theorem, r.participation), {})
+        mine[r.local_steps, r.problem] = f"{r.measured / r.bound:.3f}{'' if r.holds else '*'}"
+    lines: list[tuple[str, tuple[str, ...]]] = []
+    for (theorem, participation), mine in cells.items():
+        title = theorem_label(theorem)
+        if not any(label == title for label, _ in lines):
+            lines.append((title, ("",) * len(columns)))
+        lines.append((f"   {participation}", tuple(mine.get(column, "") for column in columns)))
+    names = tuple(f"{problem} K={k}" for k, problem in columns)
+    return SideBySide(names, tuple(lines), _intervals(results))
+
+
+def _intervals(results: Sequence[Verified]) -> str:
+    widest = max(r.margin / r.measured for r in results)
+    broken = sum(not r.holds for r in results)
+    return f"95 % intervals within {widest:.1%} of the measurement; bounds broken: {broken} of {len(results)}"
 
 
 def four_digits(value: float) -> str:

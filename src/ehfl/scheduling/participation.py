@@ -13,9 +13,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from ehfl.arrays import Clients, FloatArray, IntArray, Levels
+from ehfl.arrays import BoolArray, Clients, FloatArray, IntArray, Levels
 from ehfl.energy import EnergyTotals
 from ehfl.files import parse_json, refuse_pipe, written_whole
+from ehfl.machine import check_memory
 from ehfl.scheduling.archive import read_archive
 from ehfl.scheduling.consistency import check_consistent
 from ehfl.scheduling.summary import Summary, summarise
@@ -82,6 +83,13 @@ class Participation:
     def steps_of(self, t: int) -> IntArray | None:
         """Return how many local steps the turns of round t have, in the order of its clients; None where all have K."""
         return None if self.steps is None else self.steps[self.offsets[t] : self.offsets[t + 1]]
+
+    def took_part(self) -> BoolArray:
+        """Return who took part in which round, shape (n_rounds, n_clients): a byte each, so for small fleets."""
+        check_memory("clients", self.n_clients, float(self.rounds) * self.n_clients)
+        found = np.zeros((self.rounds, self.n_clients), dtype=np.bool_)
+        found[np.repeat(np.arange(self.rounds), self.counts), self.indices] = True
+        return found
 
     def turns(self) -> IntArray:
         """Return how often each client took part, shape (n_clients,)."""

@@ -14,12 +14,13 @@ from ehfl.machine import check_memory, check_time
 from ehfl.randomness import Purpose, generator
 from ehfl.theory.bounds import Constants, realised
 from ehfl.theory.counts import checked_counts
+from ehfl.theory.descent import Bound
 from ehfl.theory.optimal import RULES, best_along
 from ehfl.theory.problems import KnownProblem, Quadratic, Wells
+from ehfl.theory.runs import gradient_squares
 from ehfl.validation import UserError, whole_number
 
 MOST_SEEDS = 100_000  # all are run at once
-_AT_ONCE = 2**24  # numbers in the local models of one round
 _DRAWS_A_SECOND = 1e9  # of noise, at most
 _NORMAL_975 = 1.959963984540054  # quantile of the 95 % interval
 
@@ -28,9 +29,10 @@ _NORMAL_975 = 1.959963984540054  # quantile of the 95 % interval
 class Verified:
     """One experiment beside its bound."""
 
+    theorem: str  # its letter in docs/theory.md
     problem: str
-    scheduler: str
-    rule: str
+    participation: str  # whose it is: the label of a scheduler, or what rates clients have
+    rule: str  # of the step sizes
     local_steps: int
     bound: float
     measured: float  # mean over seeds of sum_t w_t |grad f(x_t)|^2 / sum_t w_t
@@ -68,7 +70,7 @@ def verify(
             raise UserError(f"{scheduler} has no participants in any round: there is nothing to verify")
     for problem_name, problem in (known_problems() if problems is None else problems).items():
         _check_work(checked.values(), problem.dimension, local_steps, seeds)
-        start = problem.centre + 1.0
+        start = start_of(problem)
         gap = float(problem.loss(start)) - problem.minimum
         constants = Constants(problem.smoothness, problem.variance, gap)
         for K in local_steps:
@@ -78,41 +80,21 @@ def verify(
                     rng = generator(seed, Purpose.BATCHES, client=number, round_=K)
                     squares = gradient_squares(problem, start, n_t, etas, K, seeds, rng)
                     promised = realised(n_t, etas, K, constants)
-                    runs = promised.weights @ squares / promised.weights.sum()  # (n_seeds,)
-                    margin = _NORMAL_975 * float(runs.std(ddof=1)) / math.sqrt(seeds)
-                    yield Verified(problem_name, scheduler, rule, K, promised.value, float(runs.mean()), margin)
+                    yield compared("A", problem_name, scheduler, rule, K, promised, squares)
 
 
-def gradient_squares(
-    problem: KnownProblem,
-    start: FloatArray,
-    n_t: ArrayLike,
-    eta_t: FloatArray,
-    local_steps: int,
-    seeds: int,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """Return |grad f(x_t)|^2 along local SGD (paper, eq. 1), shape (n_rounds, n_seeds)."""
-    scale = math.sqrt(problem.variance / problem.dimension)  # of the noise in each coordinate
-    x = np.tile(start, (seeds, 1))  # (n_seeds, dimension)
-    squares = np.empty((eta_t.size, seeds))
-    at_once = max(1, _AT_ONCE // x.size)  # clients
-    for t, (n, eta) in enumerate(zip(map(int, checked_counts(n_t)), eta_t.tolist(), strict=True)):
-        gradient = problem.gradient(x)
-        squares[t] = (gradient**2).sum(axis=1)
-        if n == 0:
-            continue
-        if local_steps == 1:  # the mean of n independent Gaussians is one Gaussian
-            x = x - eta * (gradient + scale / math.sqrt(n) * rng.standard_normal(x.shape))
-            continue
-        total = np.zeros_like(x)
-        for first in range(0, n, at_once):
-            local = np.repeat(x[:, None, :], min(at_once, n - first), axis=1)  # (n_seeds, clients, dimension)
-            for _ in range(local_steps):
-                local -= eta * (problem.gradient(local) + scale * rng.standard_normal(local.shape))
-            total += local.sum(axis=1)
-        x = total / n
-    return squares
+def start_of(problem: KnownProblem) -> FloatArray:
+    """Return where all experiments start: one unit from the minimiser in each coordinate."""
+    return problem.centre + 1.0
+
+
+def compared(
+    theorem: str, problem: str, participation: str, rule: str, local_steps: int, bound: Bound, squares: FloatArray
+) -> Verified:
+    """Return an experiment beside its bound, given |grad f(x_t)|^2, shape (n_rounds, n_seeds)."""
+    runs = bound.weights @ squares / bound.weights.sum()  # (n_seeds,)
+    margin = _NORMAL_975 * float(runs.std(ddof=1)) / math.sqrt(runs.size) if runs.size > 1 else 0.0
+    return Verified(theorem, problem, participation, rule, local_steps, bound.value, float(runs.mean()), margin)
 
 
 def _check_work(counts: Collection[FloatArray], dimension: int, local_steps: Sequence[int], seeds: int) -> None:

@@ -1,0 +1,212 @@
+"""Bounds against measurement for clients that are unlike: theorems C to G, each on the problems of `known_problems`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ehfl.arrays import BoolArray, FloatArray
+from ehfl.randomness import Purpose, generator
+from ehfl.theory.bounds import Constants, largest_step
+from ehfl.theory.chances import MOST_CLIENTS, independent_sets
+from ehfl.theory.descent import Bound
+from ehfl.theory.inverse_probability import bound_inverse_probability, largest_step_of
+from ehfl.theory.memory import bound_memory, delays_of, largest_step_with_memory
+from ehfl.theory.problems import KnownProblem, noise_samples
+from ehfl.theory.runs import gradient_squares, memory_squares, weighted_squares
+from ehfl.theory.unlike import bound_any, bound_independent, bound_uniform
+from ehfl.theory.verification import Verified, compared, known_problems, start_of
+from ehfl.validation import InvalidValue
+
+HETEROGENEITY = 1.0  # zeta^2
+RATES: Mapping[str, FloatArray] = {"equal rates": np.full(10, 0.5), "unequal rates": np.linspace(0.1, 0.9, 10)}
+SAME = "always the same half"
+LOCAL_STEPS = (1, 5)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Setting:
+    """A problem with unlike clients, and how many runs it gets."""
+
+    name: str
+    problem: KnownProblem
+    offsets: FloatArray  # (n_clients, dimension)
+    seeds: int
+    seed: int
+
+    @property
+    def start(self) -> FloatArray:
+        return start_of(self.problem)
+
+    @property
+    def constants(self) -> Constants:
+        gap = float(self.problem.loss(self.start)) - self.problem.minimum
+        return Constants(self.problem.smoothness, self.problem.variance, gap, HETEROGENEITY)
+
+    def generator(self, number: int) -> np.random.Generator:
+        return generator(self.seed, Purpose.BATCHES, client=number)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Experiment:
+    """A theorem to be tried with the constant step that makes its bound smallest."""
+
+    theorem: str
+    local_steps: int
+    largest: float  # step size that the theorem allows
+    bound: Callable[[float], Bound]
+    squares: Callable[[float], FloatArray]  # |grad f(x_t)|^2 by step size, (n_rounds, n_seeds)
+
+    def verified(self, problem: str, participation: str) -> Verified:
+        eta = best_constant_step(self.bound, self.largest)
+        found = self.bound(eta), self.squares(eta)
+        return compared(self.theorem, problem, participation, "constant", self.local_steps, *found)
+
+
+def verify_unlike(took_part: Mapping[str, BoolArray], *, seeds: int = 200, seed: int = 0) -> Iterator[Verified]:
+    """Yield an experiment per theorem, problem and participation.
+
+    `took_part` says by scheduler who takes part in which round, (n_rounds, n_clients): theorems C and G are on these
+    sets, D is on uniform sets of as many, and C on half of the clients, always the same, for whom its floor is. E, F
+    and G are on clients who come by chance, with equal and unequal rates.
+    """
+    rounds, clients = next(iter(took_part.values())).shape
+    if not 2 <= clients <= MOST_CLIENTS:
+        raise InvalidValue("clients", f"in [2, {MOST_CLIENTS}] where their data are unlike", clients)
+    for name, problem in known_problems().items():
+        offsets = noise_samples(problem.dimension, HETEROGENEITY, clients, generator(seed, Purpose.BATCHES, client=1))
+        setting = _Setting(name, problem, offsets, seeds, seed)
+        for label, turns in took_part.items():
+            for experiment in _on_sets(setting, turns):
+                yield experiment.verified(name, label)
+        same = replace(setting, offsets=_along(problem, np.resize([1.0, -1.0], clients // 2 * 2)))
+        turns = np.tile(np.resize([True, False], clients // 2 * 2), (rounds, 1))
+        for K in LOCAL_STEPS:
+            yield _mean_of_sets(same, turns, K).verified(name, SAME)
+        for label, rates in RATES.items():
+            worst = replace(setting, offsets=_worst_offsets(problem, rates))
+            for experiment in _by_chance(worst, rates, rounds):
+                yield experiment.verified(name, label)
+
+
+def how_many(schedulers: int) -> int:
+    """Return how many experiments `verify_unlike` yields for so many schedulers."""
+    return len(known_problems()) * ((2 * len(LOCAL_STEPS) + 1) * schedulers + len(LOCAL_STEPS) + 3 * len(RATES))
+
+
+def _on_sets(setting: _Setting, turns: BoolArray) -> Iterator[_Experiment]:
+    for K in LOCAL_STEPS:
+        yield _mean_of_sets(setting, turns, K)
+        yield _mean_of_uniform_sets(setting, turns, K)
+    yield _memory(setting, turns)
+
+
+def _by_chance(setting: _Setting, rates: FloatArray, rounds: int) -> Iterator[_Experiment]:
+    yield _mean_by_chance(setting, rates, rounds)
+    yield _inverse_probability(setting, rates, rounds)
+    yield _memory(setting, setting.generator(2).random((rounds, rates.size)) < rates)
+
+
+def _worst_offsets(problem: KnownProblem, rates: FloatArray) -> FloatArray:
+    """Return offsets along q_i - 1/N, which attain the floor of theorem E; any others where rates are equal."""
+    away = independent_sets(rates).weights - 1 / rates.size
+    return _along(problem, away if (np.abs(away) > 1e-12).any() else np.resize([1.0, -1.0], rates.size))
+
+
+def _along(problem: KnownProblem, sizes: FloatArray) -> FloatArray:
+    """Return offsets in one direction, in proportion to these sizes, which add up to 0."""
+    slopes = problem.gradient(problem.centre + 1e-3)  # so that the minimum moves as far in each coordinate
+    scale = np.sqrt(HETEROGENEITY * sizes.size) / np.linalg.norm(sizes) / np.linalg.norm(slopes)
+    offsets: FloatArray = np.outer(scale * sizes, slopes)
+    return offsets
+
+
+def _mean_of_sets(setting: _Setting, turns: BoolArray, K: int) -> _Experiment:
+    counts, constants = turns.sum(axis=1), setting.constants
+
+    def squares(eta: float) -> FloatArray:
+        steps, rng = np.full(counts.size, eta), setting.generator(3)
+        given = setting.problem, setting.start, counts, steps, K, setting.seeds, rng
+        return gradient_squares(*given, lambda t: setting.offsets[turns[t]][None])
+
+    def bound(eta: float) -> Bound:
+        return bound_any(counts, np.full(counts.size, eta), turns.shape[1], K, constants)
+
+    return _Experiment("C", K, largest_step(K, constants.smoothness), bound, squares)
+
+
+def _mean_of_uniform_sets(setting: _Setting, turns: BoolArray, K: int) -> _Experiment:
+    counts, clients, constants = turns.sum(axis=1), turns.shape[1], setting.constants
+
+    def squares(eta: float) -> FloatArray:
+        steps, rng = np.full(counts.size, eta), setting.generator(4)
+        given = setting.problem, setting.start, counts, steps, K, setting.seeds, rng
+        order = np.tile(np.arange(clients), (setting.seeds, 1))
+        return gradient_squares(*given, lambda t: setting.offsets[rng.permuted(order, axis=1)[:, : counts[t]]])
+
+    def bound(eta: float) -> Bound:
+        return bound_uniform(counts, np.full(counts.size, eta), clients, K, constants)
+
+    return _Experiment("D", K, largest_step(K, constants.smoothness), bound, squares)
+
+
+def _mean_by_chance(setting: _Setting, rates: FloatArray, rounds: int) -> _Experiment:
+    constants = setting.constants
+
+    def squares(eta: float) -> FloatArray:
+        return _with_weights(setting, rates, rounds, eta, lambda here: here / np.maximum(here.sum(1)[:, None], 1))
+
+    def bound(eta: float) -> Bound:
+        return bound_independent(rates, np.full(rounds, eta), constants)
+
+    return _Experiment("E", 1, largest_step(1, constants.smoothness), bound, squares)
+
+
+def _inverse_probability(setting: _Setting, rates: FloatArray, rounds: int) -> _Experiment:
+    constants = setting.constants
+
+    def squares(eta: float) -> FloatArray:
+        return _with_weights(setting, rates, rounds, eta, lambda here: here / rates / rates.size)
+
+    def bound(eta: float) -> Bound:
+        return bound_inverse_probability(rates, np.full(rounds, eta), constants)
+
+    return _Experiment("F", 1, largest_step_of(rates, constants.smoothness), bound, squares)
+
+
+def _with_weights(
+    setting: _Setting, rates: FloatArray, rounds: int, eta: float, weigh: Callable[[BoolArray], FloatArray]
+) -> FloatArray:
+    rng, steps = setting.generator(5), np.full(rounds, eta)
+
+    def drawn(_: int) -> FloatArray:
+        return weigh(rng.random((setting.seeds, rates.size)) < rates)
+
+    return weighted_squares(setting.problem, setting.start, setting.offsets, steps, drawn, setting.seeds, rng)
+
+
+def _memory(setting: _Setting, turns: BoolArray) -> _Experiment:
+    delays, constants = delays_of(turns), replace(setting.constants, variance=0.0)
+    return _Experiment(
+        "G",
+        1,
+        largest_step_with_memory(delays, constants.smoothness),
+        lambda eta: bound_memory(delays, eta, constants),
+        lambda eta: memory_squares(setting.problem, setting.start, setting.offsets, turns, eta),
+    )
+
+
+def best_constant_step(bound: Callable[[float], Bound], largest: float) -> float:
+    """Return the step size up to the largest at which a bound is smallest, to about a per mille of it."""
+    from scipy.optimize import minimize_scalar  # most of the import of ehfl.theory, and needed by few
+
+    top = float(np.log(largest))
+    found = minimize_scalar(
+        lambda log_eta: bound(float(np.exp(log_eta))).value,
+        bounds=(top - 12, top),
+        method="bounded",
+        options={"xatol": 1e-3},
+    )
+    return largest if bound(largest).value <= found.fun else float(np.exp(found.x))
