@@ -11,7 +11,7 @@ import pytest
 
 from ehfl import Bernoulli, Fleet, Greedy, Myopic, simulate
 from ehfl.cli import main
-from ehfl.theory import Constants, bound_any, promise
+from ehfl.theory import Bound, Constants, bound_any, bound_uniform, promise, verification_unlike
 
 Capture = pytest.CaptureFixture[str]
 
@@ -56,8 +56,36 @@ def test_bound_verify_sets_measurement_beside_bound(tmp_path: Path, capsys: Capt
     code = run("--verify", "--seeds", "4", "--rounds", "30", "-s", "myopic", "--figure", str(figure))
 
     assert code == 0
-    assert "quadratic K=5 linear" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "quadratic K=5 linear" in out and "F: inverse probability" in out
+    assert "bounds broken: 0 of" in out and max(map(len, out.splitlines())) <= 80
     assert figure.read_text().startswith("<?xml")
+
+
+def test_bound_verify_ends_with_exit_code_1_where_a_bound_is_broken(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bound that is wrong by design: half of what theorem D promises."""
+
+    def halved(*given: Any) -> Bound:
+        found = bound_uniform(*given)
+        return Bound(found.value / 2, found.weights)
+
+    monkeypatch.setattr(verification_unlike, "bound_uniform", halved)
+
+    assert run("--verify", "--seeds", "20", "--rounds", "100", "-s", "greedy") == 1
+
+    shown = capsys.readouterr()
+    assert "*" in shown.out
+    assert "bounds are broken, the worst is theorem D, quadratic" in shown.err
+
+
+def test_bound_verify_leaves_out_unlike_data_where_there_are_too_many_clients(capsys: Capture) -> None:
+    assert run("--verify", "--seeds", "2", "--rounds", "10", "--clients", "100", "-s", "greedy") == 0
+
+    shown = capsys.readouterr()
+    assert "theorems C to G, for unlike data, are tried with 2 to 64 clients: left out here" in shown.err
+    assert "C: unlike" not in shown.out
 
 
 def test_slowdown_is_against_mains_power_wherever_it_is_listed(capsys: Capture, tmp_path: Path) -> None:

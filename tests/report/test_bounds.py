@@ -80,18 +80,18 @@ def test_shares_of_bounds_have_a_line_for_each_theorem_and_participation() -> No
         Verified("E", "wells", "unequal rates", "constant", 1, bound=1.0, measured=0.25, margin=0.1),
         Verified("C", "wells", "b", "constant", 5, bound=1.0, measured=1.5, margin=0.1),
     ]
-    lines = text_of(share_table(VERIFIED + unlike)).splitlines()
+    text = text_of(share_table(VERIFIED + unlike))
 
-    assert [line.split() for line in lines[1:-1]] == [
+    assert [line.split() for line in text.splitlines()[1:8]] == [
         ["A:", "data", "alike"],
         ["not-greedy", "0.500"],
         ["b", "0.500"],
-        ["C:", "unlike", "data,", "any", "sets"],
+        ["C:", "unlike,", "any", "sets"],
         ["b", "1.500*"],
-        ["E:", "unlike", "data,", "a", "mean", "by", "chance"],
+        ["E:", "unlike,", "sets", "by", "chance"],
         ["unequal", "rates", "0.250"],
     ]
-    assert "intervals within 40.0% of the measurement; bounds broken: 1 of 8" in lines[-1]
+    assert "intervals within 40.0% of the measurement; bounds broken: 1 of 8" in " ".join(text.split())
 
 
 @pytest.mark.parametrize("kind", ["slowdown", "verified"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +10,7 @@ import typer
 from typer import Argument, Option
 
 from ehfl.cli.bound_problem import MAINS, check_alike, described, estimated, play, say_left_out, uncovered
+from ehfl.cli.bound_verify import print_verified
 from ehfl.cli.options import (
     KEYS,
     AsJson,
@@ -32,7 +32,7 @@ from ehfl.cli.options import (
     spec_of,
     value_of,
 )
-from ehfl.cli.output import FIGURES, check_writable, print_sentences, print_table, progress, say_where
+from ehfl.cli.output import FIGURES, check_writable, print_sentences, print_table, say_where
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path, whole
 from ehfl.files import json_text
@@ -135,7 +135,7 @@ def bound(
     origin = "" if task is None else f" (estimates for {task}, batches of {read.base.learning.batch_size})"
     with named_by_option(_CONSTANTS):
         if verify:
-            _verify(columns, seeds, read, as_json, figure)
+            print_verified(columns, seeds, read, as_json, figure)
         else:
             _promise(columns, read, known, origin, eta, as_json, figure)
 
@@ -193,28 +193,4 @@ def _promise(
 
         about = f"{described(spec)}, {numbers}"
         draw_slowdown(slow, figure, schedulers=scheduler_names(spec) | {MAINS: MAINS}, about=about)
-        say_where("figure", figure)
-
-
-def _verify(columns: Mapping[str, Column], seeds: int, spec: Spec, as_json: bool, figure: Path | None) -> None:
-    from ehfl.theory import RULES, known_problems, verify
-
-    counts = {label: one.played.counts for label, one in columns.items()}
-    results = []
-    with progress("running SGD", len(known_problems()) * 2 * len(RULES) * len(counts)) as advance:
-        for result in verify(counts, seeds=seeds, seed=spec.seeds[0]):
-            results.append(result)
-            if advance is not None:
-                advance(result)
-    if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(result) | {"holds": result.holds} for result in results]))
-    else:
-        from ehfl.report import verified_table
-
-        print_table(f"measured / bound, means of {seeds} runs", verified_table(results))
-    if figure is not None:
-        from ehfl.report import draw_verified
-
-        about = f"{described(spec)}; means of {seeds} runs"
-        draw_verified(results, figure, schedulers=scheduler_names(spec) | {MAINS: MAINS}, about=about)
         say_where("figure", figure)

@@ -9,11 +9,11 @@ from ehfl.theory import RULES, Constants, Coverage, Promise, Verified
 
 _THEOREMS = {
     "A": "data alike",
-    "C": "unlike data, any sets",
-    "D": "unlike data, uniform sets",
-    "E": "unlike data, a mean by chance",
-    "F": "unlike data, inverse probability",
-    "G": "unlike data, memory",
+    "C": "unlike, any sets",
+    "D": "unlike, uniform sets",
+    "E": "unlike, sets by chance",
+    "F": "inverse probability",
+    "G": "memory",
 }
 _STEPS = {"constant": "constant", "sqrt": "c sqrt(n_t)", "linear": "c n_t"}
 
@@ -82,7 +82,7 @@ def theorem_label(letter: str) -> str:
     """Return what a theorem is about, behind its letter.
 
     >>> theorem_label("D")
-    'D: unlike data, uniform sets'
+    'D: unlike, uniform sets'
     """
     return f"{letter}: {_THEOREMS[letter]}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ehfl.theory.chances import MOST_CLIENTS, independent_sets
 from ehfl.theory.descent import Bound
 from ehfl.theory.inverse_probability import bound_inverse_probability, largest_step_of
 from ehfl.theory.memory import bound_memory, delays_of, largest_step_with_memory
+from ehfl.theory.optimal import best_factor
 from ehfl.theory.problems import KnownProblem, noise_samples
 from ehfl.theory.runs import gradient_squares, memory_squares, weighted_squares
 from ehfl.theory.unlike import bound_any, bound_independent, bound_uniform
@@ -60,7 +62,7 @@ class _Experiment:
     squares: Callable[[float], FloatArray]  # |grad f(x_t)|^2 by step size, (n_rounds, n_seeds)
 
     def verified(self, problem: str, participation: str) -> Verified:
-        eta = best_constant_step(self.bound, self.largest)
+        eta = best_factor(lambda step: self.bound(step).value, self.largest)
         found = self.bound(eta), self.squares(eta)
         return compared(self.theorem, problem, participation, "constant", self.local_steps, *found)
 
@@ -72,23 +74,31 @@ def verify_unlike(took_part: Mapping[str, BoolArray], *, seeds: int = 200, seed:
     sets, D is on uniform sets of as many, and C on half of the clients, always the same, for whom its floor is. E, F
     and G are on clients who come by chance, with equal and unequal rates.
     """
+    for turns in took_part.values():
+        check_clients(turns.shape[1])
     rounds, clients = next(iter(took_part.values())).shape
+    for name, problem in known_problems().items():
+        setting = partial(_Setting, name, problem, seeds=seeds, seed=seed)
+        for label, turns in took_part.items():
+            for experiment in _on_sets(setting(offsets=_offsets(problem, turns.shape[1], seed)), turns):
+                yield experiment.verified(name, label)
+        half = np.resize([1.0, -1.0], clients // 2 * 2)
+        for K in LOCAL_STEPS:
+            same = np.tile(half > 0, (rounds, 1))
+            yield _mean_of_sets(setting(offsets=_along(problem, half)), same, K).verified(name, SAME)
+        for label, rates in RATES.items():
+            for experiment in _by_chance(setting(offsets=_worst_offsets(problem, rates)), rates, rounds):
+                yield experiment.verified(name, label)
+
+
+def check_clients(clients: int) -> None:
+    """Refuse a single client, who differs from nobody, and more than whose pairs are looked at."""
     if not 2 <= clients <= MOST_CLIENTS:
         raise InvalidValue("clients", f"in [2, {MOST_CLIENTS}] where their data are unlike", clients)
-    for name, problem in known_problems().items():
-        offsets = noise_samples(problem.dimension, HETEROGENEITY, clients, generator(seed, Purpose.BATCHES, client=1))
-        setting = _Setting(name, problem, offsets, seeds, seed)
-        for label, turns in took_part.items():
-            for experiment in _on_sets(setting, turns):
-                yield experiment.verified(name, label)
-        same = replace(setting, offsets=_along(problem, np.resize([1.0, -1.0], clients // 2 * 2)))
-        turns = np.tile(np.resize([True, False], clients // 2 * 2), (rounds, 1))
-        for K in LOCAL_STEPS:
-            yield _mean_of_sets(same, turns, K).verified(name, SAME)
-        for label, rates in RATES.items():
-            worst = replace(setting, offsets=_worst_offsets(problem, rates))
-            for experiment in _by_chance(worst, rates, rounds):
-                yield experiment.verified(name, label)
+
+
+def _offsets(problem: KnownProblem, clients: int, seed: int) -> FloatArray:
+    return noise_samples(problem.dimension, HETEROGENEITY, clients, generator(seed, Purpose.BATCHES, client=1))
 
 
 def how_many(schedulers: int) -> int:
@@ -196,17 +206,3 @@ def _memory(setting: _Setting, turns: BoolArray) -> _Experiment:
         lambda eta: bound_memory(delays, eta, constants),
         lambda eta: memory_squares(setting.problem, setting.start, setting.offsets, turns, eta),
     )
-
-
-def best_constant_step(bound: Callable[[float], Bound], largest: float) -> float:
-    """Return the step size up to the largest at which a bound is smallest, to about a per mille of it."""
-    from scipy.optimize import minimize_scalar  # most of the import of ehfl.theory, and needed by few
-
-    top = float(np.log(largest))
-    found = minimize_scalar(
-        lambda log_eta: bound(float(np.exp(log_eta))).value,
-        bounds=(top - 12, top),
-        method="bounded",
-        options={"xatol": 1e-3},
-    )
-    return largest if bound(largest).value <= found.fun else float(np.exp(found.x))
