@@ -205,6 +205,19 @@ def test_arms_have_their_own_steps_and_what_theory_covers_is_said(tmp_path: Path
     ]
 
 
+def test_the_example_in_the_documents_is_what_is_printed(tmp_path: Path, capsys: Capture) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "theory.md").read_text(encoding="utf-8")
+    toml, rest = page.split("```toml\n# covered.toml\n")[1].split("```\n", 1)
+    (tmp_path / "covered.toml").write_text(toml)
+    lines = rest.split("prints, among others,\n")[1].split("\nThe less is known")[0].split("\n")
+
+    assert run(str(tmp_path / "covered.toml"), "--variance", "0", "--heterogeneity", "0.5") == 0
+
+    printed = {tuple(line.split()) for line in capsys.readouterr().out.splitlines()}
+    assert len([line for line in lines if line]) == 10
+    assert {tuple(line.split()) for line in lines} <= printed
+
+
 def test_where_theorem_a_covers_all_nothing_is_said(tmp_path: Path, capsys: Capture) -> None:
     assert run(spec(tmp_path)) == 0
 
