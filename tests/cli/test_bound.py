@@ -33,7 +33,7 @@ def test_bound_prints_every_bound_and_its_conditions(capsys: Capture, monkeypatc
     *table, empty, sentence = out.splitlines()
     assert max(map(len, table)) <= 80
     who, why = sentence.split(": no theorem covers this: ")
-    assert (empty, who) == ("", "myopic, round-robin, greedy, always-on")
+    assert (empty, who) == ("", "myopic; round-robin; greedy; always-on")
     assert why == "steps are beyond 1/(8 K L), up to which theorem A is proven"
 
 
@@ -199,7 +199,7 @@ def test_arms_have_their_own_steps_and_what_theory_covers_is_said(tmp_path: Path
         "small steps: theorem C covers this, theorem A does not: clients' data differ",
         "large steps: no theorem covers this: steps are beyond 1/L, up to which theorem C is proven",
         "memory: no theorem covers this: theorem G, on memory, asks for exact gradients (s2 = 0)",
-        "clipped, clipped too: no theorem covers this: clipped gradients are biased",
+        "clipped; clipped too: no theorem covers this: clipped gradients are biased",
         "always-on: theorem D covers this, theorem A does not: clients' data differ, and participants are drawn "
         "uniformly",
     ]

@@ -150,7 +150,10 @@ def test_delays_are_read_off_the_turns(scheduler: str, rate: float) -> None:
             "the aggregation is fedavgm, neither mean, inverse-probability nor mifa",
         ),
         ({"learning__aggregation": {"name": "mifa", "server_step": 0.5}}, "the server's step is not 1"),
-        ({"learning__partition": "shards:2"}, "shards makes clients' data unlike, and zeta2 is given as 0"),
+        (
+            {"learning__partition": "shards:2"},
+            "shards makes clients' data unlike, and zeta2 is given as 0 (--heterogeneity or --task gives it)",
+        ),
         ({"learning__step_size": 1.01}, "steps are beyond 1/L, up to which theorem A is proven"),
         (
             {"learning__step_size": 0.07, "learning__local_steps": 2},

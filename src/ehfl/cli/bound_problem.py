@@ -53,9 +53,9 @@ def uncovered(coverages: Mapping[str, Coverage]) -> list[str]:
     for label, one in coverages.items():
         arms.setdefault((one.theorem, one.why), []).append(label)
     return [
-        f"{', '.join(labels)}: theorem {theorem} covers this, theorem A does not: {why}"
+        f"{'; '.join(labels)}: theorem {theorem} covers this, theorem A does not: {why}"
         if theorem is not None
-        else f"{', '.join(labels)}: no theorem covers this: {why}"
+        else f"{'; '.join(labels)}: no theorem covers this: {why}"
         for (theorem, why), labels in arms.items()
         if theorem != "A"
     ]

@@ -67,7 +67,7 @@ def _mean(setting: Setting, played: Participation, constants: Constants) -> Cove
     limit = largest_step(steps, constants.smoothness), "1/L" if steps == 1 else "1/(8 K L)"
     if constants.heterogeneity == 0:
         if (dealt := setting.learning.partition["name"]) != "iid":
-            return f"{dealt} makes clients' data unlike, and zeta2 is given as 0"
+            return f"{dealt} makes clients' data unlike, and zeta2 is given as 0 (--heterogeneity or --task gives it)"
         return Covering("A", "", lambda etas: realised(counts, etas, steps, constants).value, *limit)
     known, unlike = _chances(setting), "clients' data differ"
     if known is not None and np.ptp(known.turns) == 0:
