@@ -84,7 +84,7 @@ def test_bound_verify_leaves_out_unlike_data_where_there_are_too_many_clients(ca
     assert run("--verify", "--seeds", "2", "--rounds", "10", "--clients", "100", "-s", "greedy") == 0
 
     shown = capsys.readouterr()
-    assert "theorems C to G, for unlike data, are tried with 2 to 64 clients: left out here" in shown.err
+    assert "theorems C to H, for unlike data, are tried with 2 to 64 clients: left out here" in shown.err
     assert "C: unlike" not in shown.out
 
 

@@ -71,6 +71,17 @@ def test_unlike_data_are_theorem_cs_whoever_takes_part() -> None:
     assert found.largest_step == pytest.approx(0.01 * 8 * 3)
 
 
+def test_turns_that_come_round_are_covered_by_windows_where_these_say_more() -> None:
+    changes = {"scheduler": "round-robin", "rounds": 4000, "learning__step_size": 0.01}
+    found = said(UNLIKE, **changes)
+
+    assert (found.theorem, found.why) == ("H", "clients' data differ, and turns come round in windows of 2 rounds")
+    assert found.own_steps is not None and found.own_steps < 0.5 * UNLIKE.heterogeneity
+    # Where steps are too long for windows, and for K > 1, theorem C is what there is.
+    assert said(UNLIKE, **(changes | {"learning__step_size": 0.2})).theorem == "C"
+    assert said(UNLIKE, **(changes | {"learning__local_steps": 2})).theorem == "C"
+
+
 @pytest.mark.parametrize("scheduler", ["greedy", "always-on:2"])
 def test_participants_that_are_drawn_uniformly_are_theorem_ds(scheduler: str) -> None:
     one = setting(scheduler=scheduler, fleet__rate=0.5)

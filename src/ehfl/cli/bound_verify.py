@@ -61,7 +61,7 @@ def _results(columns: Mapping[str, Column], seeds: int, seed: int) -> Iterator[V
             {label: one.played.took_part() for label, one in columns.items()}, seeds=seeds, seed=seed
         )
     else:
-        typer.echo("theorems C to G, for unlike data, are tried with 2 to 64 clients: left out here", err=True)
+        typer.echo("theorems C to H, for unlike data, are tried with 2 to 64 clients: left out here", err=True)
 
 
 def _how_many(columns: Mapping[str, Column]) -> int:

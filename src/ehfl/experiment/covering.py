@@ -6,7 +6,7 @@ or of the chances that it came by, where they are known (`exact_chances`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -20,19 +20,24 @@ from ehfl.theory import (
     Coverage,
     Covering,
     Delays,
+    Windows,
     bound_any,
     bound_independent,
     bound_inverse_probability,
     bound_memory,
     bound_uniform,
+    bound_windows,
     coverage,
     largest_step,
     realised,
+    windows_of,
 )
 from ehfl.theory.chances import MOST_CLIENTS
 from ehfl.theory.inverse_probability import largest_step_of
 from ehfl.theory.memory import largest_step_with_memory
 from ehfl.validation import at
+
+_MOST_TURNS = 2**22  # rounds x clients that are looked at window by window
 
 
 def covered(setting: Setting, played: Participation, constants: Constants) -> Coverage:
@@ -76,7 +81,27 @@ def _mean(setting: Setting, played: Participation, constants: Constants) -> Cove
     if known is not None and steps == 1 and clients <= MOST_CLIENTS and _is_constant(setting):
         why = f"{unlike}, and so do their chances of taking part"
         return Covering("E", why, _by_chances(bound_independent, known, constants), *limit)
-    return Covering("C", unlike, lambda etas: bound_any(counts, etas, clients, steps, constants).value, *limit)
+    whoever = Covering("C", unlike, lambda etas: bound_any(counts, etas, clients, steps, constants).value, *limit)
+    if steps > 1 or not _is_constant(setting) or played.rounds * clients > _MOST_TURNS:
+        return whoever
+    eta = setting.learning.step_size["value"]
+    found = list(_by_turns(played, eta, constants))
+    return min([whoever, *found], key=lambda one: one.bound(np.where(counts > 0, eta, 0.0))) if found else whoever
+
+
+def _by_turns(played: Participation, eta: float, constants: Constants) -> Iterator[Covering]:
+    """Yield theorem H for windows of 2, 4, 8, ... rounds, as long as it allows the arm's step size."""
+    turns = played.took_part()
+    for window in (2**power for power in range(1, 7)):
+        windows = windows_of(turns, window)
+        limit = windows.largest_step(constants.smoothness)
+        if eta <= limit:
+            why = f"clients' data differ, and turns come round in windows of {window} rounds"
+            yield Covering("H", why, _of_windows(windows, constants), limit, "1/(8 m L)")
+
+
+def _of_windows(windows: Windows, constants: Constants) -> Callable[[FloatArray], float]:
+    return lambda etas: bound_windows(windows, float(etas.max()), constants).value
 
 
 def _inverse_probability(setting: Setting, played: Participation, constants: Constants) -> Covering | str:

@@ -14,6 +14,7 @@ _THEOREMS = {
     "E": "unlike, sets by chance",
     "F": "inverse probability",
     "G": "memory",
+    "H": "unlike, turns",
 }
 _STEPS = {"constant": "constant", "sqrt": "c sqrt(n_t)", "linear": "c n_t"}
 

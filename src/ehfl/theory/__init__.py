@@ -1,15 +1,15 @@
 """Theory: what the paper's theorems promise, corrected, for the participation that really happened.
 
 `counts` checks n_t. `descent` is the lemma of one round that bounds are instances of: `bounds` for data alike,
-`unlike` for data that differ, with `chances` for participants that come by chance, `inverse_probability` for that
-aggregation; `memory` has a theorem of its own. `theorems` holds the paper's two as printed and as proven, `optimal`
-the step sizes that make a bound smallest, `promise` all bounds of a participation side by side, `coverage` what the
-theorem that covers an arm makes of its steps, `noise_scale` what a round is worth by how many take part. `step_sizes`
-are the rules of the experiment by name (`STEP_SIZES`), `given` reads what a user gives as one. `problems` have
-constants that are known, `runs` is SGD on them, `verification` and `verification_unlike` set what is measured beside
-the bounds. Of small fleets n_t is known exactly: `batteries` says what they are, `turnout` has the law of n_t, in
-which `longest_queues` is Myopic's chain and `markov` what chains have in common, `critical_load` what no scheduler can
-beat. Derivations: docs/theory.md.
+`unlike` for data that differ, with `chances` for participants that come by chance, `windows` for participants that
+take turns, `inverse_probability` for that aggregation; `memory` has a theorem of its own. `theorems` holds the paper's
+two as printed and as proven, `optimal` the step sizes that make a bound smallest, `promise` all bounds of a
+participation side by side, `coverage` what the theorem that covers an arm makes of its steps, `noise_scale` what a
+round is worth by how many take part. `step_sizes` are the rules of the experiment by name (`STEP_SIZES`), `given`
+reads what a user gives as one. `problems` have constants that are known, `runs` is SGD on them, `verification` and
+`verification_unlike` set what is measured beside the bounds. Of small fleets n_t is known exactly: `batteries` says
+what they are, `turnout` has the law of n_t, in which `longest_queues` is Myopic's chain and `markov` what chains have
+in common, `critical_load` what no scheduler can beat. Derivations: docs/theory.md.
 
 May enter: NumPy, SciPy, `ehfl.arrays`, `ehfl.validation`, `ehfl.registry`, `ehfl.randomness`, `ehfl.machine`. Leaves:
 the names below.
@@ -43,6 +43,7 @@ from ehfl.theory.turnout import long_run_turnout, turnout_law
 from ehfl.theory.unlike import bound_any, bound_independent, bound_uniform
 from ehfl.theory.verification import Verified, known_problems, verify
 from ehfl.theory.verification_unlike import verify_unlike
+from ehfl.theory.windows import Windows, bound_windows, windows_of
 
 __all__ = [
     "RULES",
@@ -72,6 +73,7 @@ __all__ = [
     "Turnout",
     "Verified",
     "Wells",
+    "Windows",
     "best_along",
     "best_of_all",
     "bound",
@@ -80,6 +82,7 @@ __all__ = [
     "bound_inverse_probability",
     "bound_memory",
     "bound_uniform",
+    "bound_windows",
     "check_causal",
     "coverage",
     "critical_shortfall",
@@ -104,4 +107,5 @@ __all__ = [
     "turnout_law",
     "verify",
     "verify_unlike",
+    "windows_of",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ehfl.arrays import FloatArray, IntArray, real_numbers
+from ehfl.arrays import BoolArray, FloatArray, IntArray, real_numbers
 from ehfl.validation import InvalidValue
 
 _ALLOWED = "whole numbers >= 0, one a round"
@@ -25,6 +25,15 @@ def checked_counts(counts: ArrayLike, name: str = "counts") -> FloatArray:
         t = int(np.argmax(wrong))
         raise InvalidValue(name, _ALLOWED, f"{n_t[t]:g} in round {t}")
     return n_t
+
+
+def checked_turns(took_part: ArrayLike) -> BoolArray:
+    """Return who took part in which round, shape (n_rounds, n_clients), or refuse what does not say so."""
+    turns = np.asarray(took_part)
+    if turns.ndim != 2 or turns.size == 0 or turns.dtype != np.bool_:
+        allowed = "booleans, shape (n_rounds, n_clients)"
+        raise InvalidValue("took_part", allowed, f"an array of {turns.dtype} and shape {turns.shape}")
+    return turns
 
 
 def over_window(weight: FloatArray, window: int) -> FloatArray:

@@ -43,7 +43,7 @@ class Rounds:
     """Rounds that the lemma is summed over: their step sizes, 0 where nothing moves, and their deviation."""
 
     eta_t: FloatArray  # (n_rounds,)
-    local_steps: int  # K
+    local_steps: int | FloatArray  # K
     smoothness: float  # L
     deviation: Deviation
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ehfl.arrays import FloatArray
 from ehfl.theory.bounds import Constants, largest_step
+from ehfl.theory.counts import checked_turns
 from ehfl.theory.descent import Bound
 from ehfl.validation import InvalidValue, is_number, of_kind
 
@@ -28,10 +29,7 @@ def delays_of(took_part: ArrayLike) -> Delays:
     >>> delays_of([[True, False], [False, True], [False, True]])
     Delays(longest=2, heard=array([0.5, 1. , 1. ]))
     """
-    turns = np.asarray(took_part)
-    if turns.ndim != 2 or turns.size == 0 or turns.dtype != np.bool_:
-        allowed = "booleans, shape (n_rounds, n_clients)"
-        raise InvalidValue("took_part", allowed, f"an array of {turns.dtype} and shape {turns.shape}")
+    turns = checked_turns(took_part)
     rounds = np.arange(len(turns))[:, None]
     last = np.maximum.accumulate(np.where(turns, rounds, -1), axis=0)  # each client's last turn, -1 before any
     return Delays(int(np.where(last >= 0, rounds - last, 0).max()), (last >= 0).mean(axis=1))

@@ -1,4 +1,4 @@
-"""Bounds against measurement for clients that are unlike: theorems C to G, each on the problems of `known_problems`."""
+"""Bounds against measurement for clients that are unlike: theorems C to H, each on the problems of `known_problems`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from ehfl.theory.problems import KnownProblem, noise_samples
 from ehfl.theory.runs import gradient_squares, memory_squares, weighted_squares
 from ehfl.theory.unlike import bound_any, bound_independent, bound_uniform
 from ehfl.theory.verification import Verified, compared, known_problems, start_of
+from ehfl.theory.windows import bound_windows, windows_of
 from ehfl.validation import InvalidValue
 
 HETEROGENEITY = 1.0  # zeta^2
 RATES: Mapping[str, FloatArray] = {"equal rates": np.full(10, 0.5), "unequal rates": np.linspace(0.1, 0.9, 10)}
 SAME = "always the same half"
 LOCAL_STEPS = (1, 5)
+WINDOWS = (2, 3, 4, 8, 16)  # rounds, for theorem H
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -61,8 +63,14 @@ class _Experiment:
     bound: Callable[[float], Bound]
     squares: Callable[[float], FloatArray]  # |grad f(x_t)|^2 by step size, (n_rounds, n_seeds)
 
+    def best_step(self) -> float:
+        return best_factor(lambda step: self.bound(step).value, self.largest)
+
+    def least(self) -> float:
+        return self.bound(self.best_step()).value
+
     def verified(self, problem: str, participation: str) -> Verified:
-        eta = best_factor(lambda step: self.bound(step).value, self.largest)
+        eta = self.best_step()
         found = self.bound(eta), self.squares(eta)
         return compared(self.theorem, problem, participation, "constant", self.local_steps, *found)
 
@@ -70,7 +78,7 @@ class _Experiment:
 def verify_unlike(took_part: Mapping[str, BoolArray], *, seeds: int = 200, seed: int = 0) -> Iterator[Verified]:
     """Yield an experiment per theorem, problem and participation.
 
-    `took_part` says by scheduler who takes part in which round, (n_rounds, n_clients): theorems C and G are on these
+    `took_part` says by scheduler who takes part in which round, (n_rounds, n_clients): theorems C, G and H are on these
     sets, D is on uniform sets of as many, and C on half of the clients, always the same, for whom its floor is. E, F
     and G are on clients who come by chance, with equal and unequal rates.
     """
@@ -103,13 +111,14 @@ def _offsets(problem: KnownProblem, clients: int, seed: int) -> FloatArray:
 
 def how_many(schedulers: int) -> int:
     """Return how many experiments `verify_unlike` yields for so many schedulers."""
-    return len(known_problems()) * ((2 * len(LOCAL_STEPS) + 1) * schedulers + len(LOCAL_STEPS) + 3 * len(RATES))
+    return len(known_problems()) * ((2 * len(LOCAL_STEPS) + 2) * schedulers + len(LOCAL_STEPS) + 3 * len(RATES))
 
 
 def _on_sets(setting: _Setting, turns: BoolArray) -> Iterator[_Experiment]:
     for K in LOCAL_STEPS:
         yield _mean_of_sets(setting, turns, K)
         yield _mean_of_uniform_sets(setting, turns, K)
+    yield _mean_over_windows(setting, turns)
     yield _memory(setting, turns)
 
 
@@ -160,6 +169,25 @@ def _mean_of_uniform_sets(setting: _Setting, turns: BoolArray, K: int) -> _Exper
         return bound_uniform(counts, np.full(counts.size, eta), clients, K, constants)
 
     return _Experiment("D", K, largest_step(K, constants.smoothness), bound, squares)
+
+
+def _mean_over_windows(setting: _Setting, turns: BoolArray) -> _Experiment:
+    """Return theorem H with the windows that make its bound smallest; of several rounds, or it would be theorem C."""
+    constants = setting.constants
+
+    def experiment(window: int) -> _Experiment:
+        windows = windows_of(turns, window)
+        plain = _mean_of_sets(setting, turns, 1)
+        largest = windows.largest_step(constants.smoothness)
+        return _Experiment(
+            "H",
+            1,
+            largest,
+            lambda eta: bound_windows(windows, eta, constants),
+            lambda eta: plain.squares(eta)[::window],
+        )
+
+    return min(map(experiment, WINDOWS), key=_Experiment.least)
 
 
 def _mean_by_chance(setting: _Setting, rates: FloatArray, rounds: int) -> _Experiment:

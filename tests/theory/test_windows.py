@@ -1,0 +1,129 @@
+"""Windows of rounds: the bound beside what can be computed exactly, and what turns that come round are worth."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ehfl import SCHEDULERS, Bernoulli, Fleet, simulate
+from ehfl.theory import Constants, Windows, bound_any, bound_windows, windows_of
+from ehfl.theory.optimal import best_factor
+
+from .exact import Clients
+from .test_unlike import constants_of, some_clients, weighted
+
+UNLIKE = Constants(smoothness=1.0, variance=1.0, gap=1.0, heterogeneity=1.0)
+
+
+@given(
+    clients=some_clients(),
+    rounds=st.integers(1, 20),
+    window=st.integers(1, 8),
+    share=st.floats(0.05, 1.0),
+    seed=st.integers(0, 2**32),
+)
+@settings(max_examples=200, deadline=None)
+def test_the_bound_holds_at_the_first_rounds_of_windows(
+    clients: Clients, rounds: int, window: int, share: float, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    turns = rng.random((rounds, clients.n)) < rng.random()
+    turns[0, 0] |= not turns.any()
+    found = windows_of(turns, window)
+    eta = share * found.largest_step(1.0)
+
+    bound = bound_windows(found, eta, constants_of(clients))
+    squares = clients.of_sets([np.flatnonzero(one) for one in turns], np.full(rounds, eta), 1)
+    assert weighted(bound, squares[::window]) <= bound.value * (1 + 1e-9)
+
+
+@given(seed=st.integers(0, 2**32), variance=st.sampled_from([0.0, 1.0, 9.0]), share=st.floats(0.05, 1.0))
+def test_windows_of_one_round_are_theorem_c(seed: int, variance: float, share: float) -> None:
+    turns = np.random.default_rng(seed).random((12, 5)) < 0.5
+    turns[0, 0] = True
+    constants = Constants(1.0, variance, 1.0, heterogeneity=2.0)
+    mine = bound_windows(windows_of(turns, 1), share, constants)
+    theirs = bound_any(turns.sum(axis=1), np.full(12, share), 5, 1, constants)
+
+    assert mine.value == pytest.approx(theirs.value)
+
+
+def test_windows_by_hand() -> None:
+    turns = np.array([[1, 0, 0], [0, 0, 0], [0, 1, 1], [1, 1, 0], [0, 0, 1]], dtype=bool)
+    found = windows_of(turns, 3)
+
+    # first window: clients weigh 1/2, 1/4, 1/4; second, of two rounds: 1/4, 1/4, 1/2
+    assert found.steps.tolist() == [2, 2]
+    assert found.chi_square == pytest.approx([3 * (1 / 36 + 2 / 144)] * 2)
+    assert found.inverse.tolist() == [[1, 0, 0.5], [0.5, 1, 0]]
+    assert found.apart.tolist() == [[2, 0, 0.5], [0.5, 2, 0]]
+    assert found.later.tolist() == [[1, 0, 0], [1, 0, 0]]
+
+
+def test_the_bound_of_two_rounds_by_hand() -> None:
+    """Two clients in turn, L = s2 = zeta^2 = Delta = 1, eta = 1/16: chi^2 = 0, m = 2, and theta = 1 is one of many."""
+    found = windows_of(np.eye(2, dtype=bool), 2)
+    moved = 1.76 / 256 / 2 * (1 + 8 * 2 * 1)  # the first round's noise and distance, which one round follows
+    slope = 2 * 3.52 * 2 / 256
+    noise = (1 * (1 + 16 / 7 / 16) + 1) / 4  # of the first round, which meets the second's gradient, and of the second
+
+    def bound(theta: float) -> float:
+        k, c = 1 / 8, 7 / 16 / theta + 1 / 16
+        weight = 1 / 8 * (1 - k / 2 - (1 - k) * theta / 2 - c * slope)
+        return (1 + 1 / 8 * (c * moved + k / 2 * noise)) / weight
+
+    least = min(bound(theta) for theta in np.linspace(0.1, 1, 10_000))
+    assert bound_windows(found, 1 / 16, UNLIKE).value == pytest.approx(least, rel=1e-7)
+
+
+def test_turns_that_come_round_have_no_floor() -> None:
+    turns = np.tile(np.eye(4, dtype=bool), (25_000, 1))
+
+    assert bound_windows(windows_of(turns, 1), 0.001, UNLIKE).value > 3  # zeta^2 (N - n)/n
+    assert bound_windows(windows_of(turns, 4), 0.001, UNLIKE).value < 0.05
+
+
+def test_the_floor_is_attained_by_those_who_never_change() -> None:
+    """The same two of five in every round, from where they agree: zeta^2 (N - n)/n = 9, in windows of any length."""
+    clients = Clients(np.ones(1), np.array([[3.0], [3.0], [-2.0], [-2.0], [-2.0]]), 0.0, start=np.array([-3.0]))
+    turns = np.tile([True, True, False, False, False], (200_000, 1))
+    bound = bound_windows(windows_of(turns, 4), 0.0005, constants_of(clients))
+
+    assert 0.9 < 9.0 / bound.value <= 1
+
+
+def test_steps_beyond_the_condition_are_refused() -> None:
+    found = windows_of(np.eye(4, dtype=bool), 2)
+
+    with pytest.raises(ValueError, match=r"eta must be in \(0, 0.0625\] \(1/\(8 m L\)\), got 0.1"):
+        bound_windows(found, 0.1, UNLIKE)
+    with pytest.raises(ValueError, match=r"took_part must be booleans, shape \(n_rounds, n_clients\)"):
+        windows_of([[1, 0]], 2)
+
+
+def test_what_docs_theory_says_of_turns_that_come_round() -> None:
+    fleet = Fleet(clients=10, harvest=Bernoulli(0.5))
+    constants = Constants(smoothness=1.0, variance=4.0, gap=4.1, heterogeneity=1.0)
+    found = {}
+    for scheduler, window in (("round-robin", 2), ("myopic", 6)):
+        turns = simulate(fleet, SCHEDULERS.make(scheduler), rounds=4000).took_part()
+        for rounds in (1, window):
+            windows = windows_of(turns, rounds)
+            found[scheduler, rounds] = least(windows, constants)
+
+    assert {key: round(value, 2) for key, value in found.items()} == {
+        ("round-robin", 1): 1.11,
+        ("round-robin", 2): 0.10,
+        ("myopic", 1): 1.09,
+        ("myopic", 6): 0.51,
+    }
+
+
+def least(windows: Windows, constants: Constants) -> float:
+    """Return the bound with the best step size."""
+    bound = partial(bound_windows, windows, constants=constants)
+    return bound(best_factor(lambda eta: bound(eta).value, windows.largest_step(1.0))).value
