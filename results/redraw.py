@@ -31,7 +31,7 @@ from ehfl.scheduling import Participation
 
 HERE = Path(__file__).parent
 FIGURES = {
-    "paper": ("learning", "differences", "energy", "participation", "batteries", "slowdown"),
+    "paper": ("learning", "differences", "energy", "participation", "batteries", "slowdown", "progress"),
     "paper-capacity1": ("learning",),
     "unequal": ("classes",),
     "unequal-own-steps": (),
@@ -77,6 +77,8 @@ def _trial(run: Run, lines: Sequence[Line], *, whole: bool) -> Trial:
         played,
         records,
         local_steps=run.setting.learning.local_steps,
+        aggregation=run.setting.learning.aggregation["name"],
+        partition=run.setting.learning.partition["name"],
         scheduler=run.setting.scheduler["name"],
         weather=str(run.setting.fleet.harvest_table()),  # all else that arms meet is the same in each of these specs
         classes=() if whole else CLASSES[run.setting.learning.task["name"]],

@@ -84,6 +84,18 @@ def test_the_law_maximises_the_decrease_that_the_descent_lemma_promises() -> Non
         assert decrease.max() == pytest.approx(square / (2 * L) * float(worth(n, variance / square)), rel=1e-9)
 
 
+@given(st.integers(1, 20), st.integers(1, 20), st.floats(0.01, 20), st.floats(0.01, 0.99))
+def test_at_a_common_step_the_law_of_the_gradients_is_an_upper_end_up_to_a_known_step(
+    few: int, more: int, gradients: float, share: float
+) -> None:
+    """1 - k (1 + B_0/n) is what a round keeps: its ratios against the law's, on both sides of k (p + p') = 1."""
+    slow, fast = 1 + gradients / few, 1 + gradients / (few + more)
+    k = share / slow  # so that the slower arm still gets on
+    measured = (1 - k * fast) / (1 - k * slow)
+
+    assert (measured <= slow / fast * (1 + 1e-12)) == (k * (slow + fast) <= 1 + 1e-12)
+
+
 @pytest.mark.parametrize(
     ("etas", "scale", "name"),
     [([0.1], 1.0, "etas"), ([0.1, -0.1], 1.0, "etas"), ([0.1, 0.1], -1.0, "noise_scale"),

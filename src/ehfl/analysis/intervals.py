@@ -74,6 +74,19 @@ def write_amount(found: Estimate, *, null: float | None = None) -> Written:
     return _write(found, amount(found.mean), null=null, least=0.0)
 
 
+def write_scale(found: Estimate) -> Written:
+    """Return a figure whose interval may have no upper end, such as a noise scale.
+
+    >>> from ehfl.analysis import Estimate
+    >>> write_scale(Estimate(1.287, 0.527, 2.291, 4)).text, write_scale(Estimate(7.0, 2.51, math.inf, 4)).text
+    ('1.29 (0.53 to 2.29)', '7 (2.51 to infinity)')
+    """
+    if found.low is None or found.high is None or math.isfinite(found.high):
+        return write_amount(found) if math.isfinite(found.mean) else Written("infinity")
+    mean = amount(found.mean) if math.isfinite(found.mean) else "infinity"
+    return Written(mean, ends=f"{amount(found.low)} to infinity")
+
+
 def upper_end(found: Estimate) -> str:
     """Return what a figure is below as far as its interval says, rounded up to a digit.
 

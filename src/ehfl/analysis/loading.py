@@ -32,6 +32,8 @@ def load_trial(source: Source) -> Trial:
         played,
         records,
         local_steps=facts["learning"]["local_steps"],
+        aggregation=facts["learning"]["aggregation"]["name"],
+        partition=facts["learning"]["partition"]["name"],
         scheduler=name if name in SCHEDULERS.members else "",
         fingerprint=_text(identity_of(facts) | {"seeds": None}, inputs),
         **_met(facts, inputs),

@@ -15,7 +15,6 @@ from ehfl.analysis.cells import (
     Quantity,
     amount_cell,
     chance_cell,
-    estimate_cell,
     gap_cell,
     index_cell,
     metric_cell,
@@ -28,6 +27,7 @@ from ehfl.analysis.numbers import DASH, value
 from ehfl.analysis.possible import possible_caption, possible_lines
 from ehfl.analysis.served_lines import served_lines
 from ehfl.analysis.simulations import ENERGY, FAIR, LEAST, MOST, UNEVEN, WEIGHT
+from ehfl.analysis.slowdown_lines import forecast_caption, slowdown_lines
 
 if TYPE_CHECKING:  # see numbers.py
     from ehfl.analysis.comparison import Comparison
@@ -52,7 +52,7 @@ def quantities(comparison: Comparison) -> list[Quantity[Row]]:
         _fairness(),
         *_traffic(comparison),
         *_weights(comparison.rows),
-        *(_slowdown(comparison) if comparison.contests else ()),
+        *slowdown_lines(comparison),
     ]
 
 
@@ -65,6 +65,7 @@ def caption(comparison: Comparison) -> str:
         f"goal: {comparison.metric.name} {value(comparison.metric, comparison.goal)}",
         f"differences to {baselines(comparison)}" if paired else "",
         f"slowdowns relative to {best_arms(comparison)}" if comparison.contests else "",
+        forecast_caption(comparison),
         "one seed, so no intervals" if seeds == [1] else f"95 % t-intervals over {over} seeds",
         _TESTED if any(found.n > 1 for found in paired) else "",
         possible_caption(comparison.rows),
@@ -146,21 +147,4 @@ def _weights(rows: Sequence[Row]) -> list[Quantity[Row]]:
         Quantity(group, MOST, f"{WEIGHT}, of the client with the most", lambda row: amount_cell(row.most_weight),
                  nested=True),
         *([moved] if any(row.labels_moved is not None for row in rows) else []),
-    ]  # fmt: skip
-
-
-def _slowdown(comparison: Comparison) -> list[Quantity[Row]]:
-    best = best_arms(comparison)
-    counted = "Times" if comparison.clock.differs else "Rounds"
-    group = f"{'Time' if comparison.clock.differs else 'Rounds'}, relative to {best}"
-    compared = {arm.name for world in comparison.contests for arm in world.arms}
-
-    def limit(row: Row) -> Cell:
-        return amount_cell(row.noise_limit if row.arm in compared else None)
-
-    return [
-        Quantity(group, "slowdown, measured", f"{counted} to the goal over those of {best}, over pairs of runs that "
-                 "met the same, and 95 % interval", lambda row: estimate_cell(row.measured_slowdown, null=1.0)),
-        Quantity(group, "noise limit", "What theory says of a plain mean, whatever an arm aggregates by, if gradient "
-                 "noise alone held learning back and clients' data did not differ", limit, nested=True),
     ]  # fmt: skip

@@ -58,7 +58,7 @@ def slowdown(arm: Arm, best: Arm, metric: Metric, goal: float) -> Estimate | Non
     leaves open when it came.
     """
     common = pairs(arm, best)
-    mine, theirs = _timed(goal, arm, metric), _timed(goal, best, metric)
+    mine, theirs = timed(goal, arm, metric), timed(goal, best, metric)
     longer = times_as_long(arm, best)
     ratios = np.array([longer * mine[one] / theirs[other] for one, other in common])
     return estimate(ratios) if common and np.isfinite(ratios).all() else None
@@ -70,7 +70,7 @@ def times_as_long(arm: Arm, other: Arm) -> float:
     return 1.0 if mine is None or theirs is None else mine / theirs
 
 
-def _timed(goal: float, arm: Arm, metric: Metric) -> FloatArray:
+def timed(goal: float, arm: Arm, metric: Metric) -> FloatArray:
     """Return each seed's rounds to the goal, (n_seeds,); NaN where no two evaluations have it between them."""
     found = rounds_to(goal, arm, metric)
     return np.where(found > arm.evaluated[0], found, np.nan)

@@ -23,6 +23,8 @@ class Trial:
     participation: Participation
     records: Sequence[Record]
     local_steps: int = 1  # K
+    aggregation: str = "mean"  # by name
+    partition: str = "iid"  # by name, of how the data were dealt out
     scheduler: str = ""  # its registered name, such as "myopic"; empty for the user's own
     fingerprint: str = ""  # the same for trials that differ in nothing but the seed
     # What the run met, given its seed. Trials of one seed whose texts agree can be compared pair by pair.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,13 +30,13 @@ def rounds_figure(comparison: Comparison) -> Figure:
     clock = comparison.clock
     figure = style.new_figure(7.2, 3.2 + added_height(clock))
     left, right = figure.subplots(1, 2)
-    metrics = [(clock.places(arm.name, arm.evaluated), arm.metric) for arm in comparison.arms]
-    _draw_metric(left, comparison, metrics)
-    losses = [arm.loss for arm in comparison.arms]
-    _draw_curves(right, comparison, [(curve[0], loss) for curve, loss in zip(metrics, losses, strict=True)])
+    along = {arm.name: clock.places(arm.name, arm.evaluated) for arm in comparison.arms}
+    draw_metric(left, comparison, {arm.name: (along[arm.name], arm.metric) for arm in comparison.arms})
+    losses = {arm.name: (along[arm.name], arm.loss) for arm in comparison.arms}
+    _draw_curves(right, comparison, losses)
     low, high = right.get_ylim()
     right.set_ylim(max(low, 0.0), high)
-    _scale(right, losses, LOSS)
+    _scale(right, [values for _, values in losses.values()], LOSS)
     name_rounds((left, right), clock)
     right.set_ylabel("test loss", fontsize=10)
     style.legend(figure, handles(comparison))
@@ -48,8 +48,7 @@ def energy_figure(comparison: Comparison) -> Figure:
     figure = style.new_figure(7.2, 3.2)
     axes = figure.subplots()
     scale = comparison.energy_scale(max(float(arm.mean_energy[-1]) for arm in comparison.arms))
-    curves = [(scale.of(arm.mean_energy), arm.metric) for arm in comparison.arms]
-    _draw_metric(axes, comparison, curves)
+    draw_metric(axes, comparison, {arm.name: (scale.of(arm.mean_energy), arm.metric) for arm in comparison.arms})
     axes.set_xlabel(f"energy spent on training [{style.as_text(scale.unit)}]", fontsize=10)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x == round(x) else f"{x:g}"))
     style.legend(figure, handles(comparison))
@@ -70,9 +69,10 @@ def band(values: FloatArray) -> tuple[FloatArray, FloatArray | None, FloatArray 
     return mean, np.array([e.low for e in found], dtype=float), np.array([e.high for e in found], dtype=float)
 
 
-def handles(comparison: Comparison) -> list[Line2D]:
-    """Return a line for each arm, as the legend shows it."""
-    return [Line2D([], [], **_line(look), label=style.shorten(name, 36)) for name, look in looks_of(comparison).items()]
+def handles(comparison: Comparison, arms: Collection[str] | None = None) -> list[Line2D]:
+    """Return a line for each arm, or for each of these, as the legend shows it."""
+    looks = {name: look for name, look in looks_of(comparison).items() if arms is None or name in arms}
+    return [Line2D([], [], **_line(look), label=style.shorten(name, 36)) for name, look in looks.items()]
 
 
 def _line(look: Look) -> dict[str, Any]:
@@ -80,15 +80,16 @@ def _line(look: Look) -> dict[str, Any]:
     return {"color": look.colour, "linestyle": look.line, "linewidth": 1.6, "marker": look.marker, "markersize": 5}
 
 
-def _draw_metric(axes: Axes, comparison: Comparison, curves: Sequence[Curve]) -> None:
-    _draw_curves(axes, comparison, curves)
+def draw_metric(axes: Axes, comparison: Comparison, curves: Mapping[str, Curve], *, bands: bool = True) -> None:
+    """Draw the metric of these arms, with or without its intervals, and the goal."""
+    _draw_curves(axes, comparison, curves, bands=bands)
     metric = comparison.metric
     axes.set_ylabel(f"test {style.as_text(metric.name)}", fontsize=10)
     _keep_within(axes, metric)
-    _scale(axes, [values for _, values in curves], metric)
+    _scale(axes, [values for _, values in curves.values()], metric)
     if metric.is_share:
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None, symbol=" %"))
-    starts, ends = (np.array([values[:, at].mean() for _, values in curves]) for at in (0, -1))
+    starts, ends = (np.array([values[:, at].mean() for _, values in curves.values()]) for at in (0, -1))
     crowded = np.abs(starts - comparison.goal).min() < np.abs(ends - comparison.goal).min()
     _draw_goal(axes, comparison, side=0.99 if crowded else 0.01)
 
@@ -101,12 +102,13 @@ def _keep_within(axes: Axes, metric: Metric) -> None:
         axes.set_ylim(low, high if high == top else high + 0.01 * (high - low))
 
 
-def _draw_curves(axes: Axes, comparison: Comparison, curves: Sequence[Curve]) -> None:
-    means = []
-    for look, (xs, values) in zip(looks_of(comparison).values(), curves, strict=True):
+def _draw_curves(axes: Axes, comparison: Comparison, curves: Mapping[str, Curve], *, bands: bool = True) -> None:
+    means, looks = [], looks_of(comparison)
+    for arm, (xs, values) in curves.items():
+        look = looks[arm]
         mean, low, high = band(values)
         axes.plot(xs, mean, **_line(look), markevery=[-1])  # the marker at its end, where the table is
-        if low is not None and high is not None:
+        if bands and low is not None and high is not None:
             draw_band(axes, xs, low, high, look.colour)
         means.append(mean)
     fit(axes, np.concatenate(means))
