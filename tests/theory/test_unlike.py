@@ -171,6 +171,20 @@ def test_the_variance_of_uniform_sets_is_attained_by_the_largest_step() -> None:
     assert 0.99 < measured / bound.value <= 1
 
 
+def test_the_variance_of_a_mean_by_chance_is_attained_by_the_largest_step() -> None:
+    # as above; in an empty round the model stays where the last participants have left it
+    rng, rates = np.random.default_rng(4), np.full(4, 0.3)
+    offsets = rng.standard_normal((4, 2))
+    clients = Clients(np.ones(2), offsets - offsets.mean(axis=0), 1.0, start=np.zeros(2))
+    bound = bound_independent(rates, np.ones(500), constants_of(clients))
+    after = clients.by_chance(rates, np.ones(30), inverse=False)
+    measured = weighted(bound, np.append(after, np.full(470, after[-1])))  # 0.7^(4 * 30): nobody so far
+
+    sets = independent_sets(rates)
+    assert bound.value == pytest.approx(sets.spread * clients.heterogeneity + sets.inverse_count)
+    assert 0.99 < measured / bound.value <= 1
+
+
 def test_the_floor_of_a_mean_under_unequal_rates_is_attained() -> None:
     rates = np.array([0.9, 0.5, 0.2])
     sets = independent_sets(rates)
@@ -204,6 +218,47 @@ def test_the_variance_of_inverse_probabilities_is_attained_where_the_rarest_clie
 
 
 # what is by hand
+
+
+def least_over_theta(k: float, a: float, r: float, v: float, s: float) -> float:
+    """Return the lemma of one round by hand, L = Delta = 1 and K eta = k."""
+    theta = np.linspace(0.3, 1, 20_000)  # below, a weight may be negative
+    c = (1 - k) / (2 * theta) + k / 2
+    weight = k * (1 - k / 2 - (1 - k) * theta / 2 - c * a - k / 2 * v)
+    return float(((1 + k * (c * r + k / 2 * s)) / weight).min())
+
+
+def test_bounds_of_unlike_data_for_two_local_steps_by_hand() -> None:
+    """K = 2, eta = 1/16, two of three clients, zeta^2 = 40, s2 = 1: C has P = 20, D has V = 10."""
+    constants = Constants(1.0, 1.0, 1.0, heterogeneity=40.0)
+    drift, share, noise = 0.88 / 256, 3.52 * 2 / 256, 1 / 4 * (1 + 8 / 7 / 16)
+    R = drift + share * (20 + 60)
+    whoever = least_over_theta(1 / 8, 2 * share * (1 + np.sqrt(20 / R)), (np.sqrt(20) + np.sqrt(R)) ** 2, 0, noise)
+    R = drift + share * 40
+    drawn = least_over_theta(1 / 8, share, R, share * np.sqrt(10 / R), noise + 10 + 2 * np.sqrt(10 * R))
+    everybody = least_over_theta(1 / 8, share, R, 0, 1 / 6 * (1 + 8 / 7 / 16))
+
+    assert bound_any([2], [1 / 16], 3, 2, constants).value == pytest.approx(whoever, rel=1e-6)
+    assert bound_uniform([2], [1 / 16], 3, 2, constants).value == pytest.approx(drawn, rel=1e-6)
+    assert bound_any([3], [1 / 16], 3, 2, constants).value == pytest.approx(everybody, rel=1e-6)
+
+
+def test_the_bound_of_a_mean_by_chance_by_hand() -> None:
+    # one of two clients in half of the rounds, both in a quarter: w and noise times 3/4; no bias
+    constants = Constants(2.0, 3.0, 1.0, heterogeneity=5.0)
+    weight, noise = 0.75 * (0.1 - 0.1**2), 0.75 * 0.1**2 * (5 * 2 / 3 + 3 * 5 / 6)
+
+    assert bound_independent([0.5, 0.5], [0.1], constants).value == pytest.approx((1 + noise) / weight)
+
+
+@pytest.mark.parametrize("small", [1e-3, 1e-9, 1e-18])
+def test_rare_clients_come_alone_and_lose_no_digits(small: float) -> None:
+    sets = independent_sets([small, small, 2 * small])
+
+    assert sets.anybody == pytest.approx(4 * small, rel=2 * small)
+    assert sets.weights == pytest.approx([1 / 4, 1 / 4, 1 / 2], rel=2 * small)
+    # alone, clients have C = diag(q) - q q^T, largest along (1, 1, -2): 3/8
+    assert sets.spread == pytest.approx(3 * 3 / 8, rel=2 * small)
 
 
 def test_independent_sets_by_hand() -> None:

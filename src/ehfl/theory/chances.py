@@ -31,9 +31,9 @@ class RandomSets:
 def independent_sets(rates: ArrayLike) -> RandomSets:
     """Return the sets that come about where each client takes part with a chance of its own.
 
-    With d_i = grad f_i - grad f, which add up to 0, the variance of the mean over S is sum_ij C_ij <d_i, d_j>,
-    C_ij = E 1{i, j in S} / |S|^2 - q_i q_j, so at most N zeta^2 times the largest eigenvalue of C among vectors that
-    add up to 0. Everything follows from the law of how many others take part.
+    With d_i = grad f_i - grad f the variance of the mean over S is sum_ij C_ij <d_i, d_j>,
+    C_ij = E 1{i, j in S} / |S|^2 - q_i q_j, so at most N zeta^2 times the largest eigenvalue of C. Everything follows
+    from the law of how many others take part.
 
     >>> found = independent_sets([1.0, 0.5])  # one of two, or both
     >>> found.weights.tolist(), found.inverse_count, found.chi_square
@@ -42,7 +42,8 @@ def independent_sets(rates: ArrayLike) -> RandomSets:
     p = checked_rates(rates)
     if p.size > MOST_CLIENTS:
         raise InvalidValue("rates", f"those of at most {MOST_CLIENTS} clients", f"{p.size} of them")
-    anybody = 1 - float(np.prod(1 - p))
+    how_many = number_of(p)[1:]
+    anybody = float(how_many.sum())  # 1 - P(nobody) would lose digits of small rates
     if anybody == 0:
         raise InvalidValue("rates", "above 0 for one client at least", "0 for all")
     together = np.empty((p.size, p.size))  # E 1{i, j in S} / |S|^2
@@ -52,10 +53,10 @@ def independent_sets(rates: ArrayLike) -> RandomSets:
         weights[i], together[i, i] = p[i] * (others @ (1 / sizes)), p[i] * (others @ (1 / sizes**2))
         for j in range(i):
             together[i, j] = together[j, i] = p[i] * p[j] * (number_of(np.delete(p, [j, i])) @ (1 / sizes[1:] ** 2))
-    inverse = float(number_of(p)[1:] @ (1 / sizes))
     weights /= anybody
     covariance = together / anybody - np.outer(weights, weights)
-    return RandomSets(anybody, weights, inverse / anybody, p.size * _largest_among_sums_of_zero(covariance))
+    spread = p.size * max(0.0, float(np.linalg.eigvalsh(covariance)[-1]))
+    return RandomSets(anybody, weights, float(how_many @ (1 / sizes)) / anybody, spread)
 
 
 def number_of(rates: FloatArray) -> FloatArray:
@@ -80,10 +81,3 @@ def checked_rates(rates: ArrayLike, *, positive: bool = False) -> FloatArray:
     if wrong.any():
         raise InvalidValue("rates", allowed, f"{p[wrong][0]:g} for client {int(np.argmax(wrong))}")
     return p
-
-
-def _largest_among_sums_of_zero(matrix: FloatArray) -> float:
-    """Return the largest eigenvalue among vectors whose entries add up to 0."""
-    centred = matrix - matrix.mean(axis=0)
-    centred = centred - centred.mean(axis=1, keepdims=True)
-    return max(0.0, float(np.linalg.eigvalsh(centred)[-1]))
