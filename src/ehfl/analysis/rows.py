@@ -50,7 +50,7 @@ class Row:
     forecast_slowdown: Estimate | None = None
     forecast_error: float | None = None  # of it against the measured one, as a share; of arms that B was not made from
     forecast_final: Estimate | None = None  # the metric after the last round
-    noise_scale: Estimate | None = None  # B from the arm's updates and losses up to the goal [clients]
+    noise_scale: Estimate | None = None  # B from the updates and losses up to the goal [clients]
     # What clients weighed in a plain mean of the participants, over all seeds together, see `audit`.
     chi_square: Estimate | None = None  # None where nobody ever took part
     least_weight: float = 0.0  # of the least heard client, in parts of 1/N
@@ -104,7 +104,7 @@ def row_of(arm: Arm, world: World, metric: Metric, goal: float, forecast: Foreca
         measured_slowdown=measured,
         noise_limit=world.noise_limits[arm.name],
         **_forecasts(arm, measured, forecast),
-        noise_scale=_own_scale(arm, timed(goal, arm, metric)),
+        noise_scale=None if arm.name in forecast.outside else _own_scale(arm, timed(goal, arm, metric)),
         **weight_figures(arm),
         **served_figures(arm, first),
         time_to_goal=_time(arm, reached) if everyone else None,

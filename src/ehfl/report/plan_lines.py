@@ -27,7 +27,15 @@ _ROUNDS, _POSSIBLE, _MONTH, _ENERGY, _TURNS, _MAINS = (
 
 def planned(plan: Plan) -> list[Line]:
     """Return the lines of a plan's table; with several seeds, means with their intervals."""
-    return [*_rounds(plan), *_wanted(plan), *_possible(plan), *_worst(plan), *_energy(plan), *_turns(plan), *_mains()]
+    return [
+        *_rounds(plan),
+        *_wanted(plan),
+        *_possible(plan),
+        *_worst(plan),
+        *_energy(plan),
+        *_turns(plan),
+        *_mains(plan),
+    ]
 
 
 def caption(plan: Plan) -> str:
@@ -144,8 +152,12 @@ def _site(plan: Plan, site: str) -> Line:
                     lambda one: amount_cell(turns_by_site(one, sites)[site]), nested=True)  # fmt: skip
 
 
-def _mains() -> list[Line]:
-    meaning = "Rounds that are needed for each one with as many clients as the target on mains power, if"
+def _mains(plan: Plan) -> list[Line]:
+    needed = "Rounds that are needed for each one with as many clients as the target on mains power"
+    if plan.noise_scale is not None:
+        law = f"{needed}, if a round with n of them is worth 1 / (1 + B/n)"
+        return [Quantity(_MAINS, f"slowdown (B = {plan.noise_scale:g})", law, _slowdown(plan.noise_scale))]
+    meaning = f"{needed}, if"
     return [
         Quantity(_MAINS, "slowdown, rounds alone (B = 0)", f"{meaning} only empty rounds are lost", _slowdown(0.0)),
         Quantity(_MAINS, "slowdown, noise alone (B = inf)", f"{meaning} progress goes with the number of participants",

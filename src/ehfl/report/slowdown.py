@@ -109,7 +109,7 @@ def _draw_interval(axes: Axes, height: float, ends: Sequence[float], colour: str
         axes.hlines(height, max(ends[0], bounds[0]), min(ends[1], bounds[1]), color=colour, linewidth=1.6, zorder=2)
     for end in ends:
         if bounds[0] < end < bounds[1]:
-            axes.plot(end, height, marker="|", markersize=8, color=colour, zorder=2)
+            axes.plot(end, height, marker="|", markersize=8, color=colour, zorder=5)
 
 
 def _scale(axes: Axes, ends: Range) -> None:
