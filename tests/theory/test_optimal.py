@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from ehfl.theory import RULES, Constants, best_along, best_of_all, bound, largest_step, pace
+from ehfl.theory.bounds import rounds_alike, step_for
 
 CONSTANTS = Constants(smoothness=2.0, variance=3.0, gap=1.5)
 COUNTS = np.array([0, 3, 5, 1, 0, 4, 5, 5, 2, 7] * 20)
@@ -67,6 +68,20 @@ def test_for_one_local_step_the_best_sequence_is_b_n_over_l_s2_plus_b_n() -> Non
     b = value(COUNTS, etas, 1)
 
     assert etas == pytest.approx(b * COUNTS / (2 * (3 + b * COUNTS)), rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 5, 100])
+def test_for_more_local_steps_the_best_step_is_where_what_a_round_gives_is_largest(n: int) -> None:
+    """At a value of 0.01 the noise is 300 times as large, so that the root lies well within the condition."""
+
+    def given(eta: float) -> float:
+        rounds = rounds_alike(np.array([float(n)]), np.array([eta]), 5, CONSTANTS)
+        gain, cost = rounds.gain_and_cost(rounds.theta(0.01))
+        return float((cost - 0.01 * gain)[0])
+
+    found = minimize_scalar(given, bounds=(0, largest_step(5, 2.0)), method="bounded", options={"xatol": 1e-12}).x
+    assert found < 0.9 * largest_step(5, 2.0)
+    assert step_for(0.01, np.array([float(n)]), 5, CONSTANTS)[0] == pytest.approx(found, rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,23 @@ def test_the_floor_is_attained_by_those_who_never_change() -> None:
     assert 0.9 < 9.0 / bound.value <= 1
 
 
+@pytest.mark.parametrize("variance", [0.0, 1e-20])
+def test_a_bias_that_comes_last_in_its_window_is_not_forgotten(variance: float) -> None:
+    """Both of two clients, then the first alone: from g = -d/(2 - eta), |d| = zeta, these two rounds lead back to it.
+
+    The drift of a window comes from its first round, where everybody is there and nothing but |g|^2 adds to it.
+    """
+    eta, rounds = 0.01, 200_000
+    clients = Clients(np.ones(1), np.array([[1.0], [-1.0]]), variance, start=np.array([-1 / (2 - eta)]))
+    bound = bound_windows(
+        windows_of(np.tile([[True, True], [True, False]], (rounds // 2, 1)), 2), eta, constants_of(clients)
+    )
+    squares = clients.of_sets([np.array([0, 1]), np.array([0])], np.full(2, eta), 1)
+
+    assert squares[0] == pytest.approx(1 / (2 - eta) ** 2)
+    assert 0.8 < squares[0] / bound.value <= 1
+
+
 def test_steps_beyond_the_condition_are_refused() -> None:
     found = windows_of(np.eye(4, dtype=bool), 2)
 

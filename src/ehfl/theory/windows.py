@@ -84,7 +84,8 @@ def _deviation(windows: Windows, eta: float, constants: Constants) -> Deviation:
     off = windows.chi_square * z2
     per_step = 2 * DRIFT * L**2 * eta**2 / np.maximum(m, 1)
     moved = per_step * (later * (noise + 8 * m[:, None] * away)).sum(axis=1)
-    slope = (2.0 if z2 else 1.0) * 4 * DRIFT * m * (m - 1) * L**2 * eta**2
+    slope = np.maximum((2.0 if z2 else 1.0) * 4 * DRIFT * m * (m - 1) * L**2 * eta**2, 0.0)
+    moved = np.maximum(moved, slope * off)  # R: where it is below, |d_W + q|^2 would be bounded without its cross term
     ratio = np.sqrt(np.divide(off, moved, out=np.zeros_like(off), where=moved > 0))
     variance = (noise * (1 + 4 * CROSS * L * eta * later)).sum(axis=1) / np.maximum(m, 1) ** 2
-    return Deviation(np.maximum(slope, 0.0) * (1 + ratio), (np.sqrt(off) + np.sqrt(moved)) ** 2, variance=variance)
+    return Deviation(slope * (1 + ratio), (np.sqrt(off) + np.sqrt(moved)) ** 2, variance=variance)
