@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from ehfl import SCHEDULERS, Bernoulli, Fleet, simulate
-from ehfl.analysis import Arm, Comparison, difference, estimate, rounds_to
+from ehfl.analysis import Arm, Comparison, difference, estimate, one_curve, rounds_to
+from ehfl.analysis.forecast import rounds_to_progress
 from ehfl.analysis.noise_scale import from_updates
 from ehfl.analysis.numbers import p_value
 from ehfl.experiment import Spec, played_by, read_spec
@@ -24,7 +26,7 @@ from ehfl.history import Record
 from ehfl.report import as_facts
 from ehfl.report.texts import table_text
 from ehfl.scheduling import Participation
-from ehfl.theory.noise_scale import slowdown
+from ehfl.theory.noise_scale import progress, slowdown
 
 ROOT = Path(__file__).parents[1]
 ROUNDS = 150
@@ -145,6 +147,51 @@ def test_forecasts_of_what_was_not_fitted_hold(published: Published) -> None:
         assert arms[arm]["forecast_final"]["mean"] == pytest.approx(arms[arm]["final"]["mean"], abs=0.006)
     slow = arms["round-robin:1"]
     assert slow["noise_limit"] / slow["measured_slowdown"]["mean"] > 2.8
+
+
+def test_the_page_quotes_what_other_ways_to_fit_b_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    published = runpy.run_path(str(ROOT / "results" / "redraw.py"))["published"]("paper")
+    best, slower = published.arm("always-on"), published.arm("round-robin:1")
+    monkeypatch.setattr(one_curve, "along", lambda curve_at, curve, at: np.interp(at, curve_at, curve))
+    straight = one_curve.from_curves(best, slower)
+    assert straight is not None
+
+    quoted = [
+        f"B = {scale:.2f} and {_forecast(best, slower, published, scale):.2f}"
+        for scale in (straight.value, _by_levels(best, slower))
+    ]
+    assert quoted == ["B = 1.18 and 1.84", "B = 0.87 and 1.66"]
+    assert all(figures in " ".join(BEFORE.split()) for figures in quoted)
+
+
+def _by_levels(best: Arm, slower: Arm) -> float:
+    """Return the B at which progress to the slower arm's best accuracies so far, up to round 50, is the same for both.
+
+    Mean of the logarithms of its ratio over these accuracies, as far as the best arm's evaluations reach down.
+    """
+    curve, slow = best.metric.mean(axis=0), slower.metric.mean(axis=0)[slower.evaluated <= 50]
+    records = [at for at in range(slow.size) if slow[at] > max([curve[0], *slow[:at]])]
+    first = [float(np.interp(slow[at], curve[: rise + 1], best.evaluated[: rise + 1]))
+             for at in records for rise in [int(np.argmax(curve >= slow[at]))]]  # fmt: skip
+    made = one_curve.mean_progress(best, range(4)), one_curve.mean_progress(slower, range(4))
+
+    def gap(log_scale: float) -> float:
+        mine, theirs = (of(math.exp(log_scale)) for of in made)
+        ratios = theirs[slower.evaluated[records]] / np.interp(first, np.arange(mine.size), mine)
+        return float(np.log(ratios).mean())
+
+    return math.exp(brentq(gap, -5, 5))
+
+
+def _forecast(best: Arm, slower: Arm, published: Comparison, scale: float) -> float:
+    """Return the slowdown by the law, pair by pair, mean."""
+    ratios = []
+    for rounds, *trials in zip(
+        rounds_to(published.goal, best, published.metric), best.trials, slower.trials, strict=True
+    ):
+        mine, theirs = (progress(one.participation.counts, one.steps, scale) for one in trials)
+        ratios.append(rounds_to_progress(theirs, float(np.interp(rounds, np.arange(mine.size), mine))) / rounds)
+    return float(np.mean(ratios))
 
 
 def test_the_page_quotes_b_from_one_arm_alone() -> None:
