@@ -64,20 +64,26 @@ def test_windows_by_hand() -> None:
     assert found.later.tolist() == [[1, 0, 0], [1, 0, 0]]
 
 
-def test_the_bound_of_two_rounds_by_hand() -> None:
-    """Two clients in turn, L = s2 = zeta^2 = Delta = 1, eta = 1/16: chi^2 = 0, m = 2, and theta = 1 is one of many."""
-    found = windows_of(np.eye(2, dtype=bool), 2)
-    moved = 1.76 / 256 / 2 * (1 + 8 * 2 * 1)  # the first round's noise and distance, which one round follows
-    slope = 2 * 3.52 * 2 / 256
-    noise = (1 * (1 + 16 / 7 / 16) + 1) / 4  # of the first round, which meets the second's gradient, and of the second
+@pytest.mark.parametrize(
+    ("second", "zeta2", "off"),
+    [([False, True], 1.0, 0.0), ([True, True], 1.0, 1 / 4), ([False, True], 0.0, 0.0)],
+    ids=["in turn", "first one of two, then both", "alike"],
+)
+def test_the_bound_of_two_rounds_by_hand(second: list[bool], zeta2: float, off: float) -> None:
+    """The first client, then `second`; m = 2, L = s2 = Delta = 1, eta = 1/16. Weights 3/4 and 1/4 have chi^2 = 1/4."""
+    found, constants = windows_of([[True, False], second], 2), Constants(1.0, 1.0, 1.0, zeta2)
+    R = 1.76 / 256 / 2 * (1 + 8 * 2 * zeta2)  # the first round's noise and distance, which one round follows
+    slope = (2 if zeta2 else 1) * 3.52 * 2 / 256 * (1 + np.sqrt(off / R))
+    moved = (np.sqrt(off) + np.sqrt(R)) ** 2
+    noise = ((1 + 16 / 7 / 16) + 1 / sum(second)) / 4  # of the first, which meets the second's gradient, and the second
 
     def bound(theta: float) -> float:
         k, c = 1 / 8, 7 / 16 / theta + 1 / 16
         weight = 1 / 8 * (1 - k / 2 - (1 - k) * theta / 2 - c * slope)
         return (1 + 1 / 8 * (c * moved + k / 2 * noise)) / weight
 
-    least = min(bound(theta) for theta in np.linspace(0.1, 1, 10_000))
-    assert bound_windows(found, 1 / 16, UNLIKE).value == pytest.approx(least, rel=1e-7)
+    least = min(bound(theta) for theta in np.linspace(0.15, 1, 10_000))
+    assert bound_windows(found, 1 / 16, constants).value == pytest.approx(least, rel=1e-7)
 
 
 def test_turns_that_come_round_have_no_floor() -> None:
