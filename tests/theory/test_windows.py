@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
@@ -73,8 +74,8 @@ def test_the_bound_of_two_rounds_by_hand(second: list[bool], zeta2: float, off: 
     """The first client, then `second`; m = 2, L = s2 = Delta = 1, eta = 1/16. Weights 3/4 and 1/4 have chi^2 = 1/4."""
     found, constants = windows_of([[True, False], second], 2), Constants(1.0, 1.0, 1.0, zeta2)
     R = 1.76 / 256 / 2 * (1 + 8 * 2 * zeta2)  # the first round's noise and distance, which one round follows
-    slope = (2 if zeta2 else 1) * 3.52 * 2 / 256 * (1 + np.sqrt(off / R))
-    moved = (np.sqrt(off) + np.sqrt(R)) ** 2
+    slope = (2 if zeta2 else 1) * 3.52 * 2 / 256 * (1 + math.sqrt(off / R))
+    moved = (math.sqrt(off) + math.sqrt(R)) ** 2
     noise = ((1 + 16 / 7 / 16) + 1 / sum(second)) / 4  # of the first, which meets the second's gradient, and the second
 
     def bound(theta: float) -> float:
