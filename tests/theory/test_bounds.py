@@ -29,6 +29,7 @@ from ehfl.theory import (
     theorem2,
 )
 from ehfl.theory.bounds import rounds_alike
+from ehfl.theory.descent import Deviation, Rounds
 from ehfl.theory.runs import gradient_squares
 
 UNIT = Constants(smoothness=1.0, variance=1.0, gap=1.0)
@@ -73,6 +74,19 @@ def test_with_theta_one_the_weights_are_half_the_steps_less_the_drift() -> None:
 
     assert gain[0] == pytest.approx(1 / 16 - 7.04 / 4096, rel=1e-14)
     assert cost[0] == pytest.approx(1 / 1024 + 2 / 4096 * (0.44 + 1 / 7), rel=1e-14)
+
+
+def test_no_bias_is_lost_where_theta_one_says_nothing() -> None:
+    """In round 1 a variance that goes with |g|^2 leaves theta = 1 no weight; round 0 has a bias that does not."""
+    deviation = Deviation(np.array([0.0, 0.01]), np.array([1.0, 0.0]), np.array([0.0, 11.0]))
+    rounds = Rounds(np.full(2, 0.1), 1, 1.0, deviation)
+    assert rounds.gain_and_cost(1.0)[0][1] < 0
+
+    found = []
+    for thetas in product(np.linspace(0.05, 1, 96), repeat=2):
+        gain, cost = rounds.gain_and_cost(np.array(thetas))
+        found.append((1 + cost.sum()) / gain.sum() if gain.min() >= 0 else math.inf)
+    assert min(found) * 0.999 < rounds.bound(1.0).value <= min(found)
 
 
 def test_theorem_1_by_hand() -> None:

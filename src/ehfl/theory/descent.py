@@ -13,6 +13,7 @@ import numpy as np
 
 from ehfl.arrays import FloatArray
 
+_LEAST_THETA = 1e-150
 _MOST_PASSES = 60  # of the search for theta; a handful is enough, since each squares the error
 
 
@@ -67,7 +68,9 @@ class Rounds:
         """Return the theta that makes value * w_t - noise_t largest in each round: sqrt(a + r / value), at most 1."""
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             bias = np.asarray(self.deviation.bias) / value
-        return np.minimum(np.sqrt(self.deviation.bias_share + np.nan_to_num(bias) + 0 * self.eta_t), 1.0)
+        best = np.minimum(np.sqrt(self.deviation.bias_share + np.nan_to_num(bias) + 0 * self.eta_t), 1.0)
+        # at an infinite value, or by rounding, it may come to 0, which is allowed without bias alone
+        return np.where(np.asarray(self.deviation.bias) > 0, np.maximum(best, _LEAST_THETA), best)
 
     def bound(self, gap: float, chance: float = 1.0) -> Bound:
         """Return (Delta + sum noise_t) / sum w_t with the theta of each round that makes it smallest.
