@@ -58,7 +58,15 @@ def test_python_blocks_of_a_page_run_from_top_to_bottom(
         exec(compile(block, str(page), "exec", dont_inherit=True), namespace)  # the pages are ours
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda page: page.name)
+# Those of README.md train and draw for a quarter of a minute: CI runs them among the slow tests.
+WITH_COMMANDS = [
+    pytest.param(page, marks=[pytest.mark.slow] if page.name == "README.md" else [], id=page.name)
+    for page in PAGES
+    if commands(page)
+]
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS)
 def test_commands_of_a_page_run_one_after_another(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for command in commands(page):
         with pytest.raises(SystemExit) as stop:

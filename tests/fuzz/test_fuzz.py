@@ -16,7 +16,7 @@ from .cases import Case, run
 from .judging import Outcome, judge
 from .kinds import KINDS
 
-QUICK = {"commands": 180, "specs": 250, "functions": 600, "folders": 50, "own-code": 30, "resumed": 20}
+QUICK = {"commands": 120, "specs": 250, "functions": 600, "folders": 50, "own-code": 30, "resumed": 20}
 SLOW = {"reports": 6, "comparisons": 4}  # they draw
 
 
