@@ -95,7 +95,7 @@ def test_b_from_one_arm_alone_forecasts_the_others() -> None:
     said = list(forecast_sentences(compared))
     assert said[0] == (
         "The noise-scale law forecasts 1.05 times the rounds for four, with B = 1.25 from the updates and losses of "
-        "five alone."
+        "five alone, an orientation."
     )
 
 

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from ehfl.analysis import compare
 from ehfl.history import Metric
 from ehfl.report import style
-from ehfl.report.curves import band, energy_figure, rounds_figure
+from ehfl.report.curves import _free_side, band, energy_figure, rounds_figure
 from ehfl.report.page_chart import chart_data
 from made_trials import ACCURACY, made_trial, two_arms
 
@@ -94,3 +95,13 @@ def test_the_axis_ends_where_the_metrics_values_do(
     assert free[0] < 0 and free[1] > 1  # intervals of two seeds
     assert bottom == (free[0] if low is None else low)
     assert top == free[1] if high is None else top <= high
+
+
+@pytest.mark.parametrize(("rounds_to_goal", "side"), [(15, 0.99), (90, 0.01)])
+def test_the_goal_is_named_where_no_curve_passes(rounds_to_goal: int, side: float) -> None:
+    """A curve that comes to the goal early leaves the right free, one that comes late the left."""
+    axes, xs = Figure().subplots(), np.arange(0.0, 101.0, 5.0)
+    values = np.minimum(0.8 * xs / rounds_to_goal, 0.95)[None, :]
+    axes.set_xlim(0, 100)
+
+    assert _free_side(axes, 0.8, {"one": (xs, values)}) == side

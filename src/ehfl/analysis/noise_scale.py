@@ -95,7 +95,7 @@ def from_updates(arm: Arm, until: FloatArray) -> NoiseScale | None:
     sums = np.array(known)  # (n_seeds, 6)
     value, left_out = resampled(lambda places: _scale(*sums[places].sum(axis=0).tolist()), arm.seeds)
     participants = float(sums[:, 5].sum() / sums[:, 4].sum())
-    source = f"the updates and losses of {arm.name} alone"
+    source = f"the updates and losses of {arm.name} alone, an orientation"
     return NoiseScale(value, left_out, participants, source, (arm.name,))
 
 

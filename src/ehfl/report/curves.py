@@ -21,6 +21,7 @@ from ehfl.report.looks import Look, looks_of
 from ehfl.report.scales import LOSS, STRETCH, is_logarithmic
 from ehfl.report.time_axis import added_height, name_rounds
 
+_NAMED = 0.3  # of the width, which the goal's name may take
 _NEAR = 4  # how far a goal may lie from a logarithmic axis and still widen it, as a factor
 Curve = tuple[FloatArray, FloatArray]  # x, (n_points,), and a value for each seed, (n_seeds, n_points)
 
@@ -89,9 +90,20 @@ def draw_metric(axes: Axes, comparison: Comparison, curves: Mapping[str, Curve],
     _scale(axes, [values for _, values in curves.values()], metric)
     if metric.is_share:
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None, symbol=" %"))
-    starts, ends = (np.array([values[:, at].mean() for _, values in curves.values()]) for at in (0, -1))
-    crowded = np.abs(starts - comparison.goal).min() < np.abs(ends - comparison.goal).min()
-    _draw_goal(axes, comparison, side=0.99 if crowded else 0.01)
+    _draw_goal(axes, comparison, side=_free_side(axes, comparison.goal, curves))
+
+
+def _free_side(axes: Axes, goal: float, curves: Mapping[str, Curve]) -> float:
+    """Return where the goal is named, as a share of the width: on the side where curves stay farther from it."""
+    height = axes.yaxis.get_transform().transform  # on a logarithmic axis distances are ratios
+    left, right = axes.get_xlim()
+
+    def nearest(first: float, last: float) -> float:
+        xs = left + (right - left) * np.linspace(first, last, 50)
+        means = [np.interp(xs, at, values.mean(axis=0)) for at, values in curves.values()]
+        return float(np.abs(height(np.array(means)) - height(np.array([goal]))).min())
+
+    return 0.01 if nearest(0, _NAMED) >= nearest(1 - _NAMED, 1) else 0.99
 
 
 def _keep_within(axes: Axes, metric: Metric) -> None:
@@ -168,6 +180,7 @@ def _note(axes: Axes, text: str, x: float, y: float) -> None:
         ha="left" if x < 0.5 else "right",
         va="bottom",
         fontsize=style.SMALL,
+        zorder=1.6,  # below the curves: where there is no room for both, these are what the figure is for
         path_effects=[withStroke(linewidth=2.5, foreground="white")],
     )
 

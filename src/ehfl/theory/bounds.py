@@ -167,6 +167,13 @@ def _root(b: float, n: FloatArray, K: int, constants: Constants) -> FloatArray:
     return high
 
 
+def check_eta(eta: float, largest: float, formula: str = "") -> None:
+    """Refuse an eta that a theorem does not allow; the formula says where its largest comes from."""
+    if not (is_number(eta) and 0 < eta <= largest * (1 + 1e-12)):
+        allowed = f"in (0, {largest:.6g}]{f' ({formula})' if formula else ''}"
+        raise InvalidValue("eta", allowed, f"{eta:.6g}" if is_number(eta) else repr(eta))
+
+
 def checked_steps(
     etas: ArrayLike, n_t: FloatArray, local_steps: int, smoothness: float, limit: float | None = None, formula: str = ""
 ) -> FloatArray:

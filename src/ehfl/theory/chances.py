@@ -25,7 +25,17 @@ class RandomSets:
     @property
     def chi_square(self) -> float:
         """N sum_i (q_i - 1/N)^2."""
-        return float(self.weights.size * np.square(self.weights - 1 / self.weights.size).sum())
+        return float(imbalance(self.weights))
+
+
+def imbalance(weights: FloatArray) -> FloatArray:
+    """Return chi^2 = N sum_i (q_i - 1/N)^2 of what N clients weigh, along the last axis.
+
+    >>> float(imbalance(np.array([0.25, 0.5, 0.25])))
+    0.125
+    """
+    n_clients = weights.shape[-1]
+    return np.asarray(n_clients * np.square(weights - 1 / n_clients).sum(axis=-1))
 
 
 def independent_sets(rates: ArrayLike) -> RandomSets:

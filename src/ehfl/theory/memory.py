@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ehfl.arrays import FloatArray
-from ehfl.theory.bounds import Constants, largest_step
+from ehfl.theory.bounds import Constants, check_eta, largest_step
 from ehfl.theory.counts import checked_turns
 from ehfl.theory.descent import Bound
-from ehfl.validation import InvalidValue, is_number, of_kind
+from ehfl.validation import InvalidValue, of_kind
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -47,8 +47,7 @@ def bound_memory(delays: Delays, eta: float, constants: Constants) -> Bound:
     if constants.variance > 0:
         raise InvalidValue("variance", "0 (the theorem is for exact gradients)", constants.variance)
     limit = largest_step_with_memory(delays, constants.smoothness)
-    if not (is_number(eta) and 0 < eta <= limit * (1 + 1e-12)):
-        raise InvalidValue("eta", f"in (0, {limit:.6g}] (1/(L (1 + {delays.longest})))", eta)
+    check_eta(eta, limit, f"1/(L (1 + {delays.longest}))")
     weights = eta * delays.heard
     starting = (1 - delays.heard)[(delays.heard > 0) & (delays.heard < 1)].sum()
     cost = eta * (1 + delays.longest) * constants.heterogeneity * float(starting)

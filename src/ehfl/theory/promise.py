@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ehfl.theory.bounds import Constants, realised
+from ehfl.theory.bounds import Constants, check_eta, realised
 from ehfl.theory.counts import checked_counts
 from ehfl.theory.optimal import RULES, best_along, best_of_all, pace
-from ehfl.theory.theorems import Extremes, check_eta, largest_eta, theorem1, theorem2
+from ehfl.theory.theorems import Extremes, largest_eta, theorem1, theorem2
 from ehfl.validation import InvalidValue, of_kind
 
 

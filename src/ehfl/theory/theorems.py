@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ehfl.theory.bounds import Constants, check_steps, largest_step
-from ehfl.validation import InvalidValue, is_number, of_kind, whole_number
+from ehfl.theory.bounds import Constants, check_eta, check_steps, largest_step
+from ehfl.validation import of_kind, whole_number
 
 _ROOT30 = math.sqrt(30)
 
@@ -79,9 +79,3 @@ def theorem2(extremes: Extremes, eta: float, local_steps: int, constants: Consta
         return math.inf
     drift = 5 * K * L**2 * s2 * eta**3 * math.sqrt(n_max**3)
     return (2 * constants.gap / K + L * s2 * eta**2) / below + drift / last
-
-
-def check_eta(eta: float, largest: float) -> None:
-    """Refuse an eta that the theorem does not allow."""
-    if not (is_number(eta) and 0 < eta <= largest * (1 + 1e-12)):
-        raise InvalidValue("eta", f"in (0, {largest:.6g}]", f"{eta:.6g}" if is_number(eta) else repr(eta))

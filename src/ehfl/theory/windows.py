@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ehfl.arrays import FloatArray
-from ehfl.theory.bounds import CROSS, DRIFT, Constants, largest_step
+from ehfl.theory.bounds import CROSS, DRIFT, Constants, check_eta, largest_step
+from ehfl.theory.chances import imbalance
 from ehfl.theory.counts import checked_turns
 from ehfl.theory.descent import Bound, Deviation, Rounds
-from ehfl.validation import InvalidValue, is_number, of_kind, whole_number
+from ehfl.validation import of_kind, whole_number
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -44,7 +45,7 @@ def windows_of(took_part: ArrayLike, window: int) -> Windows:
     inverse = np.divide(1.0, n, out=np.zeros(n.shape), where=n > 0)
     steps = (n > 0).sum(axis=1)
     heard = np.einsum("wtc,wt->wc", turns, inverse) / np.maximum(steps, 1)[:, None]  # c_i
-    chi_square = np.where(steps > 0, clients * np.square(heard - 1 / clients).sum(axis=1), 0.0)
+    chi_square = np.where(steps > 0, imbalance(heard), 0.0)
     later = steps[:, None] - np.cumsum(n > 0, axis=1)
     return Windows(
         steps.astype(float), chi_square, inverse, np.where(n > 0, clients * inverse - 1, 0.0), later * (n > 0)
@@ -69,8 +70,7 @@ def bound_windows(windows: Windows, eta: float, constants: Constants) -> Bound:
     """
     windows, constants = of_kind("windows", windows, Windows), of_kind("constants", constants, Constants)
     limit, m = windows.largest_step(constants.smoothness), windows.steps
-    if not (is_number(eta) and 0 < eta <= limit * (1 + 1e-12)):
-        raise InvalidValue("eta", f"in (0, {limit:.6g}] ({'1/L' if m.max() <= 1 else '1/(8 m L)'})", eta)
+    check_eta(eta, limit, "1/L" if m.max() <= 1 else "1/(8 m L)")
     return Rounds(np.where(m > 0, eta, 0.0), m, constants.smoothness, _deviation(windows, eta, constants)).bound(
         constants.gap
     )
@@ -84,7 +84,7 @@ def _deviation(windows: Windows, eta: float, constants: Constants) -> Deviation:
     off = windows.chi_square * z2
     per_step = 2 * DRIFT * L**2 * eta**2 / np.maximum(m, 1)
     moved = per_step * (later * (noise + 8 * m[:, None] * away)).sum(axis=1)
-    slope = np.maximum((2.0 if z2 else 1.0) * 4 * DRIFT * m * (m - 1) * L**2 * eta**2, 0.0)
+    slope = (2.0 if z2 else 1.0) * 4 * DRIFT * m * (m - 1) * L**2 * eta**2
     moved = np.maximum(moved, slope * off)  # R: where it is below, |d_W + q|^2 would be bounded without its cross term
     ratio = np.sqrt(np.divide(off, moved, out=np.zeros_like(off), where=moved > 0))
     variance = (noise * (1 + 4 * CROSS * L * eta * later)).sum(axis=1) / np.maximum(m, 1) ** 2
