@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo paper results test test-all lint check fuzz bench format clean
+PROCESSORS := sse4 avx2 native
+.PHONY: help demo paper results test test-all test-processors $(addprefix test-on-,$(PROCESSORS)) lint check fuzz bench format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -32,6 +33,19 @@ test: $(VENV)/.dev  ## the tests, doctests and document examples included, but f
 
 test-all: $(VENV)/.dev  ## all tests, the slow ones too, deployments on Flower among them (some 15 minutes)
 	$(BIN)/pytest -q -n 2 --dist worksteal
+
+# Another processor is emulated by forbidding the instructions that it lacks, to BLAS, ATen, oneDNN, MKL and NumPy.
+sse4 := OPENBLAS_CORETYPE=Prescott ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_CBWR=COMPATIBLE EHFL_MOST_SIMD=sse4
+avx2 := OPENBLAS_CORETYPE=Haswell ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_CBWR=AVX2 EHFL_MOST_SIMD=avx2
+native :=
+FLOATS := tests/learning tests/theory tests/energy tests/scheduling tests/analysis tests/report tests/planning \
+	tests/test_paper.py tests/test_unequal.py
+
+test-processors: $(addprefix test-on-,$(PROCESSORS))  ## the tests that compute with floats, as on three processors (4 minutes)
+
+$(addprefix test-on-,$(PROCESSORS)): test-on-%: $(VENV)/.dev
+	@echo "tests as on a processor with $*"
+	$($*) $(BIN)/python -m tests.processor $(BIN)/pytest -q -n 2 --dist worksteal -m "not slow" $(FLOATS)
 
 lint: $(VENV)/.dev  ## ruff and mypy
 	$(BIN)/ruff format --check .
