@@ -54,6 +54,17 @@ def test_json_and_the_figure_hold_the_same(tmp_path: Path, capsys: Capture) -> N
     assert figure.read_bytes().startswith(b"\x89PNG") and "figure: " in shown.err
 
 
+def test_charging_losses_are_not_called_exact(capsys: Capture) -> None:
+    fleet = ["rate=0.6", "clients=4", "efficiency=[1, 0.5, 0.5, 0.2]", "capacity='10 J'", "cost='1 J'", "quantum='1 J'"]
+    given = [part for one in [*fleet, "arrival='1 J'", "round_length='1 min'"] for part in ("-o", f"fleet.{one}")]
+
+    assert run(*given, "-o", "schedulers=['greedy', 'always-on']", "-o", "target=1", "--without-floor") == 0
+
+    greedy, always_on = capsys.readouterr().out.split("\nUnder ")[1:3]
+    assert greedy.startswith("greedy client 3 weighs") and "by 20 seeds" in greedy and "exactly" not in greedy
+    assert always_on.startswith("always on") and "exactly" in always_on
+
+
 def test_a_task_without_classes_has_weights_alone_and_says_so(capsys: Capture) -> None:
     assert run("-o", "learning.task=quadratic", "-o", "schedulers=['greedy', 'power-of-choice']",
                "-o", "learning.step_size=0.1") == 0  # fmt: skip

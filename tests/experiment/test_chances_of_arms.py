@@ -47,6 +47,16 @@ def test_auto_is_what_fleet_and_scheduler_make_it() -> None:
     np.testing.assert_allclose(by_turns.probabilities, exact, atol=0.14)
 
 
+def test_charging_losses_are_in_the_probabilities() -> None:
+    joules = {"capacity": "10 J", "cost": "1 J", "quantum": "1 J", "arrival": "1 J", "round_length": "1 min"}
+    fleet = {"clients": 4, "rate": 0.6, "efficiency": [1.0, 0.5, 0.5, 0.2], **joules}
+    found = building.aggregation_of(settings(rounds=101, fleet=fleet)[0])
+
+    assert isinstance(found, InverseProbability) and not isinstance(found.probabilities, str)
+    # 20 seeds of 100 rounds: five standard errors are 5 sqrt(0.24 / 2,000) = 0.055 at most
+    np.testing.assert_allclose(found.probabilities, [0.6, 0.3, 0.3, 0.12], atol=0.055)
+
+
 def test_what_was_given_stays_and_others_want_none() -> None:
     given = {"name": "inverse-probability", "probabilities": [0.5, 0.5, 0.5, 1]}
 

@@ -107,6 +107,25 @@ def test_chances_of_their_own_are_theorem_es_for_a_constant_step() -> None:
     assert said(UNLIKE, **changes, fleet__initial=1).theorem == "C"  # the first round is another one then
 
 
+LOSSY = {
+    "fleet__rate": 0.6,
+    "fleet__capacity": "10 J",
+    "fleet__cost": "1 J",
+    "fleet__quantum": "1 J",
+    "fleet__arrival": "1 J",
+    "fleet__round_length": "1 min",
+    "fleet__efficiency": [1.0, 0.5, 0.5, 0.2],
+}
+
+
+def test_equal_rates_are_not_theorem_ds_where_charging_loses_energy() -> None:
+    """Clients are then heard in 60, 30, 30 and 12 % of the rounds, so neither D nor F with rates as chances holds."""
+    assert said(UNLIKE, scheduler="greedy", **LOSSY).theorem in ("C", "H")
+    weighted = said(UNLIKE, scheduler="greedy", learning__aggregation="inverse-probability", **LOSSY)
+    assert weighted.theorem is None and "takes part by a chance of its own" in weighted.why
+    assert said(UNLIKE, scheduler="always-on", **LOSSY).theorem == "D"  # mains power does not ask the batteries
+
+
 def test_inverse_probabilities_are_theorem_fs_where_clients_are_independent() -> None:
     changes = {"scheduler": "greedy", "fleet__rate": UNEQUAL, "learning__aggregation": "inverse-probability"}
 

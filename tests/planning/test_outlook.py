@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ehfl import Fleet, Replay, simulate
+from ehfl import Bernoulli, Fleet, Replay, simulate
 from ehfl.planning import Calendar, Outlook, SeedOutlook, budget_of
 
 
@@ -20,6 +20,15 @@ def test_a_budget_by_hand() -> None:
     assert budget.payable.tolist() == [0.25, 0.0, 0.9375]
     assert budget.sustainable == 1.1875
     assert budget.rounds_kept.tolist() == [12, 6, 3]
+
+
+def test_a_budget_of_no_rounds_is_the_harvests_own_mean() -> None:
+    fleet = Fleet(2, Bernoulli([0.4, 0.8]), capacity=12, cost=[1, 2], efficiency=0.5, drain=0.1)
+
+    for calendar in (None, Calendar(0, 86_400)):
+        budget = budget_of(fleet, rounds=0, calendar=calendar)
+        assert budget.harvest == pytest.approx([0.2, 0.4])
+        assert budget.payable == pytest.approx([0.1, 0.15]) and budget.sustainable == pytest.approx(0.25)
 
 
 def test_a_budget_by_month() -> None:

@@ -14,6 +14,7 @@ from ehfl.arrays import IntArray
 from ehfl.energy import Bernoulli, Fleet, Replay
 from ehfl.randomness import TILE
 from ehfl.scheduling import (
+    AlwaysOn,
     Chances,
     Greedy,
     Myopic,
@@ -21,6 +22,7 @@ from ehfl.scheduling import (
     RoundRobin,
     View,
     chances,
+    exact_chances,
     realised,
     simulate,
 )
@@ -117,11 +119,66 @@ def test_on_mains_power_all_are_heard_alike(scheduler: str, target: int | None, 
         Fleet(clients=3, harvest=Bernoulli(0.5), cost=2),
         Fleet(clients=3, harvest=Bernoulli(0.5), initial=1),
         Fleet(clients=3, harvest=Replay([[1, 0, 1]] * 9)),
+        Fleet(clients=3, harvest=Bernoulli(0.5), efficiency=[1.0, 0.5, 1.0]),
+        Fleet(clients=3, harvest=Bernoulli(0.5), leak=0.1),
+        Fleet(clients=3, harvest=Bernoulli(0.5), drain=0.1),
     ],
-    ids=["cost", "start", "harvest"],
+    ids=["cost", "start", "harvest", "efficiency", "leak", "drain"],
 )
 def test_what_the_integral_does_not_hold_for_is_estimated(fleet: Fleet) -> None:
     assert not chances(fleet, "greedy", rounds=5, seeds=2).exact
+
+
+ODD: dict[str, list[Any]] = {
+    "nothing": [],
+    "efficiency": [1.0, 0.5, 0.2],
+    "leak": [0.0, 0.4],
+    "drain": [0.0, 0.7],
+    "cost": [1, 2],
+    "initial": [0, 1],
+}
+LONG = 4001  # rounds, the first of which is empty
+
+
+@pytest.mark.parametrize("odd", ODD)
+@settings(max_examples=15, deadline=None)
+@given(data=st.data(), scheduler=st.sampled_from([Greedy(), AlwaysOn(1), AlwaysOn()]), seed=st.integers(0, 2**32))
+def test_where_chances_are_exact_a_long_simulation_agrees(
+    odd: str, data: st.DataObject, scheduler: Any, seed: int
+) -> None:
+    """Rounds are independent, and what is averaged lies in [0, 1]: by Hoeffding a mean over T rounds is off by more
+    than e with probability 2 exp(-2 T e^2) at most, which is 1e-9 at e = sqrt(log(2e9) / (2 T)).
+    """
+    clients = data.draw(st.integers(1, 5))
+
+    def each(values: list[Any]) -> list[Any]:
+        return data.draw(st.lists(st.sampled_from(values), min_size=clients, max_size=clients))
+
+    capacity = each([1, 3, math.inf] if odd == "initial" else [0, 1, 3, math.inf])
+    parts = {odd: each(ODD[odd])} if ODD[odd] else {}
+    fleet = Fleet(clients, Bernoulli(each([0.6, 0.1, 1.0, 0.0])), capacity=capacity, **parts)
+    found = exact_chances(fleet, scheduler, LONG)
+    if found is None:
+        assert isinstance(scheduler, Greedy) and odd != "nothing"  # on mains power chances are exact on every fleet
+        return
+
+    def limit(rounds: int) -> float:
+        return math.sqrt(math.log(2e9) / (2 * max(rounds, 1)))
+
+    played = simulate(fleet, scheduler, LONG, seed=seed)
+    seen = realised(played)
+    assert (abs(seen.turns - found.turns) <= limit(seen.rounds)).all()
+    assert (abs(seen.weights - found.weights) <= limit(np.count_nonzero(played.counts))).all()
+
+
+def test_charging_losses_make_chances_smaller_than_rates() -> None:
+    """Of a unit 1, 0.5, 0.5 and 0.2 are stored, rounded to whole units in turn, so clients are heard that much less."""
+    fleet = Fleet(clients=4, harvest=Bernoulli(0.6), efficiency=[1.0, 0.5, 0.5, 0.2])
+    found = chances(fleet, "greedy", rounds=1000)
+
+    # 20 seeds of 999 rounds have a standard error of sqrt(0.24 / 19,980) = 0.0035 at most.
+    assert not found.exact and found.turns == pytest.approx([0.6, 0.3, 0.3, 0.12], abs=0.02)
+    assert found.chi_square > 0.1
 
 
 def test_more_clients_than_a_tile_are_estimated() -> None:

@@ -35,8 +35,8 @@ HELP = """Show whom a comparison will hear, and what a plain mean of the partici
 
 Trains nothing. For each arm: how often each client takes part, what it weighs in the mean (q_i, where 1/N would be
 fair), chi^2 = N sum (q_i - 1/N)^2, the mixture of labels that the mean optimises beside the true one, and the floor
-chi^2 zeta^2 that this can leave |grad f|^2 at. Exact for Greedy on Bernoulli, else from simulated seeds, with
-intervals. docs/audit.md explains the figures.
+chi^2 zeta^2 that this can leave |grad f|^2 at. Exact for Greedy on Bernoulli without losses in storage, else from
+simulated seeds, with intervals. docs/audit.md explains the figures.
 
 \b
 Examples:

@@ -54,11 +54,12 @@ def payable(harvest: FloatArray, drain: FloatArray, cost: FloatArray) -> FloatAr
 
 
 def budget_of(fleet: Fleet, rounds: int, seed: int = 0, calendar: Calendar | None = None) -> Budget:
-    """Return what these rounds bring under a seed; without any, what the harvest says of itself.
+    """Return what these rounds bring under a seed; of 0 rounds, the harvest's own mean.
 
     >>> from ehfl.energy import Bernoulli
-    >>> budget_of(Fleet(clients=4, harvest=Bernoulli(0.5), capacity=6, cost=2), rounds=1000).sustainable.__round__(3)
-    1.011
+    >>> fleet = Fleet(clients=4, harvest=Bernoulli(0.5), capacity=6, cost=2)
+    >>> round(budget_of(fleet, rounds=1000).sustainable, 3), budget_of(fleet, rounds=0).sustainable
+    (1.011, 1.0)
     """
     n_clients, storage = fleet.clients, fleet.storage
     efficiency, drain = (np.ones(1), np.zeros(1)) if storage is None else (storage.efficiency, storage.drain)
@@ -76,7 +77,7 @@ def budget_of(fleet: Fleet, rounds: int, seed: int = 0, calendar: Calendar | Non
     counts = np.full(1, rounds) if months is None else np.bincount(months, minlength=12)
     means = np.divide(stored, counts[:, None], out=np.full(sums.shape, np.nan), where=counts[:, None] > 0)
     return Budget(
-        harvest=stored.sum(axis=0) / rounds,
+        harvest=stored.sum(axis=0) / rounds if rounds else fleet.rates * efficiency,
         drain=np.broadcast_to(drain, (n_clients,)),
         cost=np.broadcast_to(fleet.costs.astype(np.float64), (n_clients,)),
         capacity=np.broadcast_to(np.asarray(fleet.capacity, dtype=np.float64), (n_clients,)),

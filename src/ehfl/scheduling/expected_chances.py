@@ -56,8 +56,8 @@ def chances(
 def exact_chances(fleet: Fleet, scheduler: Scheduler, rounds: int, *, target: int | None = None) -> Chances | None:
     """Return the chances where they can be computed: where who takes part does not depend on the rounds before.
 
-    Under Greedy on Bernoulli with a cost of one unit and nothing at the start, up to 4,096 clients, everyone takes part
-    with probability lambda_i, independently, and with 1/n = integral of s^(n-1) over [0, 1]
+    Under Greedy on Bernoulli with a cost of one unit, nothing at the start and no losses in storage, up to 4,096
+    clients, client i takes part with probability lambda_i, independently, and as 1/n = integral of s^(n-1) over [0, 1]
 
         P(S not empty) q_i = integral over [0, 1] of lambda_i prod_{j != i} (1 - lambda_j + lambda_j s) ds.
 
@@ -103,8 +103,11 @@ def _width(scheduler: AlwaysOn, target: int) -> int:
 
 
 def _is_independent(fleet: Fleet) -> bool:
-    """Return whether under Greedy who takes part is who harvested in the round before, each by a chance of its own."""
-    alike = type(fleet.harvest) is Bernoulli and bool((fleet.costs == 1).all())
+    """Return whether under Greedy the participants are those who harvested in the round before, independently.
+
+    Losses are rounded to whole units by a sequence that depends on the round, so with them no two rounds are alike.
+    """
+    alike = type(fleet.harvest) is Bernoulli and bool((fleet.costs == 1).all()) and fleet.storage is None
     return alike and not np.any(fleet.initial) and fleet.clients <= TILE
 
 
