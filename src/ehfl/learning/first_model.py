@@ -8,11 +8,18 @@ import torch
 from torch import Tensor, nn
 
 from ehfl.learning.checkpoint import STATE
+from ehfl.learning.evaluation import outputs_of
 from ehfl.learning.flat import FlatModel
 from ehfl.learning.tasks import Task
 from ehfl.randomness import Purpose, generator
 from ehfl.validation import InvalidValue
 
+# Examples that a model is tried on, all of them at once and then cut in two: no part has a single one, which batch
+# normalisation refuses by itself.
+_TRIED, _FIRST = 8, 3
+# A float32 sum of n terms is off by n 2^-24 of their sizes at most, and a batch of another size may be summed in
+# another order: room for n = 2^16 over all layers, in the worst case. Batch normalisation changes outputs by far more.
+_ROUNDING = 2.0**-8
 _DROPOUT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 
 
@@ -32,7 +39,40 @@ def first_model(task: Task, seed: int) -> nn.Module:
         if name not in there or not torch.equal(value, there[name]):
             allowed = "made from the rng that it is given alone (ehfl.learning.initialise draws from it)"
             raise InvalidValue("model", allowed, f"{name} that differs when asked again")
+    _check_examples_apart(again, some_rows(task.training.inputs, _TRIED))  # `model` itself stays untouched
     return model
+
+
+def some_rows(values: Tensor, count: int) -> Tensor:
+    """Return at most `count` rows, spread over all of them, as a new tensor."""
+    looked_at = min(count, len(values))
+    rows = torch.arange(looked_at) * (len(values) - 1) // max(1, looked_at - 1)
+    return values.index_select(0, rows.to(values.device))
+
+
+def _check_examples_apart(model: nn.Module, inputs: Tensor) -> None:
+    """Refuse a model whose output for an example depends on the other examples of its batch.
+
+    What it is worth would depend on how the test set is cut into batches, and a device that asks it about one example
+    would get another answer than the evaluation did. The model that is given is changed.
+    """
+    model.eval()
+    rng = torch.Generator().manual_seed(0)
+    with torch.inference_mode():
+        for parameter in model.parameters():  # a last layer of zeros, say, would hide what comes before it
+            if not parameter.any():
+                parameter.uniform_(-1, 1, generator=rng)
+        together = outputs_of(model, inputs)
+        apart = torch.cat([outputs_of(model, part) for part in (inputs[:_FIRST], inputs[_FIRST:]) if len(part)])
+        repeated = outputs_of(model, inputs)
+    if together.shape != apart.shape or not torch.equal(together, repeated):
+        return  # another fault, which check_task names
+    off = (together - apart).abs().max() / together.abs().max()
+    if off > _ROUNDING:
+        allowed = "one whose output for an example does not depend on the others of its batch"
+        remedy = "normalise each example by itself, as GroupNorm and LayerNorm do; batch_first=True for LSTM and GRU"
+        given = f"outputs that change by {100 * float(off):.2g} % where a batch is cut in two"
+        raise InvalidValue("model", f"{allowed} ({remedy})", given)
 
 
 def check_model(model: nn.Module) -> None:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ehfl.history import Metric
 from ehfl.learning.evaluation import checked_score, outputs_of, right_by_class
-from ehfl.learning.first_model import first_model
+from ehfl.learning.first_model import first_model, some_rows
 from ehfl.learning.tasks import TASKS, Examples, Task, classes_of
 from ehfl.randomness import check_seed
 from ehfl.validation import FAILURES, BrokenRules, UserError, blame, whole_number
@@ -22,9 +22,10 @@ def check_task(task: Task | str, *, examples: int = 64, seed: int = 0) -> None:
     """Try a task on a few of its examples; raise BrokenRules that says plainly what is wrong.
 
     Checked: that its facts are there and its data finite; that the model is new whenever asked for, made from the rng
-    alone, keeps no state, draws no chance while training and answers for every example; that the loss is one finite
-    number with a gradient for every parameter; that the score is a value of the metric; that nothing changes its input;
-    where it names classes, that the model has an output for each and every target is one.
+    alone, keeps no state, draws no chance while training and answers for every example, whatever else is in its batch;
+    that the loss is one finite number with a gradient for every parameter; that the score is a value of the metric;
+    that nothing changes its input; where it names classes, that the model has an output for each and every target is
+    one.
     `examples` of the training and of the test set are looked at. Silence means that it passed.
 
     >>> from ehfl.learning.tasks.digits import Digits
@@ -70,14 +71,14 @@ def _facts(task: Task, count: int) -> Iterator[str]:
             values = getattr(found, kind)
             if not isinstance(values, Tensor):
                 yield f"must have tensors as examples, got {type(values).__name__} as {kind} of the {part} set"
-            elif not torch.isfinite(_some(values, 100 * count)).all():
+            elif not torch.isfinite(some_rows(values, 100 * count)).all():
                 yield f"has values that are not finite among the {kind} of the {part} set"
 
 
 def _training(task: Task, count: int, seed: int) -> Iterator[str]:
     classes_of(task)  # refuses names that cannot be such, and targets beyond them
     model = first_model(task, seed).train()
-    inputs, targets = (_some(values, count) for values in (task.training.inputs, task.training.targets))
+    inputs, targets = (some_rows(values, count) for values in (task.training.inputs, task.training.targets))
     kept, state = (inputs.clone(), targets.clone()), _state(model)
     losses = []
     for _ in range(2):
@@ -129,7 +130,7 @@ def _spread_fault(task: Task, outputs: Tensor, targets: Tensor) -> str:
 
 def _scoring(task: Task, count: int, seed: int) -> Iterator[str]:
     model = first_model(task, seed).eval()
-    inputs, targets = (_some(values, count) for values in (task.test.inputs, task.test.targets))
+    inputs, targets = (some_rows(values, count) for values in (task.test.inputs, task.test.targets))
     with torch.inference_mode():
         kept = inputs.clone(), targets.clone()
         outputs = outputs_of(model, inputs)
@@ -157,10 +158,3 @@ def _state(model: nn.Module) -> dict[str, Tensor]:
     """Return copies of parameters and of all buffers, by name."""
     named = [*model.named_parameters(), *model.named_buffers()]
     return {name: value.detach().clone() for name, value in named}
-
-
-def _some(values: Tensor, count: int) -> Tensor:
-    """Return so many rows, spread over all of them, as a tensor of their own."""
-    looked_at = min(count, len(values))
-    rows = torch.arange(looked_at) * (len(values) - 1) // max(1, looked_at - 1)
-    return values.index_select(0, rows.to(values.device))

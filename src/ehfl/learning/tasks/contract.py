@@ -35,7 +35,8 @@ class Task(Protocol):
     """Data, model, loss and metric; implement these and `train` does the rest.
 
     Plain attributes serve for the four facts. The model's parameters are what is learned and averaged; it may keep no
-    other state, so no batch normalisation, and draw no chance while it trains, so no dropout. `check_task` tries it.
+    other state and mix no examples of a batch, so no batch normalisation, and draw no chance while it trains, so no
+    dropout. `check_task` tries it.
 
     A task whose targets are class labels 0, 1, ... may name them in an attribute `classes: tuple[str, ...]`; its model
     then has one output for each, of which the largest is its answer, and every evaluation is by class, too.
