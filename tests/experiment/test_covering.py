@@ -77,7 +77,7 @@ def test_turns_that_come_round_are_covered_by_windows_where_these_say_more() -> 
 
     assert (found.theorem, found.why) == (
         "H",
-        "clients' data differ, and turns come round (on first rounds of windows of 2 rounds)",
+        "clients' data differ, and turns come round (in windows of 2 rounds)",
     )
     assert found.own_steps is not None and found.own_steps < 0.5 * UNLIKE.heterogeneity
     # Where steps are too long for windows, and for K > 1, theorem C is what there is.

@@ -102,3 +102,31 @@ def test_what_the_theorem_does_not_cover_is_refused() -> None:
         bound_memory(delays, 0.6, Constants(1.0, 0.0, 1.0))
     with pytest.raises(ValueError, match=r"took_part must be booleans, shape \(n_rounds, n_clients\), got .*int64"):
         delays_of([[1, 0]])
+
+
+@pytest.mark.parametrize("rounds", [100, 10_000])
+def test_a_client_that_is_never_heard_again_leaves_a_floor(rounds: int) -> None:
+    """The second of two clients takes part in round 0 alone, so tau = T - 1, and steps may be 1/T at most. With any
+    step the mean of memories vanishes at x = -x_0, where f = x^2/2 still has the slope that it had at the start.
+    """
+    turns = np.zeros((rounds, 2), dtype=bool)
+    turns[:, 0], turns[0, 1] = True, True
+    problem, offsets, start = Quadratic(np.ones(1), variance=0.0), np.array([[1.0], [-1.0]]), np.array([2.0])
+    delays = delays_of(turns)
+    limit = largest_step_with_memory(delays, 1.0)
+
+    assert delays.longest == rounds - 1 and limit == pytest.approx(1 / rounds)
+    bound = bound_memory(delays, limit, Constants(1.0, 0.0, gap=2.0, heterogeneity=1.0))
+    assert bound.value == pytest.approx(4.0)  # 2 Delta L (1 + tau) / T, whatever T is
+    assert 1.0 < weighted(bound, squares_of(problem, offsets, start, turns, limit)) <= bound.value
+    assert squares_of(problem, offsets, start, turns, 0.2)[-1] == pytest.approx(4.0, rel=1e-3)
+
+
+def test_delays_by_chance_grow_so_slowly_that_the_bound_vanishes() -> None:
+    found = []
+    for rounds in (300, 3_000, 30_000):
+        delays = delays_of(np.random.default_rng(0).random((rounds, 5)) < 0.2)
+        constants = Constants(1.0, 0.0, 1.0, heterogeneity=1.0)
+        found.append(bound_memory(delays, largest_step_with_memory(delays, 1.0), constants).value)
+
+    assert found[0] > 4 * found[1] > 16 * found[2]

@@ -96,7 +96,7 @@ def _by_turns(played: Participation, eta: float, constants: Constants) -> Iterat
         windows = windows_of(turns, window)
         limit = windows.largest_step(constants.smoothness)
         if eta <= limit:
-            why = f"clients' data differ, and turns come round (on first rounds of windows of {window} rounds)"
+            why = f"clients' data differ, and turns come round (in windows of {window} rounds)"
             yield Covering("H", why, _of_windows(windows, constants), limit, "1/(8 m L)")
 
 

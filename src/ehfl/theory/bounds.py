@@ -1,7 +1,7 @@
 """The bound on the gradient norm for the participation and step sizes that really happened.
 
 Notation of the paper: Delta = f(x_0) - f*, L smoothness, s2 the variance of a stochastic gradient, K local steps, eta_t
-step sizes, n_t participants. Derivations, and what is wrong in the print (errata E1 to E7), stand in docs/theory.md.
+step sizes, n_t participants. Derivations, and what is wrong in the print (errata E1 to E12), stand in docs/theory.md.
 """
 
 from __future__ import annotations

@@ -40,8 +40,9 @@ def bound_memory(delays: Delays, eta: float, constants: Constants) -> Bound:
 
         sum_t eta h_t |g_t|^2 <= 2 Delta + eta (1 + tau_max) zeta^2 sum over rounds with 0 < h_t < 1 of (1 - h_t).
 
-    Once everyone was heard zeta^2 plays no part: no floor, however rates differ. Gradient noise is not covered: what is
-    remembered carries its own for many rounds, so that it is not independent of the model any more.
+    Once every client was heard zeta^2 plays no part. There is no floor, however rates differ, as long as delays do not
+    grow as fast as the number of rounds: with the largest step the bound falls as (1 + tau_max) / T. Gradient noise is
+    not covered: what is remembered carries it for many rounds, so that it is not independent of the model any more.
     """
     delays, constants = of_kind("delays", delays, Delays), of_kind("constants", constants, Constants)
     if constants.variance > 0:

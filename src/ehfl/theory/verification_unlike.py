@@ -173,19 +173,12 @@ def _mean_of_uniform_sets(setting: _Setting, turns: BoolArray, K: int) -> _Exper
 
 def _mean_over_windows(setting: _Setting, turns: BoolArray) -> _Experiment:
     """Return theorem H with the windows that make its bound smallest; of several rounds, or it would be theorem C."""
-    constants = setting.constants
+    constants, squares = setting.constants, _mean_of_sets(setting, turns, 1).squares
 
     def experiment(window: int) -> _Experiment:
         windows = windows_of(turns, window)
-        plain = _mean_of_sets(setting, turns, 1)
         largest = windows.largest_step(constants.smoothness)
-        return _Experiment(
-            "H",
-            1,
-            largest,
-            lambda eta: bound_windows(windows, eta, constants),
-            lambda eta: plain.squares(eta)[::window],
-        )
+        return _Experiment("H", 1, largest, lambda eta: bound_windows(windows, eta, constants), squares)
 
     return min(map(experiment, WINDOWS), key=_Experiment.least)
 
