@@ -155,7 +155,7 @@ def test_where_chances_are_exact_a_long_simulation_agrees(
         return data.draw(st.lists(st.sampled_from(values), min_size=clients, max_size=clients))
 
     capacity = each([1, 3, math.inf] if odd == "initial" else [0, 1, 3, math.inf])
-    parts = {odd: each(ODD[odd])} if ODD[odd] else {}
+    parts: dict[str, Any] = {odd: each(ODD[odd])} if ODD[odd] else {}
     fleet = Fleet(clients, Bernoulli(each([0.6, 0.1, 1.0, 0.0])), capacity=capacity, **parts)
     found = exact_chances(fleet, scheduler, LONG)
     if found is None:
@@ -168,7 +168,7 @@ def test_where_chances_are_exact_a_long_simulation_agrees(
     played = simulate(fleet, scheduler, LONG, seed=seed)
     seen = realised(played)
     assert (abs(seen.turns - found.turns) <= limit(seen.rounds)).all()
-    assert (abs(seen.weights - found.weights) <= limit(np.count_nonzero(played.counts))).all()
+    assert (abs(seen.weights - found.weights) <= limit(int(np.count_nonzero(played.counts)))).all()
 
 
 def test_charging_losses_make_chances_smaller_than_rates() -> None:

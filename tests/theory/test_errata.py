@@ -77,12 +77,12 @@ def test_erratum_11_the_step_of_a_round_depends_on_the_nine_that_follow() -> Non
 def least_counts(target: int, rounds: int) -> tuple[float, float]:
     """Return E n_min over rounds 1, 2, ..., and P(n_t = target) in the last, of three clients with rate 2/3.
 
-    Exactly, by the law of the sorted levels, from empty: P(n_min >= k) is what is left of it where those with fewer than
-    k participants are dropped.
+    Exactly, by the law of the sorted levels, from empty: P(n_min >= k) is what is left of it where rounds with fewer
+    than k participants end a path.
     """
     expected = on_target = 0.0
     for k in range(target + 1):
-        law = {(0, 0, 0): 1.0}
+        law: dict[tuple[int, ...], float] = {(0, 0, 0): 1.0}
         for t in range(rounds):
             following: dict[tuple[int, ...], float] = defaultdict(float)
             reached = 0.0
