@@ -44,7 +44,8 @@ def test_in_float32_it_rounds_no_more_than_sums_of_its_terms_do() -> None:
     """Outputs and gradients are sums of up to 64 x 25 = 1600 products, rounded by at most u = 2^-24 each.
 
     Roundings add up like a random walk, to sqrt(1600) u = 2.4e-6 of a result's length, whatever the order of summation
-    that the processor's kernels choose. (Measured under `make test-processors`: at most 8e-7, as by torch's own convolution.)
+    that the processor's kernels choose. (Measured under
+    `make test-processors`: at most 8e-7, as by torch's own convolution.)
     """
     made, x = layer(64, 64), drawn(4, 64, 16, 16)
     truth = value_and_gradients(x.double(), layer(64, 64).double(), plain=True)

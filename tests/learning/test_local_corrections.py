@@ -155,6 +155,7 @@ def test_fedprox_comes_closer_to_the_minimum_the_more_it_pulls(mu: float, steps:
     """
     bowls = Bowls(np.array([[1.0], [2.0]]), np.array([[0.0], [21.0]]), steps)
 
-    models, _ = on_bowls(FedProx(mu=mu), bowls, np.zeros(1), BOTH * (3000 // steps), eta=0.05)
+    turns = BOTH * (3000 // steps)
+    models, _ = on_bowls(FedProx(mu=mu), bowls, np.zeros(1), turns, [0.05] * len(turns))
 
     assert models[-1].item() == pytest.approx(limit, abs=0.02)

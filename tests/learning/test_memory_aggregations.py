@@ -49,32 +49,33 @@ ROUNDS: list[Deltas] = [{}, {0: 4.0}, {1: -2.0}, {}, {0: 1.0}]
 @pytest.mark.parametrize(
     ("server_step", "expected"),
     [
-        # G = (0, 0), (4, 0), (4, -2), (4, -2), (1, -2), of which half the sum is added: 0, 2, 1, 1, -0.5.
-        (1.0, [10.0, 12.0, 13.0, 14.0, 13.5]),
-        (0.5, [10.0, 11.0, 11.5, 12.0, 11.75]),
+        # eta G = (0, 0), (4, 0), (4, -2), (4, -2), (1, -2), of which half the sum is added, but in rounds of no client,
+        # where eta = 0: 0, 2, 1, 0, -0.5.
+        (1.0, [10.0, 12.0, 13.0, 13.0, 12.5]),
+        (0.5, [10.0, 11.0, 11.5, 11.5, 11.25]),
     ],
 )
 def test_mifa_by_hand(server_step: float, expected: list[float]) -> None:
     given = Given(Mifa(server_step=server_step), n_clients=2, start=10.0)
 
     assert [given.round(deltas) for deltas in ROUNDS] == expected
-    assert [given.state["memory"][i].tolist() for i in range(2)] == [[1.0, -1.0], [-2.0, 2.0]]
+    assert [given.state["memory"][i].tolist() for i in range(2)] == [[2.0, -2.0], [-4.0, 4.0]]
 
 
 @pytest.mark.parametrize(
     ("server_step", "expected"),
     [
-        # y = (0, 0) at first. Round 1: (4 - 0) + 0 = 4. Round 2: (-2 - 0) + (4 + 0)/2 = 0. Round 3, of nobody:
-        # (4 - 2)/2 = 1. Round 4: (1 - 4) + (4 - 2)/2 = -2.
-        (1.0, [10.0, 14.0, 14.0, 15.0, 13.0]),
-        (0.25, [10.0, 11.0, 11.0, 11.25, 10.75]),
+        # eta y = (0, 0) at first. Round 1: (4 - 0) + 0 = 4. Round 2: (-2 - 0) + (4 + 0)/2 = 0. Round 3 has no clients,
+        # so eta = 0. Round 4: (1 - 4) + (4 - 2)/2 = -2.
+        (1.0, [10.0, 14.0, 14.0, 14.0, 12.0]),
+        (0.25, [10.0, 11.0, 11.0, 11.0, 10.5]),
     ],
 )
 def test_fedvarp_by_hand(server_step: float, expected: list[float]) -> None:
     given = Given(FedVarp(server_step=server_step), n_clients=2, start=10.0)
 
     assert [given.round(deltas) for deltas in ROUNDS] == expected
-    assert [given.state["memory"][i].tolist() for i in range(2)] == [[1.0, -1.0], [-2.0, 2.0]]
+    assert [given.state["memory"][i].tolist() for i in range(2)] == [[2.0, -2.0], [-4.0, 4.0]]
 
 
 def test_fedvarp_by_hand_with_two_at_a_time() -> None:
@@ -142,7 +143,7 @@ def test_mifa_is_the_mean_of_all_whoever_comes_when_nothing_changes() -> None:
     given = Given(Mifa(), n_clients=3, start=0.0)
     given.round(updates)
 
-    for count, clients in enumerate(([0], [1, 2], [], [2]), start=2):
+    for count, clients in enumerate(([0], [1, 2], [2]), start=2):
         assert given.round({i: updates[i] for i in clients}) == 2.0 * count
 
 
@@ -155,7 +156,7 @@ TRUE, HEARD = 14.0, 6.0
 def ends(aggregation: Aggregation, eta: float) -> FloatArray:
     """Return the models of three rounds, in which all has happened that there is, after many."""
     turns = [[0, 1] if t % 3 == 0 else [0] for t in range(3 * round(4 / eta))]
-    models, _ = played(aggregation, BOWLS, np.zeros(1), turns, eta)
+    models, _ = played(aggregation, BOWLS, np.zeros(1), turns, [eta] * len(turns))
     last: FloatArray = models[-3:, 0]
     return last
 
@@ -164,6 +165,19 @@ def ends(aggregation: Aggregation, eta: float) -> FloatArray:
 def test_memory_finds_the_minimum_with_any_step(aggregation: Aggregation) -> None:
     assert ends(aggregation, 0.25) == pytest.approx(TRUE, abs=1e-4)
     assert ends(aggregation, 0.1) == pytest.approx(TRUE, abs=1e-4)
+
+
+@pytest.mark.parametrize("aggregation", [Mifa(), FedVarp(), Scaffold()])
+def test_memory_finds_the_minimum_where_steps_vary_with_the_number_of_participants(aggregation: Aggregation) -> None:
+    """Client 0 alone takes turns with clients 1 and 2; minima 0, 30 and 30, so the mean's is at 20.
+
+    Memory of Delta in place of Delta/eta gives client 0 less weight than it has, and ends at 22.16.
+    """
+    bowls = Bowls(np.ones((3, 1)), np.array([[0.0], [30.0], [30.0]]), steps=1)
+    turns = [[0], [1, 2], []] * 300
+    models, _ = played(aggregation, bowls, np.zeros(1), turns, [0.1 * len(clients) ** 0.5 for clients in turns])
+
+    assert models[-6:, 0] == pytest.approx(20.0, abs=1e-3)
 
 
 def test_the_mean_finds_the_minimum_of_those_who_are_heard() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -10,12 +11,12 @@ import pytest
 from bowls import Bowls, Turns, played
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from published import fedavg, fedawe, fedprox, fedvarp, mifa, scaffold
+from published import fedau, fedavg, fedawe, fedprox, fedvarp, mifa, scaffold
 
 from ehfl.arrays import FloatArray
-from ehfl.learning import Aggregation, FedAwe, FedProx, FedVarp, Mean, Mifa, Rows, Scaffold
+from ehfl.learning import Aggregation, FedAu, FedAwe, FedProx, FedVarp, Mean, Mifa, Rows, Scaffold
 
-Plain = Callable[[Bowls, FloatArray, Turns, float], list[FloatArray]]
+Plain = Callable[[Bowls, FloatArray, Turns, Sequence[float]], list[FloatArray]]
 
 PAIRS: dict[str, tuple[Aggregation, Plain]] = {
     "mean": (Mean(), fedavg),
@@ -23,6 +24,7 @@ PAIRS: dict[str, tuple[Aggregation, Plain]] = {
     "mifa, server step 2/3": (Mifa(server_step=2 / 3), partial(mifa, server_step=2 / 3)),
     "fedvarp": (FedVarp(), partial(fedvarp, server_step=1.0)),
     "fedvarp, server step 1/2": (FedVarp(server_step=0.5), partial(fedvarp, server_step=0.5)),
+    "fedau": (FedAu(cutoff=3), partial(fedau, cutoff=3)),
     "fedawe": (FedAwe(), partial(fedawe, server_step=1.0)),
     "fedawe, server step 1/4": (FedAwe(server_step=0.25), partial(fedawe, server_step=0.25)),
     "scaffold": (Scaffold(), partial(scaffold, server_step=1.0)),
@@ -42,15 +44,27 @@ def bowls_of(seed: int, steps: int, n_clients: int = 4) -> Bowls:
 some_turns = st.lists(st.sets(st.integers(0, 3)).map(sorted), min_size=1, max_size=12)
 
 
-@pytest.mark.parametrize("name", PAIRS)
-@settings(max_examples=15)
-@given(turns=some_turns, steps=st.integers(1, 3), seed=st.integers(0, 100))
-def test_it_computes_what_its_paper_writes(name: str, turns: Turns, steps: int, seed: int) -> None:
-    aggregation, plain = PAIRS[name]
-    bowls = bowls_of(seed, steps)
+def etas_of(turns: Turns, steps: Sequence[float]) -> list[float]:
+    """Step sizes that vary from round to round, and are 0 in rounds without participants, as under every rule."""
+    return [step if active else 0.0 for active, step in zip(turns, itertools.cycle(steps), strict=False)]
 
-    expected = np.array(plain(bowls, START, turns, ETA))
-    found, _ = played(aggregation, bowls, START, turns, ETA)
+
+@pytest.mark.parametrize("name", PAIRS)
+@settings(max_examples=20)
+@given(
+    turns=some_turns,
+    step_sizes=st.lists(st.floats(0.01, 0.3), min_size=1, max_size=5),
+    steps=st.integers(1, 3),
+    seed=st.integers(0, 100),
+)
+def test_it_computes_what_its_paper_writes(
+    name: str, turns: Turns, step_sizes: list[float], steps: int, seed: int
+) -> None:
+    aggregation, plain = PAIRS[name]
+    bowls, etas = bowls_of(seed, steps), etas_of(turns, step_sizes)
+
+    expected = np.array(plain(bowls, START, turns, etas))
+    found, _ = played(aggregation, bowls, START, turns, etas)
 
     # Vectors of clients are kept in float32, all else here is float64.
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * max(1.0, float(np.abs(expected).max())))
@@ -67,9 +81,9 @@ def test_what_is_kept_beside_the_vectors_stays_their_sum_or_mean(turns: Turns, s
     bowls = bowls_of(seed, steps=2)
 
     for aggregation in (Mifa(), FedVarp()):
-        _, state = played(aggregation, bowls, START, turns, ETA)
+        _, state = played(aggregation, bowls, START, turns, etas_of(turns, [ETA]))
         np.testing.assert_allclose(state["total"] / 4, mean_of(state["memory"]), atol=1e-5)
-    _, state = played(Scaffold(), bowls, START, turns, ETA)
+    _, state = played(Scaffold(), bowls, START, turns, etas_of(turns, [ETA]))
     np.testing.assert_allclose(state["mean"], mean_of(state["controls"]), atol=1e-5)
-    models, state = played(FedAwe(), bowls, START, turns, ETA)
+    models, state = played(FedAwe(), bowls, START, turns, etas_of(turns, [ETA]))
     np.testing.assert_allclose(models[-1], mean_of(state["models"]), rtol=1e-4, atol=1e-4)

@@ -162,11 +162,13 @@ def _by_chances(bound: Callable[..., Bound], known: Chances, constants: Constant
 def _delays(played: Participation) -> Delays:
     """Return the delays of a participation, as `delays_of` does, from its turns alone: a large fleet's table is larger.
 
+    Rounds without participants are left out: their step size is 0, so nothing happens in them and nothing ages.
     A client's delay grows by one a round from its turn on, so it is longest just before the next turn, or at the end.
     """
     order = np.argsort(played.indices, kind="stable")
-    clients, turns = played.indices[order], np.repeat(np.arange(played.rounds), played.counts)[order]
+    counts = played.counts[played.counts > 0]
+    clients, turns = played.indices[order], np.repeat(np.arange(counts.size), counts)[order]
     first = np.diff(clients, prepend=-1) != 0  # whether a turn is its client's first
-    until = np.where(np.roll(first, -1), played.rounds, np.roll(turns, -1))  # the client's next turn, or the end
-    heard = np.cumsum(np.bincount(turns[first], minlength=played.rounds)) / played.n_clients
+    until = np.where(np.roll(first, -1), counts.size, np.roll(turns, -1))  # the client's next turn, or the end
+    heard = np.cumsum(np.bincount(turns[first], minlength=counts.size)) / played.n_clients
     return Delays(int((until - turns - 1).max(initial=0)), heard)

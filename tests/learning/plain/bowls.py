@@ -46,10 +46,12 @@ class Bowls:
         return y
 
 
-def played(aggregation: Aggregation, bowls: Bowls, x: FloatArray, turns: Turns, eta: float) -> tuple[FloatArray, State]:
+def played(
+    aggregation: Aggregation, bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float]
+) -> tuple[FloatArray, State]:
     """Return the models that an aggregation makes of these clients, x_1 to x_T, and what it remembers."""
     model, state, found = torch.from_numpy(x), aggregation.init(bowls.n_clients, x.size), []
-    for t, clients in enumerate(turns):
+    for t, (clients, eta) in enumerate(zip(turns, etas, strict=True)):
         model, state = aggregation.apply(model, _updates(aggregation, bowls, model, state, clients, t, eta), state)
         found.append(model.numpy())
     return np.array(found), state

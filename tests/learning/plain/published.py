@@ -1,10 +1,12 @@
 """The algorithms as their papers write them: plain loops over NumPy vectors, in the order of the pseudo-code.
 
 Signs are the papers': updates are sums of gradients, and the server goes against them. Each function returns x_1, x_2,
-..., x_T, (rounds, dimension).
+..., x_T, (rounds, dimension). Step sizes are one a round, 0 in rounds without participants.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from bowls import Bowls, Turns
@@ -12,16 +14,18 @@ from bowls import Bowls, Turns
 from ehfl.arrays import FloatArray
 
 
-def fedavg(bowls: Bowls, x: FloatArray, turns: Turns, eta: float) -> list[FloatArray]:
+def fedavg(bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float]) -> list[FloatArray]:
     """McMahan et al. 2017, algorithm 1, with clients that count alike."""
-    return fedprox(bowls, x, turns, eta, mu=0.0)
+    return fedprox(bowls, x, turns, etas, mu=0.0)
 
 
-def mifa(bowls: Bowls, x: FloatArray, turns: Turns, eta: float, server_step: float = 1.0) -> list[FloatArray]:
+def mifa(
+    bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float], server_step: float = 1.0
+) -> list[FloatArray]:
     """Gu et al. 2021, algorithm 1, without the wait for everybody's first update (their code's `fdu_no_wait`)."""
     n, found = bowls.n_clients, []
     g = np.zeros((n, x.size))
-    for t, active in enumerate(turns):
+    for t, (active, eta) in enumerate(zip(turns, etas, strict=True)):
         for i in active:
             g[i] = (x - bowls.trained(i, x, t, eta)) / eta
         x = x - server_step * eta / n * g.sum(axis=0)
@@ -29,10 +33,10 @@ def mifa(bowls: Bowls, x: FloatArray, turns: Turns, eta: float, server_step: flo
     return found
 
 
-def fedvarp(bowls: Bowls, x: FloatArray, turns: Turns, eta: float, server_step: float) -> list[FloatArray]:
-    """Jhunjhunwala et al. 2022, algorithm 1, where updates are divided by eta K; a round of nobody uses y alone."""
+def fedvarp(bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float], server_step: float) -> list[FloatArray]:
+    """Jhunjhunwala et al. 2022, algorithm 1, where updates are divided by eta K."""
     found, y = [], np.zeros((bowls.n_clients, x.size))
-    for t, active in enumerate(turns):
+    for t, (active, eta) in enumerate(zip(turns, etas, strict=True)):
         delta = {i: (x - bowls.trained(i, x, t, eta)) / (eta * bowls.steps) for i in active}
         v = y.mean(axis=0)
         for i in active:
@@ -44,11 +48,29 @@ def fedvarp(bowls: Bowls, x: FloatArray, turns: Turns, eta: float, server_step: 
     return found
 
 
-def fedawe(bowls: Bowls, x: FloatArray, turns: Turns, eta: float, server_step: float) -> list[FloatArray]:
+def fedau(
+    bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float], cutoff: int, server_step: float = 1.0
+) -> list[FloatArray]:
+    """Wang and Ji 2024, algorithms 1 and 2: omega_i is the mean length of i's intervals that have ended."""
+    n, found = bowls.n_clients, []
+    omega, intervals, length = [1.0] * n, [0] * n, [0] * n
+    for t, (active, eta) in enumerate(zip(turns, etas, strict=True)):
+        for_all = sum((omega[i] * (bowls.trained(i, x, t, eta) - x) for i in active), np.zeros_like(x))
+        for i in range(n):
+            length[i] += 1
+            if i in active or length[i] == cutoff:
+                past = intervals[i] * omega[i] if intervals[i] else 0.0
+                omega[i], intervals[i], length[i] = (past + length[i]) / (intervals[i] + 1), intervals[i] + 1, 0
+        x = x + server_step / n * for_all
+        found.append(x)
+    return found
+
+
+def fedawe(bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float], server_step: float) -> list[FloatArray]:
     """Xiang et al. 2024, algorithm 1; the mean of all clients' models is what is evaluated."""
     n, found = bowls.n_clients, []
     models, tau = [x] * n, [-1] * n
-    for t, active in enumerate(turns):
+    for t, (active, eta) in enumerate(zip(turns, etas, strict=True)):
         reported = []
         for i in active:
             innovation = models[i] - bowls.trained(i, models[i], t, eta)
@@ -60,11 +82,11 @@ def fedawe(bowls: Bowls, x: FloatArray, turns: Turns, eta: float, server_step: f
     return found
 
 
-def scaffold(bowls: Bowls, x: FloatArray, turns: Turns, eta: float, server_step: float) -> list[FloatArray]:
+def scaffold(bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float], server_step: float) -> list[FloatArray]:
     """Karimireddy et al. 2020, algorithm 1, option II."""
     n, found = bowls.n_clients, []
     controls, control = np.zeros((n, x.size)), np.zeros_like(x)
-    for t, active in enumerate(turns):
+    for t, (active, eta) in enumerate(zip(turns, etas, strict=True)):
         models, renewed = {}, {}
         for i in active:
             models[i] = bowls.trained(i, x, t, eta, shift=control - controls[i])
@@ -78,10 +100,10 @@ def scaffold(bowls: Bowls, x: FloatArray, turns: Turns, eta: float, server_step:
     return found
 
 
-def fedprox(bowls: Bowls, x: FloatArray, turns: Turns, eta: float, mu: float) -> list[FloatArray]:
+def fedprox(bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float], mu: float) -> list[FloatArray]:
     """Li et al. 2020, algorithm 2, with K gradient steps for the inexact solution and the plain mean of models."""
     found = []
-    for t, active in enumerate(turns):
+    for t, (active, eta) in enumerate(zip(turns, etas, strict=True)):
         if active:
             x = np.mean([bowls.trained(i, x, t, eta, pull=mu) for i in active], axis=0)
         found.append(x)
