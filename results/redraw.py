@@ -31,7 +31,7 @@ from ehfl.scheduling import Participation
 
 HERE = Path(__file__).parent
 FIGURES = {
-    "paper": ("learning", "differences", "energy", "participation", "batteries", "slowdown", "progress"),
+    "paper": ("learning", "differences", "energy", "participation", "batteries", "slowdown"),
     "paper-capacity1": ("learning",),
     "unequal": ("classes",),
     "unequal-own-steps": (),

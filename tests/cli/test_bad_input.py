@@ -48,7 +48,6 @@ THE_LINE: list[Row] = [
         "plan --want '20 clients in 9 % of rounds' --rounds 5",
         "--want must be for at most 10 clients, unless clients are free, got 20 clients in 9 % of rounds",
     ),
-    ("plan --noise-scale -1 --rounds 5", "--noise-scale must be a number in [0, inf], got -1.0"),
     ("plan --sustain 0", "--sustain must be a number in (0, 100], got 0"),
     ("plan --seeds 0", "--seeds must be a whole number in [1, 1000], got 0"),
     ("plan --rounds 0", "--rounds must be a whole number in [1, 1000000], got 0"),

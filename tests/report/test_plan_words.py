@@ -65,20 +65,6 @@ def test_sentences_on_sun() -> None:
     ]
 
 
-def test_a_known_noise_scale_gives_one_number() -> None:
-    plan = replace(sun_plan(), noise_scale=2.0)
-    rows = rows_of(plan)
-
-    # 2 clients are worth 1/2, one is worth 1/3: 1/2 against (1354/2 + 62/3) / 1416
-    assert f"{0.5 / ((1354 / 2 + 62 / 3) / 1416):.2f}" == "1.01"
-    assert rows["slowdown (B = 2)"] == ("1.01",)
-    assert not any("B = 0" in label for label in rows)
-    assert any(
-        sentence == "Against 2 clients on mains power in every round, myopic needs 1.01 times as many rounds at B = 2."
-        for sentence in plan_sentences(plan)
-    )
-
-
 def test_the_answer_says_how_sure_it_is() -> None:
     *_, answer, sure, curves = plan_sentences(answered(sun_plan()))
 

@@ -2,9 +2,8 @@
 
 A finished run is a trial, the trials under one label are an arm, and arms side by side a `Comparison`: means over seeds
 with their intervals (`statistics`), differences between runs that met the same (`pairing`) to the first arm that did
-(`worlds`), at the end and over the rounds (`difference_curves`), rounds and energy to a goal (`timing`), what the
-noise-scale law says of them (`forecast`, with B from updates, `noise_scale`, or curves, `one_curve`), a row of figures
-for each arm (`rows`), which classes and clients are served worst (`served`, `served_lines`), and what a server
+(`worlds`), at the end and over the rounds (`difference_curves`), rounds and energy to a goal (`timing`), a row of
+figures for each arm (`rows`), which classes and clients are served worst (`served`, `served_lines`), and what a server
 saw of real devices (`devices`).
 `audit` says what clients weigh in a plain mean and what that does to labels (`audit_table`, `audit_groups`).
 `scales` decides what energy and time are shown in, `clock` knows how long rounds take.
@@ -12,7 +11,7 @@ saw of real devices (`devices`).
 and `simulations` what one of participations alone shows; the terminal, the page and notebooks (`notebook`) only render
 them. `results` reads run folders.
 
-May enter: NumPy, SciPy's special functions and interpolation, `ehfl.arrays`, `history`, `scheduling`, `theory` and
+May enter: NumPy, SciPy's special functions, `ehfl.arrays`, `history`, `scheduling`, `theory` and
 below. Reading results needs no pydantic, joblib, torch, matplotlib or rich, and pandas only where a DataFrame is asked
 for. Leaves: the names below, each imported when it is first used, because SciPy takes longer to load than all the rest.
 """

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 
 from ehfl.analysis import notebook, pairing
 from ehfl.analysis.clock import Clock, clock_of
-from ehfl.analysis.forecast import Forecast, forecast_of
 from ehfl.analysis.rows import Row, row_of
 from ehfl.analysis.scales import Scale, energy_scale
 from ehfl.analysis.statistics import Difference
@@ -34,7 +33,6 @@ class Comparison:
     arms: tuple[Arm, ...]
     goal: float  # the metric's value that `rounds_to_goal` counts the rounds to
     worlds: tuple[World, ...]  # arms that met the same weather, data and first model
-    forecasts: tuple[Forecast, ...]  # of each world
     rows: tuple[Row, ...]
     missing: tuple[str, ...] = ()  # runs that should be here and are not, and why
 
@@ -74,10 +72,6 @@ class Comparison:
         """Return the world of the arm of that name."""
         found = self.arm(arm)
         return next(world for world in self.worlds if found in world.arms)
-
-    def forecast(self, world: World) -> Forecast:
-        """Return what the noise-scale law says of a world's arms."""
-        return self.forecasts[self.worlds.index(world)]
 
     def rows_of(self, world: World) -> tuple[Row, ...]:
         """Return the figures of a world's arms."""
@@ -129,14 +123,9 @@ def compare(
     _check_units(trials)
     level = common_goal(arms, metric) if goal == "auto" else goal
     worlds = worlds_of(arms, target)
-    forecasts = tuple(forecast_of(world, metric, level) for world in worlds)
-    rows = {
-        arm.name: row_of(arm, world, metric, level, forecast)
-        for world, forecast in zip(worlds, forecasts, strict=True)
-        for arm in world.arms
-    }
+    rows = {arm.name: row_of(arm, world, metric, level) for world in worlds for arm in world.arms}
     listed = tuple(rows[arm.name] for arm in arms)
-    return Comparison(name, metric, arms, level, worlds, forecasts, listed, tuple(missing))
+    return Comparison(name, metric, arms, level, worlds, listed, tuple(missing))
 
 
 def _check_units(trials: Sequence[Trial]) -> None:

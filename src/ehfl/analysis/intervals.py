@@ -18,7 +18,6 @@ if TYPE_CHECKING:  # see numbers.py
     from ehfl.analysis.statistics import Difference, Estimate
     from ehfl.history import Metric
 
-_SMALL_SCALE = 0.1  # a noise scale below which hundredths of a client are digits enough
 _EQUAL = 1e-9  # half widths below this share of the mean are rounding: every seed gave the same
 
 
@@ -73,23 +72,6 @@ def write_amount(found: Estimate, *, null: float | None = None) -> Written:
     ('1.066 (1.0004 to 1.132)', '72.4 (65.0 to 79.8)')
     """
     return _write(found, amount(found.mean), null=null, least=0.0)
-
-
-def write_scale(found: Estimate) -> Written:
-    """Return a noise scale in clients, to hundredths at most; its interval may have no upper end.
-
-    >>> from ehfl.analysis import Estimate
-    >>> write_scale(Estimate(1.287, 0.527, 2.291, 4)).text, write_scale(Estimate(7.0, 2.51, math.inf, 4)).text
-    ('1.29 (0.53 to 2.29)', '7 (2.51 to infinity)')
-    >>> write_scale(Estimate(0.0, 0.0, 0.00035, 4)).text
-    '0.00 (0.00 to 0.00)'
-    """
-    if found.low is not None and found.high is not None and found.high < _SMALL_SCALE:
-        return Written(fixed(found.mean, 2), ends=f"{fixed(found.low, 2)} to {fixed(found.high, 2)}")
-    if found.low is None or found.high is None or math.isfinite(found.high):
-        return write_amount(found) if math.isfinite(found.mean) else Written("infinity")
-    mean = amount(found.mean) if math.isfinite(found.mean) else "infinity"
-    return Written(mean, ends=f"{amount(found.low)} to infinity")
 
 
 def upper_end(found: Estimate) -> str:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _ESTIMATED = (
     *("final", "difference", "area", "rounds_to_goal", "energy_to_goal", "measured_slowdown", "chi_square"),
-    *("forecast_slowdown", "forecast_final", "noise_scale"),
     *("worst_class", "worst_class_difference", "worst_tenth", "client_spread", "time_to_goal"),
     *("share_of_possible", "share_of_lowest"),
 )

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 
 from ehfl.analysis.audit import weight_figures
-from ehfl.analysis.forecast import Forecast
-from ehfl.analysis.noise_scale import from_updates
 from ehfl.analysis.pairing import final_difference, final_metric
 from ehfl.analysis.served import served_figures
 from ehfl.analysis.statistics import Difference, Estimate, estimate
-from ehfl.analysis.timing import energy_at, rounds_to, slowdown, timed
+from ehfl.analysis.timing import energy_at, rounds_to, slowdown
 from ehfl.analysis.trials import Arm
 from ehfl.analysis.worlds import World
 from ehfl.arrays import FloatArray
@@ -46,11 +43,6 @@ class Row:
     # length, here and in the noise limit: to the same bound, if gradient noise were all; infinite where nobody trained.
     measured_slowdown: Estimate | None
     noise_limit: float
-    # By the noise-scale law, see `forecast`; None where it does not cover the arm or B cannot be had.
-    forecast_slowdown: Estimate | None = None
-    forecast_error: float | None = None  # of it against the measured one, as a share; of arms that B was not made from
-    forecast_final: Estimate | None = None  # the metric after the last round
-    noise_scale: Estimate | None = None  # B from the updates and losses up to the goal [clients]
     # What clients weighed in a plain mean of the participants, over all seeds together, see `audit`.
     chi_square: Estimate | None = None  # None where nobody ever took part
     least_weight: float = 0.0  # of the least heard client, in parts of 1/N
@@ -72,7 +64,7 @@ class Row:
     possible: str | None = None  # what it is a share of: "exact", or "an upper bound", so that it is at least that
 
 
-def row_of(arm: Arm, world: World, metric: Metric, goal: float, forecast: Forecast) -> Row:
+def row_of(arm: Arm, world: World, metric: Metric, goal: float) -> Row:
     """Return the figures of an arm, some of them relative to others of its world."""
     first, best = world.arms[0], next(other for other in world.arms if other.name == world.best)
     reached = rounds_to(goal, arm, metric)
@@ -82,7 +74,6 @@ def row_of(arm: Arm, world: World, metric: Metric, goal: float, forecast: Foreca
     def mean(field: str) -> float:
         return float(np.mean([getattr(summary, field) for summary in summaries]))
 
-    measured = slowdown(arm, best, metric, goal) if len(world.arms) > 1 else None
     return Row(
         arm=arm.name,
         seeds=len(arm.seeds),
@@ -101,31 +92,14 @@ def row_of(arm: Arm, world: World, metric: Metric, goal: float, forecast: Foreca
         fairness=mean("fairness"),
         downloaded=_mean_sent(arm, Traffic.downloaded),
         uploaded=_mean_sent(arm, Traffic.uploaded),
-        measured_slowdown=measured,
+        measured_slowdown=slowdown(arm, best, metric, goal) if len(world.arms) > 1 else None,
         noise_limit=world.noise_limits[arm.name],
-        **_forecasts(arm, measured, forecast),
-        noise_scale=None if arm.name in forecast.outside else _own_scale(arm, timed(goal, arm, metric)),
         **weight_figures(arm),
         **served_figures(arm, first),
         time_to_goal=_time(arm, reached) if everyone else None,
         energy_spent=None if arm.trials[0].participation.quantum is None else float(np.mean(_spent(arm))),
         lost=mean("lost"),
     )
-
-
-def _forecasts(arm: Arm, measured: Estimate | None, forecast: Forecast) -> dict[str, Any]:
-    found = forecast.slowdowns.get(arm.name)
-    held_out = arm.name in forecast.held_out
-    return {
-        "forecast_slowdown": found,
-        "forecast_error": found.mean / measured.mean - 1 if found and measured and held_out else None,
-        "forecast_final": forecast.finals.get(arm.name),
-    }
-
-
-def _own_scale(arm: Arm, until: FloatArray) -> Estimate | None:
-    found = from_updates(arm, until)
-    return None if found is None else found.estimate
 
 
 def figures_of(rows: Sequence[Row]) -> list[str]:
@@ -135,10 +109,6 @@ def figures_of(rows: Sequence[Row]) -> list[str]:
 
 
 _NOT_ALWAYS = (
-    "forecast_slowdown",
-    "forecast_error",
-    "forecast_final",
-    "noise_scale",
     "time_to_goal",
     "energy_spent",
     "lost",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,21 +63,6 @@ def estimate_with(mean: float, error: float, n: int) -> Estimate:
     """
     half = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * error
     return Estimate(mean, mean - half, mean + half, n)
-
-
-def jackknife(whole: float, left_out: Sequence[float]) -> Estimate:
-    """Return a figure of all seeds with its 95 % interval, given what it is without each of them.
-
-    Its standard error is sqrt((n - 1)/n sum_i (x_i - mean)^2) over the n figures (J. W. Tukey, 1958); for a mean that
-    is the interval of `estimate`. Without an interval where there is a single seed, or where some figure is infinite.
-
-    >>> jackknife(2.0, [2.5, 2.0, 1.5]) == estimate([1.0, 2.0, 3.0])
-    True
-    """
-    n = max(len(left_out), 1)
-    if n < 2 or not np.isfinite([whole, *left_out]).all():
-        return Estimate(whole, None, None, n)
-    return estimate_with(whole, float(np.std(left_out)) * math.sqrt(n - 1), n)
 
 
 def difference(values: ArrayLike, baseline: ArrayLike) -> Difference:

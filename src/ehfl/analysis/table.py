@@ -27,7 +27,7 @@ from ehfl.analysis.numbers import DASH, value
 from ehfl.analysis.possible import possible_caption, possible_lines
 from ehfl.analysis.served_lines import served_lines
 from ehfl.analysis.simulations import ENERGY, FAIR, LEAST, MOST, UNEVEN, WEIGHT
-from ehfl.analysis.slowdown_lines import forecast_caption, slowdown_lines
+from ehfl.analysis.slowdown_lines import slowdown_lines
 
 if TYPE_CHECKING:  # see numbers.py
     from ehfl.analysis.comparison import Comparison
@@ -65,7 +65,6 @@ def caption(comparison: Comparison) -> str:
         f"goal: {comparison.metric.name} {value(comparison.metric, comparison.goal)}",
         f"differences to {baselines(comparison)}" if paired else "",
         f"slowdowns relative to {best_arms(comparison)}" if comparison.contests else "",
-        forecast_caption(comparison),
         "one seed, so no intervals" if seeds == [1] else f"95 % t-intervals over {over} seeds",
         _TESTED if any(found.n > 1 for found in paired) else "",
         possible_caption(comparison.rows),

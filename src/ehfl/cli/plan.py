@@ -107,10 +107,6 @@ def plan(
     clairvoyant: Annotated[
         bool, Option("--clairvoyant", help="Show what any scheduler could have reached on these harvests, too.")
     ] = False,
-    noise_scale: Annotated[
-        float | None,
-        Option(metavar="B", parser=number, help="Noise scale in clients, as ehfl compare shows it, for slowdowns."),
-    ] = None,
     jobs: Annotated[
         int | None, Option(metavar="N", parser=whole, help="Processes [one a core, for large fleets].")
     ] = None,
@@ -128,7 +124,6 @@ def plan(
         "want": "--want",
         "free": "--free",
         "sustain": "--sustain",
-        "noise_scale": "--noise-scale",
     }
     with named_by_option(names), own_prints_aside():
         found, read = _planned(context, spec)
@@ -173,7 +168,7 @@ def _planned(context: typer.Context, file: Path | None) -> tuple[Plan, Spec]:
     with _steps() as on_step:
         found = plan_all(read, rounds=rounds, want=want, free_name=free, sustain=sustain and sustain / 100,
                          curves=given["curves"], possible=given["clairvoyant"],
-                         noise_scale=given["noise_scale"], jobs=given["jobs"], on_step=on_step)  # fmt: skip
+                         jobs=given["jobs"], on_step=on_step)  # fmt: skip
     return found, read
 
 

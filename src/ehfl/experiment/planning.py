@@ -33,7 +33,7 @@ from ehfl.planning import (
 )
 from ehfl.planning.clairvoyant import check_size
 from ehfl.scheduling import SCHEDULERS, simulate
-from ehfl.validation import InvalidValue, number_in
+from ehfl.validation import InvalidValue
 
 MOST_ROUNDS = 1_000_000
 _CURVE = (0.25, 0.5, 1.0, 2.0, 4.0)  # factors at which curves are taken
@@ -50,19 +50,16 @@ def plan(
     sustain: float | None = None,
     curves: bool = False,
     possible: bool = False,
-    noise_scale: float | None = None,
     jobs: int | None = None,
     on_step: OnStep | None = None,
 ) -> Plan:
     """Play a spec's fleet under its arms' schedulers and seeds; find what `want` takes of what is `free`.
 
     `sustain` asks for the most clients that can be wanted and had in this share of rounds, under each scheduler that
-    can be told how many are wanted, `possible` for what any scheduler could have reached. `noise_scale` is B [clients],
-    where it is known. Arms must have one fleet. Rounds are those of a year where rounds have a length, else the spec's.
+    can be told how many are wanted, `possible` for what any scheduler could have reached. Arms must have one
+    fleet. Rounds are those of a year where rounds have a length, else the spec's.
     """
     setting = spec.base
-    if noise_scale is not None:
-        number_in("noise_scale", noise_scale, "[0, inf]")
     _check_one_fleet(spec)
     fleet = building.fleet_of(setting)
     if want is not None and want.clients > fleet.clients and free_name != "clients":
@@ -86,7 +83,6 @@ def plan(
                     for arm in spec.arms},
         sites=_sites(fleet),
         want=want,
-        noise_scale=noise_scale,
     )  # fmt: skip
     arm = next(one for one in spec.arms if one.label == found.best.label)
     changes: dict[str, Any] = {}

@@ -64,7 +64,6 @@ class Plan:
     # The most clients that can be had in a share of the rounds, by the label of each scheduler that can be told so.
     sustained: Mapping[str, Sustained] = field(default_factory=dict)
     curves: tuple[Curve, ...] = ()
-    noise_scale: float | None = None  # B, where somebody knows it: slowdowns are then one number instead of two ends
     possible: tuple[Optimum, ...] = ()  # what any scheduler could have reached, a seed each; empty unless asked for
 
     @property

@@ -16,7 +16,7 @@ from ehfl.report.classes import class_means, drawn_classes, is_accuracy, with_cl
 from ehfl.report.phrases import counted, listed
 from ehfl.report.rasters import say_cells
 from ehfl.report.scales import linear_within
-from ehfl.report.slowdown import has_forecasts, measured
+from ehfl.report.slowdown import measured
 
 
 def say_rounds(comparison: Comparison) -> str:
@@ -161,10 +161,9 @@ def say_slowdown(comparison: Comparison) -> str:
     measure = "Time" if comparison.clock.differs else "Rounds"
     without = _not_shown("for want of a time to the goal in every run", untimed)
     bars = " Bars are 95 % t-intervals, cut off at the axis." if _most_seeds(comparison) > 1 else ""
-    law = "Squares: forecast by the noise-scale law. " if has_forecasts(comparison) else ""
     return (
         f"{measure} to the goal of {value(comparison.metric, comparison.goal)}, relative to {best_arms(comparison)}. "
-        f"{law}Diamonds: the noise limit, what theory says if gradient noise alone held learning back and clients' "
+        f"Diamonds: the noise limit, what theory says if gradient noise alone held learning back and clients' "
         f"data did not differ.{bars}{without}{_say_alone(comparison)}"
     )
 

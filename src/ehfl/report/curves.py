@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,9 +70,9 @@ def band(values: FloatArray) -> tuple[FloatArray, FloatArray | None, FloatArray 
     return mean, np.array([e.low for e in found], dtype=float), np.array([e.high for e in found], dtype=float)
 
 
-def handles(comparison: Comparison, arms: Collection[str] | None = None) -> list[Line2D]:
-    """Return a line for each arm, or for each of these, as the legend shows it."""
-    looks = {name: look for name, look in looks_of(comparison).items() if arms is None or name in arms}
+def handles(comparison: Comparison) -> list[Line2D]:
+    """Return a line for each arm, as the legend shows it."""
+    looks = looks_of(comparison)
     return [Line2D([], [], **_line(look), label=style.shorten(name, 36)) for name, look in looks.items()]
 
 
@@ -81,9 +81,9 @@ def _line(look: Look) -> dict[str, Any]:
     return {"color": look.colour, "linestyle": look.line, "linewidth": 1.6, "marker": look.marker, "markersize": 5}
 
 
-def draw_metric(axes: Axes, comparison: Comparison, curves: Mapping[str, Curve], *, bands: bool = True) -> None:
-    """Draw the metric of these arms, with or without its intervals, and the goal."""
-    _draw_curves(axes, comparison, curves, bands=bands)
+def draw_metric(axes: Axes, comparison: Comparison, curves: Mapping[str, Curve]) -> None:
+    """Draw the metric of these arms with its intervals, and the goal."""
+    _draw_curves(axes, comparison, curves)
     metric = comparison.metric
     axes.set_ylabel(f"test {style.as_text(metric.name)}", fontsize=10)
     _keep_within(axes, metric)
@@ -114,13 +114,13 @@ def _keep_within(axes: Axes, metric: Metric) -> None:
         axes.set_ylim(low, high if high == top else high + 0.01 * (high - low))
 
 
-def _draw_curves(axes: Axes, comparison: Comparison, curves: Mapping[str, Curve], *, bands: bool = True) -> None:
+def _draw_curves(axes: Axes, comparison: Comparison, curves: Mapping[str, Curve]) -> None:
     means, looks = [], looks_of(comparison)
     for arm, (xs, values) in curves.items():
         look = looks[arm]
         mean, low, high = band(values)
         axes.plot(xs, mean, **_line(look), markevery=[-1])  # the marker at its end, where the table is
-        if bands and low is not None and high is not None:
+        if low is not None and high is not None:
             draw_band(axes, xs, low, high, look.colour)
         means.append(mean)
     fit(axes, np.concatenate(means))

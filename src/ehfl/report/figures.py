@@ -16,7 +16,6 @@ from ehfl.report.differences import differences_figure
 from ehfl.report.drawings import Drawing, drawn
 from ehfl.report.looks import looks_of
 from ehfl.report.participation import participation_figure
-from ehfl.report.progress import progress_figure, say_progress
 from ehfl.report.slowdown import slowdown_figure
 
 
@@ -25,7 +24,7 @@ def draw_all(comparison: Comparison, folder: Path) -> tuple[Drawing, ...]:
 
     Left out are differences where no runs can be paired, classes where tasks have none, weights where nobody was heard
     more than others as far as seeds can tell, devices where there were none, batteries where no levels were recorded,
-    slowdown where fewer than two arms came to the goal, and progress where there is no noise scale to count it by.
+    and slowdown where fewer than two arms came to the goal.
     """
     folder.mkdir(parents=True, exist_ok=True)
     made = (_draw(name, comparison, folder) for name in _FIGURES)
@@ -57,5 +56,4 @@ _FIGURES: dict[str, tuple[str, Callable[[Comparison], Figure | None], Callable[[
     "devices": ("Devices, round by round", devices.devices_figure, captions.say_devices),
     "batteries": ("Batteries", batteries.batteries_figure, captions.say_batteries),
     "slowdown": ("Slowdown, measured and by theory", slowdown_figure, captions.say_slowdown),
-    "progress": ("Learning for the progress made", progress_figure, say_progress),
 }

@@ -34,7 +34,7 @@ def planned(plan: Plan) -> list[Line]:
         *_worst(plan),
         *_energy(plan),
         *_turns(plan),
-        *_mains(plan),
+        *_mains(),
     ]
 
 
@@ -152,11 +152,8 @@ def _site(plan: Plan, site: str) -> Line:
                     lambda one: amount_cell(turns_by_site(one, sites)[site]), nested=True)  # fmt: skip
 
 
-def _mains(plan: Plan) -> list[Line]:
+def _mains() -> list[Line]:
     needed = "Rounds that are needed for each one with as many clients as the target on mains power"
-    if plan.noise_scale is not None:
-        law = f"{needed}, if a round with n of them is worth 1 / (1 + B/n)"
-        return [Quantity(_MAINS, f"slowdown (B = {plan.noise_scale:g})", law, _slowdown(plan.noise_scale))]
     meaning = f"{needed}, if"
     return [
         Quantity(_MAINS, "slowdown, rounds alone (B = 0)", f"{meaning} only empty rounds are lost", _slowdown(0.0)),

@@ -77,8 +77,6 @@ def _outlook(plan: Plan, one: Outlook) -> dict[str, Any]:
         "slowdown": {"rounds_alone": one.slowdown(one.target, 0.0), "noise_alone": one.slowdown(one.target, math.inf),
                      "least": low_high[0], "most": low_high[1]},
     }  # fmt: skip
-    if plan.noise_scale is not None:
-        facts["slowdown"]["at_noise_scale"] = one.slowdown(one.target, plan.noise_scale)
     if plan.want is not None:
         facts["as_wanted"] = bool(one.on_target(plan.want.clients).mean() >= plan.want.share - 1e-12)
     if plan.possible:

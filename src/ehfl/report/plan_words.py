@@ -168,10 +168,6 @@ def _say_slowdown(plan: Plan) -> Iterator[str]:
     if max(abs(low - 1), abs(high - 1)) < _SAME:
         yield f"Under {spoken(best.label)} nothing is lost against {mains}: as many rounds are needed."
         return
-    if plan.noise_scale is not None:
-        at_scale = best.slowdown(best.target, plan.noise_scale)
-        yield f"Against {mains}, {spoken(best.label)} needs {_as_many(at_scale)} rounds at B = {plan.noise_scale:g}."
-        return
     least, most = _times(low, high)
     scale = "the noise scale B (how many clients halve what gradient noise costs)"
     where = f"whatever {scale}"
@@ -179,10 +175,6 @@ def _say_slowdown(plan: Plan) -> Iterator[str]:
         where = f"by {scale}: with B = 0 only empty rounds are lost, with B infinite each participant counts"
     many = least if least == most else f"between {least} and {most}"
     yield f"Against {mains}, {spoken(best.label)} needs {many} times as many rounds, {where}."
-
-
-def _as_many(slowdown: float) -> str:
-    return "as many" if abs(slowdown - 1) < _SAME else f"{_times(slowdown)[0]} times as many"
 
 
 def _times(*slowdowns: float) -> list[str]:

@@ -1,4 +1,4 @@
-"""How many times the best arm's rounds each arm takes: as measured, as forecast, and in theory's noise limit."""
+"""How many times the best arm's rounds each arm takes: as measured, and in theory's noise limit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ _MARGIN = 1.06  # room around the points, as a factor
 _REACH = 1.6  # how far intervals may widen the axis, as a factor
 _LOG_FROM = 3.0  # the range, as a ratio, from which the axis is logarithmic
 _GREY = "#666666"
-_APART = 0.2  # of what was measured and what was forecast from the middle of their row
 # Numbers that an axis has in each power of ten, by the ratio of its ends that it stays below.
 _STEPS = {8: (1, 1.5, 2, 3, 5, 7), 30: (1, 2, 3, 5), 1000: (1, 2, 5), math.inf: (1,)}
 
@@ -31,18 +30,12 @@ def measured(comparison: Comparison) -> tuple[Row, ...]:
     return tuple(row for row in comparison.rows if row.measured_slowdown is not None and math.isfinite(row.noise_limit))
 
 
-def has_forecasts(comparison: Comparison) -> bool:
-    """Return whether any arm that is drawn has a forecast to stand beside."""
-    return any(_forecast(row) is not None for row in measured(comparison))
-
-
 def slowdown_figure(comparison: Comparison) -> Figure | None:
-    """Draw slowdowns and forecasts with intervals, and noise limits, a line an arm; None where fewer than two are."""
+    """Draw slowdowns with intervals, and noise limits, a line an arm; None where fewer than two are."""
     rows = measured(comparison)
     if len(rows) < 2:
         return None
-    forecasts = has_forecasts(comparison)
-    figure = style.new_figure(7.2, 1.1 + (0.42 if forecasts else 0.34) * len(rows))
+    figure = style.new_figure(7.2, 1.1 + 0.34 * len(rows))
     axes = figure.subplots()
     ends = span(rows)
     _scale(axes, ends)
@@ -56,7 +49,7 @@ def slowdown_figure(comparison: Comparison) -> Figure | None:
     axes.set_xlabel(f"{measure} to the goal, relative to {_relative(comparison)}", fontsize=10)
     style.tidy(axes)
     axes.grid(visible=True, axis="both", color="#DDDDDD", linewidth=0.6)
-    _legend(figure, forecasts=forecasts)
+    _legend(figure)
     return figure
 
 
@@ -67,10 +60,9 @@ def _relative(comparison: Comparison) -> str:
 
 def span(rows: Sequence[Row]) -> Range:
     """Return the axis' ends: all means and noise limits, and intervals as far as they are not absurdly wide."""
-    forecasts = [found.mean for row in rows if (found := _forecast(row)) is not None]
-    points = [1.0, *(row.noise_limit for row in rows), *(_mean(row) for row in rows), *forecasts]
+    points = [1.0, *(row.noise_limit for row in rows), *(_mean(row) for row in rows)]
     low, high = min(points) / _REACH, max(points) * _REACH
-    ends = [end for row in rows for end in (*_interval(row.measured_slowdown), *_interval(_forecast(row)))]
+    ends = [end for row in rows for end in _interval(row.measured_slowdown)]
     points += [min(max(end, low), high) for end in ends]
     return min(points) / _MARGIN, max(points) * _MARGIN
 
@@ -80,27 +72,15 @@ def _mean(row: Row) -> float:
     return row.measured_slowdown.mean
 
 
-def _forecast(row: Row) -> Estimate | None:
-    """Return what the law says of an arm; None for the one that others are relative to, of which it says nothing."""
-    found = row.forecast_slowdown
-    return None if found is None or (found.mean == 1 and found.low is None) else found
-
-
 def _interval(found: Estimate | None) -> list[float]:
     return [] if found is None or found.low is None or found.high is None else [found.low, found.high]
 
 
 def _draw_row(axes: Axes, place: int, row: Row, colour: str, bounds: Range) -> None:
-    """Draw what was measured above what was forecast, each with its interval, and the noise limit between them."""
-    forecast = _forecast(row)
-    above = place if forecast is None else place - _APART
-    _draw_interval(axes, above, _interval(row.measured_slowdown), colour, bounds)
-    axes.plot(_mean(row), above, marker="o", markersize=7, color=colour, markeredgecolor="white", zorder=4)
+    """Draw what was measured with its interval, and the noise limit."""
+    _draw_interval(axes, place, _interval(row.measured_slowdown), colour, bounds)
+    axes.plot(_mean(row), place, marker="o", markersize=7, color=colour, markeredgecolor="white", zorder=4)
     axes.plot(row.noise_limit, place, marker="d", markersize=7, color=_GREY, markerfacecolor="none", zorder=3)
-    if forecast is not None:
-        below = place + _APART
-        _draw_interval(axes, below, _interval(forecast), _GREY, bounds)
-        axes.plot(forecast.mean, below, marker="s", markersize=6, color=_GREY, markeredgecolor="white", zorder=4)
 
 
 def _draw_interval(axes: Axes, height: float, ends: Sequence[float], colour: str, bounds: Range) -> None:
@@ -138,13 +118,11 @@ def ticks(low: float, high: float) -> list[float]:
     return [int(x) if x == int(x) else x for x in found if low <= x <= high]
 
 
-def _legend(figure: Figure, *, forecasts: bool) -> None:
+def _legend(figure: Figure) -> None:
     """Say above the panel what the marks are."""
     bar: dict[str, Any] = {"color": _GREY, "markeredgecolor": "white", "linewidth": 1.6}
-    law = [Line2D([], [], **bar, marker="s", label="forecast")] if forecasts else []
     kinds = [
         Line2D([], [], **bar, marker="o", label="measured"),
-        *law,
         Line2D([], [], color=_GREY, marker="d", markerfacecolor="none", linestyle="", label="noise limit"),
     ]
     style.legend(figure, kinds)

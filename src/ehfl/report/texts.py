@@ -13,7 +13,6 @@ from rich.console import Console
 
 from ehfl.analysis import Comparison
 from ehfl.analysis.audit import Audit
-from ehfl.analysis.forecast import Forecast
 from ehfl.analysis.rows import figures_of
 from ehfl.analysis.served import common_classes, final_by_class
 from ehfl.analysis.worlds import World
@@ -84,7 +83,7 @@ def as_facts(comparison: Comparison) -> dict[str, Any]:
         "goal": comparison.goal,
         "unit": comparison.unit,
         "shared": list(comparison.shared),
-        "worlds": [_world(world, comparison.forecast(world)) for world in comparison.worlds],
+        "worlds": [_world(world) for world in comparison.worlds],
         "missing": list(comparison.missing),
         "seeds": {arm.name: list(arm.seeds) for arm in comparison.arms},
         **_lengths(comparison),
@@ -109,24 +108,13 @@ def _served(comparison: Comparison) -> dict[str, Any]:
     return {"classes": list(classes), "by_class": means} if classes else {}
 
 
-def _world(world: World, forecast: Forecast) -> dict[str, Any]:
+def _world(world: World) -> dict[str, Any]:
     return {
         "arms": [arm.name for arm in world.arms],
         "target": world.target,
         "differences_to": world.baseline,
         "slowdowns_relative_to": world.best,
-        "forecast": _forecast(forecast),
     }
-
-
-def _forecast(forecast: Forecast) -> dict[str, Any]:
-    """Return the noise scale that forecasts were made with, and what from, or why there is none."""
-    outside = {"not_covered": dict(forecast.outside)} if forecast.outside else {}
-    scale = forecast.scale
-    if scale is None:
-        return {"why_not": forecast.why_not, **outside}
-    made_from = {"source": scale.source, "arms": list(scale.arms), "held_out": sorted(forecast.held_out)}
-    return {"noise_scale": dataclasses.asdict(scale.estimate), **made_from, **outside}
 
 
 def _weights(audit: Audit) -> dict[str, Any]:

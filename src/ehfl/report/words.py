@@ -9,7 +9,6 @@ from ehfl.analysis.intervals import write_gap, write_metric
 from ehfl.history import Metric
 from ehfl.report.audit_words import weight_sentences
 from ehfl.report.device_words import lost_sentences
-from ehfl.report.forecast_words import forecast_sentences
 from ehfl.report.loss_words import loss_sentences
 from ehfl.report.pace import goal_sentences, theory_sentences
 from ehfl.report.phrases import apart, chance, points, size, spoken, with_range
@@ -48,7 +47,7 @@ def topics(comparison: Comparison) -> dict[str, list[str]]:
             *lost_sentences(comparison),
             *traffic_sentences(comparison),
         ],
-        "Beside theory": [*theory_sentences(comparison), *forecast_sentences(comparison)],
+        "Beside theory": [*theory_sentences(comparison)],
     }
     return {topic: sentences for topic, sentences in found.items() if sentences}
 

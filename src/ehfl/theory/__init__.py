@@ -24,7 +24,6 @@ from ehfl.theory.descent import Bound, Deviation, Rounds
 from ehfl.theory.given import PlainFunction, check_causal, step_size_of, step_size_table
 from ehfl.theory.inverse_probability import bound_inverse_probability
 from ehfl.theory.memory import Delays, bound_memory, delays_of
-from ehfl.theory.noise_scale import progress
 from ehfl.theory.optimal import RULES, best_along, best_of_all, pace
 from ehfl.theory.problems import KnownProblem, Problem, Quadratic, Wells, noise_samples
 from ehfl.theory.promise import Promise, promise, slowdown
@@ -96,7 +95,6 @@ __all__ = [
     "noise_samples",
     "pace",
     "pooled_turnout",
-    "progress",
     "promise",
     "realised",
     "slowdown",

@@ -1,8 +1,9 @@
-"""The noise-scale law: what a round is worth by how many take part in it (docs/theory.md, "A forecast").
+"""The noise-scale law: what a round is worth, given its number of participants.
 
-A round with n participants and step size eta makes the progress eta / (1 + B/n), and none with n = 0. B is the noise
-scale, in clients: with B of them, noise takes as much of a round as it leaves (S. McCandlish, J. Kaplan, D. Amodei et
-al., "An empirical model of large-batch training", arXiv 1812.06162).
+At its own best step a round with n participants is worth 1 / (1 + B/n) of one without noise, and nothing with n = 0. B
+is the noise scale, in clients: at n = B noise costs half of the round (S. McCandlish, J. Kaplan, D. Amodei et al., "An
+empirical model of large-batch training", arXiv 1812.06162). Plans use it for its two ends, B = 0 and B = inf. It does
+not forecast training at a common step (docs/theory.md, "No forecast").
 """
 
 from __future__ import annotations
@@ -10,15 +11,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ehfl.arrays import FloatArray, IntArray, real_numbers
-from ehfl.theory.counts import checked_counts
-from ehfl.validation import InvalidValue, number_in
+from ehfl.arrays import FloatArray, IntArray
+from ehfl.validation import number_in
 
 _SCALES = "[0, inf]"
 
 
 def worth(participants: ArrayLike, noise_scale: float) -> FloatArray:
-    """Return what rounds with so many participants are worth, 1 / (1 + B/n); of the shape given, 0 for n = 0.
+    """Return what rounds with n participants are worth, 1 / (1 + B/n); of the shape given, 0 for n = 0.
 
     B = 0 counts rounds that are not empty. At B = inf all rounds are worth nothing beside one without noise; what is
     returned there is n, the limit of B / (1 + B/n), since only ratios are ever asked for.
@@ -31,26 +31,10 @@ def worth(participants: ArrayLike, noise_scale: float) -> FloatArray:
     return n if np.isinf(B) else np.divide(n, n + B, out=np.zeros_like(n), where=n > 0)
 
 
-def progress(counts: ArrayLike, etas: ArrayLike, noise_scale: float) -> FloatArray:
-    """Return the progress after 0, 1, ... rounds: the sum of eta_t / (1 + B/n_t) up to then, (n_rounds + 1,).
-
-    >>> progress([1, 0, 3], [0.5, 0.0, 0.5], 1.0).tolist()
-    [0.0, 0.25, 0.25, 0.625]
-    >>> progress([1, 0, 3], [0.5, 0.0, 0.5], np.inf).tolist()  # as `worth` counts at the end: sum of eta_t n_t
-    [0.0, 0.5, 0.5, 2.0]
-    """
-    n_t = checked_counts(counts)
-    allowed = f"finite numbers >= 0, one a round ({n_t.size})"
-    eta_t = real_numbers("etas", etas, allowed)
-    if eta_t.shape != n_t.shape or not (np.isfinite(eta_t) & (eta_t >= 0)).all():
-        raise InvalidValue("etas", allowed, eta_t.tolist() if eta_t.size < 10 else f"an array of {eta_t.shape}")
-    return np.append(0.0, eta_t * worth(n_t, noise_scale)).cumsum()
-
-
 def slowdown(counts: IntArray, clients: int, noise_scale: float) -> float:
-    """Return the rounds needed for each round with so many clients on mains power; infinite where nobody takes part.
+    """Return the rounds needed for each round with `clients` on mains power; infinite where no client takes part.
 
-    All rounds have the same step size, so it is 1 / (1 + B/clients) divided by the mean of 1 / (1 + B/n_t).
+    It is 1 / (1 + B/clients) divided by the mean of 1 / (1 + B/n_t).
 
     >>> counts = np.array([2, 4, 0, 2])
     >>> slowdown(counts, 4, 0.0), slowdown(counts, 4, np.inf), round(slowdown(counts, 4, 2.0), 3)
