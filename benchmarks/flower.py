@@ -30,13 +30,15 @@ from flwr.serverapp import Grid, ServerApp
 from flwr.serverapp.strategy import FedAvg
 from flwr.simulation import run_simulation
 
-from ehfl.experiment import Run, make_spec, run_all, write_spec
+from ehfl.experiment import Run, make_spec, run_all
 from ehfl.experiment.execution import Threads
+from ehfl.flower.bundle import Bundle, NodeRun, digest_of_run
 from ehfl.flower.client import client_app
 from ehfl.flower.exchange import Exchange
 from ehfl.flower.node_setup import engine_of
 from ehfl.flower.server import play_on_devices
 from ehfl.flower.simulation import ENVIRONMENT, RAY
+from ehfl.flower.specs import bundle_of
 from ehfl.history import History, Record
 from ehfl.learning import Examples
 from ehfl.learning.device import keep_freed_memory, pick_device
@@ -67,9 +69,9 @@ def facts(rounds: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def both_apps(state: Path, spec: str) -> ClientApp:
+def both_apps(state: Path, bundle: Bundle, run: NodeRun) -> ClientApp:
     """Return nodes that answer ehfl's server, and train for FedAvg whatever it sends them."""
-    ours, app = client_app(state), ClientApp()
+    ours, app = client_app(bundle, state), ClientApp()
 
     @app.query()
     def query(message: Message, context: Context) -> Message:
@@ -77,16 +79,16 @@ def both_apps(state: Path, spec: str) -> ClientApp:
 
     @app.train()
     def train(message: Message, context: Context) -> Message:
-        return ours(message, context) if "ehfl" in message.content else bare_training(spec, message, context)
+        return ours(message, context) if "ehfl" in message.content else bare_training(run, message, context)
 
     return app
 
 
-def bare_training(spec: str, message: Message, context: Context) -> Message:
+def bare_training(run: NodeRun, message: Message, context: Context) -> Message:
     """Train as a client of FedAvg's: no energy, no checks."""
     import torch
 
-    engine = engine_of(spec)
+    engine = engine_of(run)
     x = torch.from_numpy(message.content.array_records["arrays"]["weights"].numpy().copy())
     update = engine.local_update(x, int(context.node_config["partition-id"]), 0, ETA)
     arrays = ArrayRecord({"weights": Array(update.weights.numpy())})
@@ -140,7 +142,8 @@ def main() -> None:
     keep_freed_memory()
     found: dict[str, list[Durations]] = {"FedAvg": [], "ehfl": [], "one process": []}
     (run,) = make_spec(facts(given.rounds)).runs()
-    spec, server = write_spec(run.facts()), ServerApp()
+    bundle, server = bundle_of(run.spec), ServerApp()
+    node_run = bundle.run(run.arm.label, run.seed, digest_of_run(run.facts()))
     weights = initial_model(FewTests(), 0, pick_device("cpu")).weights
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -153,7 +156,7 @@ def main() -> None:
                 found["FedAvg"].append(fedavg(grid, first, given.rounds))
                 found["ehfl"].append(ehfl_server(grid, given.rounds, folder / f"flower-{turn}"))
 
-        run_simulation(server, both_apps(folder / "nodes", spec), CLIENTS, backend_config=RAY)
+        run_simulation(server, both_apps(folder / "nodes", bundle, node_run), CLIENTS, backend_config=RAY)
         for turn in range(given.turns):
             found["one process"].append(one_process(given.rounds, folder / f"process-{turn}"))
     show(found)

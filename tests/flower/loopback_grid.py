@@ -21,6 +21,7 @@ from ehfl.flower.client import client_app
 from ehfl.flower.exchange import Exchange
 from ehfl.flower.messages import Answer
 from ehfl.flower.server import play_on_devices
+from ehfl.flower.specs import bundle_of
 from ehfl.history import Record, read_history
 from ehfl.run_folder import RunFolder
 from ehfl.scheduling import Participation
@@ -54,6 +55,7 @@ class Asked:
         """Return what the client app answers; what it raises becomes an error, as Flower does it."""
         context = Context(7, self.node, self.grid.configs[self.node], RecordDict(), {})
         try:
+            assert self.grid.app is not None
             return self.grid.app(self.message, context)
         except Exception as error:
             return self.reply(Error(code=1, reason=f"{type(error).__name__}: {error}"))
@@ -76,9 +78,10 @@ def honest(asked: Asked) -> list[Delivery]:
 class LoopbackGrid(Grid):
     """Node 10 + K is client K, unless `configs` says otherwise; `behave` decides what each message leads to."""
 
-    app: ClientApp
+    state: Path  # where nodes keep their accounts
     configs: dict[int, dict[str, Any]]  # node-config of every node
     clock: Clock = field(default_factory=Clock)
+    app: ClientApp | None = None  # of the spec that is played
     behave: Behaviour = honest
     away: set[int] = field(default_factory=set)  # nodes that are not connected
     arrives: dict[int, float] = field(default_factory=dict)  # when a node first connects [s]
@@ -131,7 +134,7 @@ class LoopbackGrid(Grid):
 
 def loopback(state: Path, clients: int, behave: Behaviour = honest) -> LoopbackGrid:
     configs: dict[int, dict[str, Any]] = {10 + client: {"client-id": client} for client in range(clients)}
-    return LoopbackGrid(client_app(state), configs, behave=behave)
+    return LoopbackGrid(state, configs, behave=behave)
 
 
 def when(kind: str, fault: Behaviour, *, client: int | None = None, rounds: Iterable[int] = range(1000)) -> Behaviour:
@@ -215,6 +218,7 @@ class Played:
 
 def play(spec: Spec, runs: Path, grid: LoopbackGrid, told: Callable[[Record], None] | None = None) -> Played:
     """Play the only run of a spec on a grid's nodes, by the grid's clock; it goes on where it was."""
+    grid.app = client_app(bundle_of(spec), grid.state)
     exchange = Exchange(grid, clock=grid.clock, wall=grid.clock.wall, sleep=grid.clock.sleep)
 
     def on_devices(run: Run, threads: Any, folder: RunFolder, on_round: object) -> Any:

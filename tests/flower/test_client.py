@@ -7,17 +7,21 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import tomli_w
 from flwr.app import Context, Message, RecordDict, UserConfig
 
-from ehfl.experiment import Spec, write_spec
+from ehfl.experiment import Spec
+from ehfl.flower.bundle import digest_of_run
 from ehfl.flower.client import client_app
 from ehfl.flower.messages import Answer, Request
 from ehfl.flower.node_config import NodeConfig
+from ehfl.flower.specs import bundle_of
 from ehfl.validation import InvalidValue
 from loopback_grid import tiny
 
@@ -25,24 +29,59 @@ pytestmark = pytest.mark.usefixtures("in_server", "no_fsync")
 RUN = "0123456789abcdef"
 
 
-def spec_text(spec: Spec | None = None) -> str:
-    (run,) = (spec or tiny(fleet={"rate": 1.0})).runs()
-    return write_spec(run.facts())
+SPEC = tiny(fleet={"rate": 1.0})
 
 
-def asked(kind: str, request: Request, config: dict[str, Any], state: Path) -> Answer:
-    message = Message(request.content(), 11, kind)
+def request(t: int = 2, spec: Spec = SPEC, **given: Any) -> Request:
+    (run,) = spec.runs()
+    return Request(RUN, t, run.arm.label, run.seed, digest_of_run(run.facts()), **given)
+
+
+def asked(kind: str, asking: Request, config: dict[str, Any], state: Path, spec: Spec = SPEC) -> Answer:
+    message = Message(asking.content(), 11, kind)
     context = Context(7, 11, {"client-id": 1, **config}, RecordDict(), {})
-    return Answer.read(client_app(state)(message, context).content)
+    return Answer.read(client_app(bundle_of(spec), state)(message, context).content)
 
 
-def queried(config: dict[str, Any], state: Path, t: int = 2, spec: Spec | None = None) -> Answer:
-    return asked("query", Request(RUN, t, spec_text(spec)), config, state)
+def queried(config: dict[str, Any], state: Path, t: int = 2, spec: Spec = SPEC) -> Answer:
+    return asked("query", request(t, spec), config, state, spec)
 
 
-def trained(config: dict[str, Any], state: Path, t: int = 2, spec: Spec | None = None, size: int = 20) -> Answer:
+def trained(config: dict[str, Any], state: Path, t: int = 2, spec: Spec = SPEC, size: int = 20) -> Answer:
     weights = np.zeros(size, np.float32)
-    return asked("train", Request(RUN, t, spec_text(spec), eta=0.1, weights=weights), config, state)
+    return asked("train", request(t, spec, eta=0.1, weights=weights), config, state, spec)
+
+
+def test_a_node_builds_its_own_spec_and_names_both_digests_where_the_servers_differs(tmp_path: Path) -> None:
+    other = request(spec=tiny(fleet={"rate": 0.5}))
+
+    answer = asked("query", other, {}, tmp_path)
+
+    own = request().digest
+    assert other.digest in answer.refused and own in answer.refused and own != other.digest
+    assert not list(tmp_path.rglob("*.json"))  # nothing was built, no account begun
+    assert "no arm" in asked("query", replace(request(), arm="os:system"), {}, tmp_path).refused
+
+
+def test_text_of_the_server_constructs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+    monkeypatch.setattr(os, "system", ran.append)
+    crafted = {"name": "os:system", "command": "id"}
+    facts = SPEC.runs()[0].facts()
+    spec = tomli_w.dumps(facts | {"code": str(tmp_path), "fleet": {"clients": 4, "harvest": crafted}})
+    content = request().content()
+    content.config_records["ehfl"].update({"spec": spec, "code": str(tmp_path), "harvest": "os:system"})
+
+    message = Message(content, 11, "query")
+    context = Context(7, 11, {"client-id": 1}, RecordDict(), {})
+    answer = Answer.read(client_app(bundle_of(SPEC), tmp_path)(message, context).content)
+
+    assert (answer.energy, ran) == (2, [])
+
+
+def test_a_digest_ignores_what_an_operator_may_change() -> None:
+    assert request(spec=tiny(fleet={"rate": 1.0}, flower={"deadline": 9})).digest == request().digest
+    assert request(spec=tiny(fleet={"rate": 1.0}, learning={"task": "digits"})).digest != request().digest
 
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
@@ -69,8 +108,8 @@ def test_a_mistake_in_the_node_config_is_one_clear_line(mistake: str, tmp_path: 
 
 
 def test_a_node_must_say_which_client_it_is(tmp_path: Path) -> None:
-    message = Message(Request(RUN, 2, spec_text()).content(), 11, "query")
-    answer = Answer.read(client_app(tmp_path)(message, Context(7, 11, {}, RecordDict(), {})).content)
+    message = Message(request().content(), 11, "query")
+    answer = Answer.read(client_app(bundle_of(SPEC), tmp_path)(message, Context(7, 11, {}, RecordDict(), {})).content)
 
     assert answer.refused == "node-config must be one that says which client this is, as in client-id=3, got none"
     simulated: UserConfig = {"partition-id": 2, "num-partitions": 3}  # as Flower's simulation says it
@@ -80,13 +119,15 @@ def test_a_node_must_say_which_client_it_is(tmp_path: Path) -> None:
 
 
 def test_another_protocol_is_one_line(tmp_path: Path) -> None:
-    content = Request(RUN, 2, spec_text()).content()
+    content = request().content()
     content.config_records["ehfl"]["protocol"] = 1
     message = Message(content, 11, "query")
 
-    answer = Answer.read(client_app(tmp_path)(message, Context(7, 11, {"client-id": 1}, RecordDict(), {})).content)
+    answer = Answer.read(
+        client_app(bundle_of(SPEC), tmp_path)(message, Context(7, 11, {"client-id": 1}, RecordDict(), {})).content
+    )
 
-    assert answer.refused == "the server speaks protocol 1, this node 4: they need the same ehfl"
+    assert answer.refused == "the server speaks protocol 1, this node 5: they need the same ehfl"
 
 
 def test_a_node_harvests_what_it_says_itself(tmp_path: Path) -> None:
@@ -100,12 +141,13 @@ def test_a_node_harvests_what_it_says_itself(tmp_path: Path) -> None:
 def test_a_harvest_that_only_the_server_has_is_one_line_and_a_node_may_have_its_own(tmp_path: Path) -> None:
     trace = tmp_path / "trace.csv"
     trace.write_text("1,1,1,1\n" * 6)
-    text = spec_text(tiny(fleet={"clients": 4, "harvest": f"replay:{trace}"}))
+    spec = tiny(fleet={"clients": 4, "harvest": f"replay:{trace}"})
+    asking = request(spec=spec)
     trace.unlink()
 
-    refused = asked("query", Request(RUN, 2, text), {}, tmp_path).refused
+    refused = asked("query", asking, {}, tmp_path, spec).refused
     assert "trace.csv" in refused and "\n" not in refused
-    own = asked("query", Request(RUN, 2, text), {"harvest": "bernoulli:1.0"}, tmp_path)
+    own = asked("query", asking, {"harvest": "bernoulli:1.0"}, tmp_path, spec)
     assert own.energy == 2
 
 
@@ -142,7 +184,7 @@ def test_a_model_of_another_size_is_refused_before_it_is_paid_for(tmp_path: Path
 def test_a_shift_of_another_size_is_refused_before_it_is_paid_for(tmp_path: Path) -> None:
     start, shift = np.zeros(20, np.float32), np.zeros(7, np.float32)
 
-    answer = asked("train", Request(RUN, 2, spec_text(), eta=0.1, weights=start, shift=shift), {}, tmp_path)
+    answer = asked("train", request(eta=0.1, weights=start, shift=shift), {}, tmp_path)
 
     assert answer.refused == "the message must be one with a shift of 20 weights, got a shift of 7 weights"
     assert queried({}, tmp_path).totals.spent == 0
@@ -153,8 +195,8 @@ def test_what_is_assigned_moves_every_step(tmp_path: Path) -> None:
     start, shift = np.full(20, 8, np.float32), np.full(20, 3, np.float32)
 
     def moved(t: int, **given: Any) -> np.ndarray[Any, Any]:
-        request = Request(RUN, t, spec_text(spec), eta=0.25, weights=start, **given)
-        return asked("train", request, {}, tmp_path).model - start
+        order = request(t, spec, eta=0.25, weights=start, **given)
+        return asked("train", order, {}, tmp_path, spec).model - start
 
     np.testing.assert_array_equal(moved(1), 0)
     np.testing.assert_array_equal(moved(2, shift=shift), -2 * 0.25 * shift)
@@ -193,18 +235,20 @@ TaskIdentity._run_id, TaskIdentity._task_id, TaskIdentity._node_id = 7, 8, 1
 before = set(sys.modules)
 from ehfl.flower import client_app
 from ehfl.flower.messages import Answer, Request
-message = Message(Request("0123456789abcdef", 2, Path(sys.argv[1]).read_text()).content(), 11, "query")
-reply = client_app(Path(sys.argv[2]))(message, Context(7, 11, {"client-id": 1}, RecordDict(), {}))
+request = Request("0123456789abcdef", 2, "myopic", 3, sys.argv[3])
+message = Message(request.content(), 11, "query")
+reply = client_app(Path(sys.argv[1]), Path(sys.argv[2]))(message, Context(7, 11, {"client-id": 1}, RecordDict(), {}))
 loaded = sorted({name.split(".")[0] for name in set(sys.modules) - before})
 print(json.dumps([Answer.read(reply.content).energy, loaded]))
 """
 
 
 def test_a_question_about_energy_loads_nothing_that_training_needs(tmp_path: Path) -> None:
-    (tmp_path / "spec.toml").write_text(spec_text(tiny(fleet={"rate": 1.0}, learning={"task": "digits"})))
+    spec = tiny(fleet={"rate": 1.0}, learning={"task": "digits"})
+    (tmp_path / "arms.toml").write_text(bundle_of(spec).text())
 
     done = subprocess.run(
-        [sys.executable, "-c", _QUERY, str(tmp_path / "spec.toml"), str(tmp_path / "state")],
+        [sys.executable, "-c", _QUERY, str(tmp_path / "arms.toml"), str(tmp_path / "state"), request(spec=spec).digest],
         capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
 

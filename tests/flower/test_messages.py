@@ -30,13 +30,13 @@ def facts_of(answer: Answer) -> tuple[Any, ...]:
 
 def test_messages_come_back_as_they_were() -> None:
     assert facts_of(Answer.read(TRAINED.content())) == facts_of(TRAINED)
-    request = Request("0a1b2c3d", 4, 'name = "é"', 0.1, True, np.ones(2, np.float32), 0.5, np.zeros(2, np.float32))  # noqa: FBT003
+    request = Request("0a1b2c3d", 4, "é", 3, "d1", 0.1, True, np.ones(2, np.float32), 0.5, np.zeros(2, np.float32))  # noqa: FBT003
     asked = Request.read(request.content())
-    for name in ("run", "round", "spec", "eta", "mains_powered", "pull"):
+    for name in ("run", "round", "arm", "seed", "digest", "eta", "mains_powered", "pull"):
         assert getattr(asked, name) == getattr(request, name)
     assert asked.weights is not None and asked.weights.tolist() == [1, 1]
     assert asked.shift is not None and asked.shift.tolist() == [0, 0]
-    question = Request.read(Request("0a1b2c3d", 4, "").content())
+    question = Request.read(Request("0a1b2c3d", 4, "", 0, "").content())
     assert (question.weights, question.pull, question.shift) == (None, 0.0, None)
 
 
@@ -96,7 +96,7 @@ def test_bytes_that_are_no_model_are_refused(kind: str) -> None:
 
 
 def test_a_shift_that_is_none_is_refused_by_its_name() -> None:
-    content = Request("0a1b2c3d", 4, "", weights=np.ones(2, np.float32), shift=np.ones(2, np.float32)).content()
+    content = Request("0a1b2c3d", 4, "", 0, "", weights=np.ones(2, np.float32), shift=np.ones(2, np.float32)).content()
     content["shift"] = ArrayRecord({"weights": Array(np.ones(2, np.int32))})
 
     with pytest.raises(BadMessage, match=r"the shift must be one vector of float32, got int32 of shape \(2,\)"):

@@ -16,7 +16,7 @@ from ehfl.learning.aggregation.contract import State
 
 N, SIZE = 4, 3
 X = torch.arange(SIZE, dtype=torch.float32)
-ORDERS = Orders("0a1b2c3d", 'name = "tiny"', mains_powered=False)
+ORDERS = Orders("0a1b2c3d", "myopic", 3, "d1", mains_powered=False)
 
 
 def after(aggregation: Aggregation, *rounds: Sequence[int]) -> State:
@@ -42,7 +42,8 @@ def test_what_is_the_same_for_all_is_made_once(aggregation: Aggregation) -> None
 
     assert all(content is first for content in others)
     request = Request.read(first)
-    assert (request.run, request.round, request.spec, request.eta) == ("0a1b2c3d", 5, 'name = "tiny"', 0.5)
+    assert (request.run, request.round, request.eta) == ("0a1b2c3d", 5, 0.5)
+    assert (request.arm, request.seed, request.digest) == ("myopic", 3, "d1")
     assert request.weights is not None and request.weights.tolist() == X.tolist()
     assert request.pull == (0.25 if isinstance(aggregation, FedProx) else 0)
     assert request.shift is None

@@ -56,7 +56,7 @@ def test_flower_takes_the_project_without_a_word_and_bundles_all_of_it(tmp_path:
     assert warnings == []
     assert facts["tool"]["flwr"]["app"]["publisher"] == "ehfl"
     assert set(bundled(tmp_path / "app")) == {
-        "pyproject.toml", "README.md", "spec.toml", "ehfl_app/__init__.py", "ehfl_app/server_app.py",
+        "pyproject.toml", "README.md", "spec.toml", "arms.toml", "ehfl_app/__init__.py", "ehfl_app/server_app.py",
         "ehfl_app/client_app.py", ".info/CONTENT",
     }  # fmt: skip
     assert config(tmp_path / "app") == {"runs": str(Path("runs").absolute()), "arm": "myopic", "seed": 0}

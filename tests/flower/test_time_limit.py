@@ -11,17 +11,22 @@ import pytest
 from flwr.app import Context, Message, RecordDict
 
 from ehfl.flower import client
+from ehfl.flower.bundle import digest_of_run
 from ehfl.flower.messages import Answer, Request
+from ehfl.flower.specs import bundle_of
 from ehfl.flower.time_limit import ended_by
+from loopback_grid import tiny
 
 
 @pytest.mark.usefixtures("in_server")
 def test_a_node_that_hangs_says_so_when_its_message_has_lived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "report", lambda request, node: time.sleep(60))
-    message = Message(Request("0123456789abcdef", 4, "").content(), 11, "query", ttl=0.2)
+    monkeypatch.setattr(client, "report", lambda *_: time.sleep(60))
+    (run,) = (spec := tiny()).runs()
+    request = Request("0123456789abcdef", 4, run.arm.label, run.seed, digest_of_run(run.facts()))
+    message = Message(request.content(), 11, "query", ttl=0.2)
     start = time.monotonic()
 
-    reply = client.client_app(tmp_path)(message, Context(7, 11, {"client-id": 2}, RecordDict(), {}))
+    reply = client.client_app(bundle_of(spec), tmp_path)(message, Context(7, 11, {"client-id": 2}, RecordDict(), {}))
 
     answer = Answer.read(reply.content)
     assert time.monotonic() - start < 30

@@ -3,7 +3,7 @@
 Adapters only: who is chosen, how models are averaged, what a round costs is computed by the rooms above.
 
 client       the node's half of a round, as Flower's ClientApp; `node_config` is what the node is told of itself,
-             `node_setup` makes what it needs of the run's spec, `time_limit` ends work that hangs
+             `bundle` the spec in its app, `node_setup` makes what it needs of that, `time_limit` ends work that hangs
 server       a run whose clients are devices, as Flower's ServerApp: `nodes` asks, `screening` refuses what cannot be,
              `devices` chooses and sends the model, `participation` is what came of all rounds
 specs        a spec as it goes to Flower

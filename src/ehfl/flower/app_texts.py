@@ -21,9 +21,11 @@ app = server_app(Path(__file__).parents[1] / "spec.toml")
 
 CLIENT = '''"""A node: keeps its own energy, and trains when it is asked to and can pay for it."""
 
+from pathlib import Path
+
 from ehfl.flower import client_app
 
-app = client_app()
+app = client_app(Path(__file__).parents[1] / "arms.toml")
 '''
 
 _README = Template("""# $name: $arm
@@ -32,6 +34,7 @@ Written by `ehfl flower app`. It is a whole Flower App: ehfl's server and nodes,
 | file | what it is |
 | --- | --- |
 | spec.toml | the experiment, every value spelled out |
+| arms.toml | the same for nodes, arm by arm: a node builds what it needs of this file alone |
 | pyproject.toml | what Flower knows of the app, and its settings: `runs`, `arm`, `seed` |
 | $package/ | the server and the node, one line each |
 

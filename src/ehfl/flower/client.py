@@ -15,10 +15,11 @@ from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 
 from ehfl.flower.account import Account, Stale
+from ehfl.flower.bundle import Bundle, NodeRun
 from ehfl.flower.messages import Answer, Request, Weights
 from ehfl.flower.meters import METERS
 from ehfl.flower.node_config import STATE, NodeConfig
-from ehfl.flower.node_setup import engine_of, fleet_of, run_facts
+from ehfl.flower.node_setup import engine_of, fleet_of
 from ehfl.flower.time_limit import ended_by
 from ehfl.history import as_reason
 from ehfl.validation import InvalidValue, UserError, one_line, whole_number
@@ -31,23 +32,30 @@ if TYPE_CHECKING:
 log = logging.getLogger("ehfl.flower")
 
 
-def client_app(state: Path = STATE) -> ClientApp:
-    """Return Flower's ClientApp; nodes keep their accounts in folders of their own below `state`."""
-    app = ClientApp()
+def client_app(spec: Path | Bundle, state: Path = STATE) -> ClientApp:
+    """Return Flower's ClientApp; each node keeps its accounts in a folder below `state`.
+
+    `spec` is the spec that nodes have: the file `arms.toml` of an app, or what stands in one.
+    """
+    app, bundle = ClientApp(), spec if isinstance(spec, Bundle) else Bundle.read(spec)
 
     @app.query()
     def query(message: Message, context: Context) -> Message:
-        return _answered(message, context, state, report)
+        return _answered(message, context, bundle, state, report)
 
     @app.train()
     def train(message: Message, context: Context) -> Message:
-        return _answered(message, context, state, trained)
+        return _answered(message, context, bundle, state, trained)
 
     return app
 
 
 def _answered(
-    message: Message, context: Context, state: Path, work: Callable[[Request, NodeConfig], Answer]
+    message: Message,
+    context: Context,
+    bundle: Bundle,
+    state: Path,
+    work: Callable[[Request, NodeRun, NodeConfig], Answer],
 ) -> Message:
     """Answer a message; a node that cannot do what it was asked to says why, which is no failure of its app."""
     answer = Answer(run="", round=0, client=0)  # of whom nothing is known yet
@@ -56,8 +64,9 @@ def _answered(
         answer = replace(answer, run=request.run, round=request.round)
         node = NodeConfig.read(context.node_config, state)
         answer = replace(answer, client=node.client)
+        run = bundle.run(request.arm, request.seed, request.digest)
         with ended_by(message.metadata.ttl):
-            answer = work(request, node)
+            answer = work(request, run, node)
     except (UserError, OSError) as error:  # a full disk, a folder that cannot be written to, data that are not there
         now = error.round if isinstance(error, Stale) else answer.round
         answer = replace(answer, round=now, refused=as_reason(one_line(error)))
@@ -65,20 +74,20 @@ def _answered(
     return Message(answer.content(), reply_to=message)
 
 
-def report(request: Request, node: NodeConfig) -> Answer:
+def report(request: Request, run: NodeRun, node: NodeConfig) -> Answer:
     """Return what the node holds at the start of the round."""
-    stated = _account(request, node).at(request.round)
+    stated = _account(request, run, node).at(request.round)
     return Answer(request.run, request.round, node.client, stated.energy, stated.totals, owns_data=node.owns_all)
 
 
-def trained(request: Request, node: NodeConfig) -> Answer:
+def trained(request: Request, run: NodeRun, node: NodeConfig) -> Answer:
     """Return what training made of the model; it is paid for when it is certain to begin, and before it does."""
     from ehfl.learning.device import pick_threads, thread_limit
 
-    engine = engine_of(request.spec, node.data, owns_all=node.owns_all)
+    engine = engine_of(run, node.data, owns_all=node.owns_all)
     given = _assignment(request, engine.model.weights)
     steps = whole_number("steps of the message", request.steps, low=0, high=engine.rule.local_steps) or None
-    stated = _account(request, node).pay(request.round, mains_powered=request.mains_powered, steps=steps)
+    stated = _account(request, run, node).pay(request.round, mains_powered=request.mains_powered, steps=steps)
     with thread_limit(pick_threads(None, given.start.numel())):  # as in one process, a small model is trained on one
         update = engine.local_update(given, node.client, request.round, request.eta, steps)
     return Answer(
@@ -116,9 +125,8 @@ def _vector(name: str, sent: Weights, like: Tensor) -> Tensor:
     return torch.from_numpy(sent.copy()).to(like)  # Flower's array cannot be written to
 
 
-def _account(request: Request, node: NodeConfig) -> Account:
-    run = run_facts(request.spec)
-    fleet = fleet_of(request.spec, node.harvest)
+def _account(request: Request, run: NodeRun, node: NodeConfig) -> Account:
+    fleet, rounds = fleet_of(run, node.harvest), run.facts()["rounds"]
     whole_number("client-id", node.client, low=0, high=fleet.clients - 1)
     meter = None if node.meter is None else METERS.make(node.meter, "meter")
-    return Account(node.state, request.run, fleet, node.client, run["rounds"], run["seeds"][0], meter)
+    return Account(node.state, request.run, fleet, node.client, rounds, run.seed, meter)

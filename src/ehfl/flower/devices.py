@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from ehfl.arrays import Clients, FloatArray, IntArray
-from ehfl.experiment import Run, building, write_spec
+from ehfl.experiment import Run, building
+from ehfl.flower.bundle import digest_of_run
 from ehfl.flower.exchange import Exchange
 from ehfl.flower.messages import Answer, BadMessage
 from ehfl.flower.nodes import Nodes
@@ -39,7 +40,8 @@ class OnDevices:
         self._decider = Decider(self._fleet, self._scheduler, run.seed, building.target_of(setting))
         self.rounds, self.n_clients = setting.rounds, self._fleet.clients
         self.keeps_losses, self.keeps_steps = wants_losses(self._scheduler), self._decider.brings_steps
-        self._orders = Orders(token, write_spec(run.facts()), self._decider.mains_powered)
+        digest = digest_of_run(run.facts())
+        self._orders = Orders(token, run.arm.label, run.seed, digest, self._decider.mains_powered)
         self._screening = Screening(token, self._fleet)
         self._nodes = Nodes(exchange, self._screening, setting.flower)
         self._lengths = Lengths(setting.flower.norm_limit)

@@ -1,8 +1,8 @@
 """What server and nodes tell each other, and how it lies in Flower's records. Nothing that comes in is trusted.
 
-A request says all that a node must know of the run: its spec, the round and, for training, the step size and what the
-aggregation assigns to the client. An answer says whose it is and what the node's account holds, and what came of
-training, or why the node refused.
+A request says which arm and seed is played (the node has the spec: `bundle`), the round and, for training, the step
+size and what the aggregation assigns to the client: numbers, labels and digests, nothing that a node would construct. An
+answer says whose it is and what the node's account holds, and what came of training, or why the node refused.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ehfl.energy import EnergyTotals
 from ehfl.validation import UserError, short
 
-PROTOCOL = 4
+PROTOCOL = 5
 _FACTS, _MODEL, _SHIFT, _WEIGHTS = "ehfl", "model", "shift", "weights"
 _NOTHING = EnergyTotals(0, 0, 0, 0, 0, 0)
 _TOTALS = tuple(field.name for field in fields(EnergyTotals))
@@ -36,7 +36,9 @@ class Request:
 
     run: str  # the token by which a node's account knows the run
     round: int
-    spec: str  # the run's spec.toml
+    arm: str  # the label of the arm that is played
+    seed: int
+    digest: str  # of the run in the server's spec
     eta: float = 0.0
     mains_powered: bool = False
     weights: Weights | None = None  # the model that the client starts from
@@ -46,7 +48,8 @@ class Request:
 
     def content(self, other: RecordDict | None = None) -> RecordDict:
         """Return the records; where the model is that of another request, its bytes are those that are there."""
-        facts: dict[str, Any] = {"protocol": PROTOCOL, "run": self.run, "round": self.round, "spec": self.spec}
+        facts: dict[str, Any] = {"protocol": PROTOCOL, "run": self.run, "round": self.round}
+        facts |= {"arm": self.arm, "seed": self.seed, "digest": self.digest}
         facts |= {"eta": self.eta, "mains_powered": self.mains_powered, "pull": self.pull, "steps": self.steps}
         model = _record(self.weights) if other is None else other.array_records[_MODEL]
         return _packed(facts, {_MODEL: model, _SHIFT: _record(self.shift)})
@@ -61,7 +64,9 @@ class Request:
         return Request(
             _value(facts, "run", str),
             _value(facts, "round", int),
-            _value(facts, "spec", str),
+            _value(facts, "arm", str),
+            _count(facts, "seed"),
+            _value(facts, "digest", str),
             _value(facts, "eta", float),
             _value(facts, "mains_powered", bool),
             _weights(content, _MODEL),

@@ -18,12 +18,14 @@ class Orders:
     """The contents of a run's messages to its nodes."""
 
     token: str  # by which a node's account knows the run
-    spec: str  # its spec.toml
+    arm: str  # its label
+    seed: int
+    digest: str  # of the run, which a node compares with that of its own spec
     mains_powered: bool
 
     def report(self, t: int) -> RecordDict:
         """Return the question for a node's energy in round t."""
-        return Request(self.token, t, self.spec).content()
+        return self._request(t).content()
 
     def train(
         self, t: int, eta: float, assign: Assign, steps: Mapping[int, int] | None = None
@@ -33,7 +35,11 @@ class Orders:
         Clients one after the other that are assigned the same get the very same content, whose model was put into bytes
         once; of those that differ in the rest alone (SCAFFOLD's) the model's bytes are the same.
         """
-        return _Training(Request(self.token, t, self.spec, eta, self.mains_powered), assign, steps or {})
+        request = replace(self._request(t), eta=eta, mains_powered=self.mains_powered)
+        return _Training(request, assign, steps or {})
+
+    def _request(self, t: int) -> Request:
+        return Request(self.token, t, self.arm, self.seed, self.digest)
 
 
 class _Training:

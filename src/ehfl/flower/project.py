@@ -18,7 +18,8 @@ from ehfl import own_code
 from ehfl.experiment import Arm, Spec, write_spec
 from ehfl.files import check_seal, digest_of_file, digest_of_text, sealed, written_whole
 from ehfl.flower.app_texts import CLIENT, INIT, PACKAGE, SERVER, readme
-from ehfl.flower.specs import one_run
+from ehfl.flower.bundle import FILE
+from ehfl.flower.specs import bundle_of, one_run
 from ehfl.own_code.made_of import is_own, made_of
 from ehfl.run_folder import files_named_in
 from ehfl.validation import InvalidValue, UserError, one_line
@@ -52,7 +53,7 @@ def _texts(spec: Spec, arm: Arm, modules: Mapping[str, Path]) -> dict[str, str]:
     told = readme(spec.name, labels, arm.label, spec.seeds, clients, _files_named(spec), installed)
     package = {"__init__": INIT, "server_app": SERVER, "client_app": CLIENT}
     written = {f"{PACKAGE}/{name}.py": text for name, text in package.items()}
-    return {"README.md": told, "spec.toml": write_spec(facts)} | written
+    return {"README.md": told, "spec.toml": write_spec(facts), FILE: bundle_of(spec).text()} | written
 
 
 def _own_files(modules: Mapping[str, Path]) -> dict[str, bytes]:

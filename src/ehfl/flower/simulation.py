@@ -44,6 +44,7 @@ def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outc
     from ehfl.flower.client import client_app
     from ehfl.flower.exchange import Exchange
     from ehfl.flower.server import serve
+    from ehfl.flower.specs import bundle_of
 
     logging.getLogger("flwr").setLevel(logging.ERROR)
     outcomes: list[Outcome] = []
@@ -66,7 +67,7 @@ def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outc
     nodes = max(arm.setting.fleet.clients for arm in spec.arms)
     accounts = (runs / spec.name / "nodes").absolute()
     try:
-        run_simulation(server, client_app(accounts), nodes, backend_config=RAY)
+        run_simulation(server, client_app(bundle_of(spec), accounts), nodes, backend_config=RAY)
     except RuntimeError as error:  # Flower's, of whatever Ray raised
         raise UserError(f"Flower's simulation broke down: {one_line(error.__cause__ or error)}") from error
     finally:

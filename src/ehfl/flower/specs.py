@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ehfl.experiment import Spec, building
+from ehfl.experiment import Run, Spec, building
 from ehfl.experiment.values import plain_label
+from ehfl.flower.bundle import Bundle
 from ehfl.validation import InvalidValue, renamed, whole_number
 
 _NAME, _LABEL = "-flower", " on Flower"
@@ -42,3 +43,9 @@ def one_run(spec: Spec, arm: object = None, seed: object = None) -> Spec:
     chosen = spec.arms[0 if arm is None else labels.index(str(arm))]
     first = spec.seeds[0] if seed is None else whole_number("seed", seed, low=0)  # type: ignore[arg-type]
     return replace(spec, arms=(chosen,), seeds=(first,))
+
+
+def bundle_of(spec: Spec) -> Bundle:
+    """Return what nodes know of a spec; its user classes are looked for where the spec has them."""
+    arms = {arm.label: Run(spec, arm, spec.seeds[0]).facts() for arm in spec.arms}
+    return Bundle.of(arms, spec.code)
