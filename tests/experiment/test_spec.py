@@ -92,7 +92,7 @@ def test_the_demo_in_the_file_leaves_no_default_out() -> None:
     assert set(type(spec.fleet).model_fields) - spec.fleet.model_fields_set == {"rate", *JOULES}
     assert set(type(spec.learning).model_fields) - spec.learning.model_fields_set == {"data", "clip"}
     assert set(type(spec.evaluation).model_fields) == spec.evaluation.model_fields_set
-    assert set(type(spec.flower).model_fields) - spec.flower.model_fields_set == {"norm_limit"}
+    assert set(type(spec.flower).model_fields) - spec.flower.model_fields_set == set()
 
 
 @pytest.mark.parametrize(("name", "capacity"), [("paper", math.inf), ("paper-capacity1", 1)])

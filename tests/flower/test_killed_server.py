@@ -227,4 +227,4 @@ def test_a_folder_that_is_behind_its_nodes_is_refused_in_one_line(tmp_path: Path
 
     reason = "round 0 is over: the account of client 1 stands at round 1"
     begun = "the folder is of an earlier state than its nodes are"
-    assert played.outcome.error == f"{begun}: {reason}: delete it to start the run anew"
+    assert played.outcome.error == f"{begun}: {reason}: put back a newer copy of it, or play the run under another name"

@@ -83,7 +83,12 @@ TRAINED: dict[str, tuple[Behaviour, str]] = ASKED | {
     "a loss of NaN": (saying(loss=float("nan")), NOT_FINITE),
     "a first loss of infinity": (saying(start_loss=float("inf")), NOT_FINITE),
     "no first loss": (lambda asked: [(0.0, asked.reply(without_first_loss(asked)))], NO_FIRST_LOSS),
-    "no steps": (saying(steps=0), "0 steps on 333 examples"),
+    "no steps": (saying(steps=0), "0 steps, not the 2 that it was asked for"),
+    "a billion steps": (saying(steps=10**9), "1000000000 steps, not the 2 that it was asked for"),
+    "many examples": (saying(examples=10**15), "1000000000000000 examples, not the 333 that it was dealt"),
+    "a huge model": (with_model(lambda w: np.full_like(w, 3e38)), "a weight or a loss of 3e+38, beyond 1e+09"),
+    "a huge loss": (saying(loss=1.7e308), "a weight or a loss of 1.7e+308, beyond 1e+09"),
+    "a huge first loss": (saying(start_loss=-1.7e308), "a weight or a loss of 1.7e+308, beyond 1e+09"),
     "no model": (lambda asked: [(0.0, asked.reply(without_model(asked)))], "no model came back"),
 }
 
@@ -202,7 +207,55 @@ def test_a_lost_ledger_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture
     played = play(tiny(**ALL), tmp_path / "runs", loopback(tmp_path / "nodes", 3), lose)
 
     assert played.outcome.error is None
-    assert "client 2 has paid 1 so far and its account knows of 0: it was begun anew" in caplog.text
+    assert "client 2: its account said 1 paid and now says 0: an older one was put back, or it was lost" in caplog.text
+    assert [record.participants for record in played.records] == [0, 3, 3]
+
+
+def test_an_older_account_that_is_put_back_is_named_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    kept: dict[Path, bytes] = {}
+
+    def put_back(record: Any) -> None:
+        (file,) = (tmp_path / "nodes" / "client-2").glob("*.json")
+        if record.round == 1:
+            kept[file] = file.read_bytes()
+        elif record.round == 3:
+            file.write_bytes(kept[file])
+
+    played = play(tiny(**ALL | {"rounds": 7}), tmp_path / "runs", loopback(tmp_path / "nodes", 3), put_back)
+
+    assert played.outcome.error is None
+    assert caplog.text.count("client 2: its account said") == 1
+    assert "begun anew" not in caplog.text
+
+
+def test_one_node_that_says_it_is_ahead_neither_ends_the_run_nor_has_it_deleted(tmp_path: Path) -> None:
+    grid = loopback(tmp_path / "nodes", 3)
+    lie = saying(refused="round 1 is over", round=99)
+
+    def behave(asked: Asked) -> list[Delivery]:
+        alone = asked.kind == "query" and asked.round == 1 and grid.clock() < 60  # the others do not answer yet
+        if not alone:
+            return honest(asked)
+        return lie(asked) if asked.client == LIAR else []
+
+    grid.behave = behave
+    played = play(tiny(**ALL | {"flower": {"least_nodes": 2}}), tmp_path / "runs", grid)
+
+    assert played.outcome.error is None
+    assert [record.participants for record in played.records] == [0, 3, 3]
+
+
+def test_a_server_deals_no_data_where_every_node_owns_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("the server dealt training data")
+
+    monkeypatch.setattr("ehfl.flower.server.deal", refuse)
+    grid = loopback(tmp_path / "nodes", 3)
+    grid.configs = {node: config | {"examples": "all"} for node, config in grid.configs.items()}
+
+    played = play(tiny(**ALL), tmp_path / "runs", grid)
+
+    assert played.outcome.error is None
     assert [record.participants for record in played.records] == [0, 3, 3]
 
 
@@ -223,17 +276,18 @@ def test_what_is_heard_of_after_the_last_round_is_counted_in_it(tmp_path: Path) 
 
 
 def huge(w: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    return np.full_like(w, 3e38)
+    return np.full_like(w, 3e8)
 
 
-def test_updates_that_are_much_too_long_are_left_out(tmp_path: Path, without_liar: Played) -> None:
+@pytest.mark.parametrize("limit", [5, 100])
+def test_updates_that_are_much_too_long_are_left_out(limit: int, tmp_path: Path, without_liar: Played) -> None:
     behave = when("train", with_model(huge), client=LIAR, rounds=[BAD_ROUND])
 
-    played = played_with(behave, tmp_path, flower={"norm_limit": 5})
+    played = played_with(behave, tmp_path, flower={} if limit == 100 else {"norm_limit": limit})  # the default
 
     seen = played.records[BAD_ROUND].devices
     assert seen is not None and seen.took_part == (0, 1)
-    assert seen.lost[LIAR].startswith("an update of length 1.34e+39, more than 5 times the usual ")
+    assert seen.lost[LIAR].startswith(f"an update of length 1.34e+09, more than {limit} times the usual ")
     for name, weights in without_liar.weights.items():
         np.testing.assert_array_equal(played.weights[name], weights)
 

@@ -23,6 +23,7 @@ from ehfl.learning.checkpoint import NAME, read_checkpoint
 from ehfl.scheduling import Participation
 from ehfl.validation import UserError
 from loopback_grid import loopback, tiny
+from waiting import wait_for
 
 SPEC = Path(__file__).parents[2] / "experiments" / "devices.toml"  # digits, 10 clients, 20 rounds
 ARMS = 'arms = [{ scheduler = "myopic" }, { scheduler = "greedy", "learning.aggregation" = "scaffold" }]'
@@ -95,9 +96,52 @@ def test_a_simulation_that_breaks_down_leaves_no_server_behind(tmp_path: Path, m
 
     monkeypatch.setattr("flwr.simulation.run_simulation", breaks_down)
     monkeypatch.setattr(simulation, "ENVIRONMENT", {})
+    monkeypatch.setattr(simulation, "_start_ray", lambda: None)
 
     broken = "^Flower's simulation broke down: ConnectionError: Ray could not be started$"
     with pytest.raises(UserError, match=broken):
         simulation.simulate(tiny(), tmp_path)
     servers[0].join(20)
     assert not servers[0].is_alive()
+
+
+def test_a_server_that_is_stuck_in_user_code_does_not_keep_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck, servers = threading.Event(), []
+
+    def interrupted(server: ServerApp, *_: object, **__: object) -> None:
+        context = Context(7, 1, {}, RecordDict(), {})
+        servers.append(threading.Thread(target=server, args=(loopback(tmp_path / "nodes", 0), context), daemon=True))
+        servers[0].start()
+        assert stuck.wait(20)
+        raise KeyboardInterrupt
+
+    def serve(*_: object, **__: object) -> None:
+        stuck.set()
+        threading.Event().wait(600)
+
+    monkeypatch.setattr("flwr.simulation.run_simulation", interrupted)
+    monkeypatch.setattr("ehfl.flower.server.serve", serve)
+    monkeypatch.setattr(simulation, "ENVIRONMENT", {})
+    monkeypatch.setattr(simulation, "_start_ray", lambda: None)
+    monkeypatch.setattr(simulation, "_END_SECONDS", 0.1)
+
+    with pytest.raises(KeyboardInterrupt):
+        simulation.simulate(tiny(), tmp_path)
+    servers[0].join(20)
+    assert not servers[0].is_alive()  # the thread of Flower's, which Python would wait for
+
+
+@pytest.mark.slow
+def test_a_simulation_that_is_terminated_says_so_with_its_exit_code(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "ehfl", "flower", "simulate", str(SPEC), "-n", "2", "-o", "rounds=2000"]
+    running = subprocess.Popen(
+        [*command, "--runs", str(tmp_path)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    wait_for(lambda: any(tmp_path.rglob("rounds.jsonl")), 180, "the first round")
+    running.terminate()
+    _, err = running.communicate(timeout=120)
+
+    assert running.returncode == 143, err
+    assert "stopped; the same command goes on from here" in err and "ended Python" not in err

@@ -35,6 +35,9 @@ Examples:
   ehfl flower up mine.toml -o flower.deadline=30 --runs ~/runs
 """
 
+# Flower offers no authentication for the control API in its open version.
+OPEN = "while this runs, any user of this machine can run code as you: the SuperLink takes apps without a password"
+
 APP = """Write a Flower App project that plays one arm of a spec: what flwr run takes, on your own SuperLink too.
 
 DIR must be new or empty, or an app that was written before and not changed since. Its README.md says how to run it;
@@ -82,6 +85,7 @@ def up(
     check_place(folder)
     metric_name = _checked(run)
     say(notice)
+    say(OPEN)
     label, scale = f"{run.arm.label} seed {run.seed}", battery_scale(fleet_of(run.setting))
     with resumable(), own_prints_aside(), live_nodes(label, metric_name, scale) as show:
         outcome = run_up(read, run, runs, show)

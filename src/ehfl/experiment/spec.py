@@ -140,7 +140,7 @@ class FlowerSpec(Section):
     )
     least_nodes: Whole = 1  # the server waits while fewer are connected
     spare: Annotated[int, PlainValidator(whole_from_zero)] = 0  # clients that are asked beyond those that were chosen
-    norm_limit: Positive | None = None  # longest update, in median lengths of its round's
+    norm_limit: Positive | None = 100.0  # longest update, in median lengths of its round's; None for any
 
 
 class Setting(Section):

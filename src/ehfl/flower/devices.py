@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -25,6 +26,14 @@ from ehfl.run_folder import OtherRun
 from ehfl.scheduling import Decider, Participation, wants_losses
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Dealt:
+    """What the common set gives each client."""
+
+    examples: Sequence[int]  # (n_clients,)
+    labels: IntArray | None  # their counts, (n_clients, n_labels), where targets are labels
+
+
 class OnDevices:
     """The nodes of a Flower federation as the clients of a run.
 
@@ -32,8 +41,8 @@ class OnDevices:
     not answered is not chosen; whoever was chosen and does not bring back a model as it must be is left out, and named.
     """
 
-    def __init__(self, run: Run, token: str, exchange: Exchange, labels: IntArray | None = None) -> None:
-        """Prepare for the first round; `labels` counts what clients hold if their data are the common set's."""
+    def __init__(self, run: Run, token: str, exchange: Exchange, dealt: Callable[[], Dealt]) -> None:
+        """Prepare for the first round; `dealt` is called where a node trains on its share of the common set."""
         setting = run.setting
         self._seed, self._spares = run.seed, setting.flower.spare
         self._fleet, self._scheduler = building.fleet_of(setting), building.scheduler_of(setting)
@@ -46,14 +55,14 @@ class OnDevices:
         self._nodes = Nodes(exchange, self._screening, setting.flower)
         self._lengths = Lengths(setting.flower.norm_limit)
         self._seen = Seen(self.n_clients)
-        self._dealt_labels = labels
+        self._dealt, self._local_steps = dealt, setting.learning.local_steps
         self._weights: list[FloatArray] = []  # of turns in past rounds, where the scheduler brings any
         self._steps: list[IntArray] = []  # likewise
 
     @property
     def labels(self) -> IntArray | None:
         """The label counts of the deal, None where they are not known, or a client has data of its own."""
-        return None if self._seen.own_data else self._dealt_labels
+        return None if self._seen.own_data else self._dealt().labels
 
     def clients(self, t: int) -> Clients:
         """Ask all nodes for their energy, and let the scheduler choose among those that have answered."""
@@ -151,7 +160,8 @@ class OnDevices:
                 try:
                     answer = self._screening.answer(reply, t, client)
                     self._seen.paid(answer)  # whatever its model is like
-                    check_model(answer, n_parameters, steps.get(client))
+                    examples = None if answer.owns_data else self._dealt().examples[client]
+                    check_model(answer, n_parameters, steps.get(client, self._local_steps), examples)
                 except BadMessage as error:
                     self._seen.lose(client, str(error))
                     continue

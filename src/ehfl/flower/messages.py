@@ -1,7 +1,7 @@
 """What server and nodes tell each other, and how it lies in Flower's records. Nothing that comes in is trusted.
 
 A request says which arm and seed is played (the node has the spec: `bundle`), the round and, for training, the step
-size and what the aggregation assigns to the client: numbers, labels and digests, nothing that a node would construct. An
+size and what the aggregation assigns to the client: numbers, labels and digests, nothing that a node constructs. An
 answer says whose it is and what the node's account holds, and what came of training, or why the node refused.
 """
 

@@ -25,7 +25,7 @@ class Nodes:
     def __init__(self, exchange: Exchange, screening: Screening, rules: FlowerSpec) -> None:
         self._exchange, self._screening, self._rules = exchange, screening, rules
         self._node_of: dict[int, int] = {}  # client -> Flower's id of its node, as of this round
-        self._ahead: str | None = None  # what a node said that has played this round already
+        self._ahead: list[str] = []  # what nodes said that have played this round already
         self._began: float | None = None  # when the last round did
 
     def answers(self, t: int, question: RecordDict) -> dict[int, Answer]:
@@ -33,9 +33,10 @@ class Nodes:
         self._keep_pace()
         self._wait(self._rules.least_nodes)
         while len(heard := self.heard(t, question)) < self._rules.least_nodes:
-            if self._ahead:  # waiting would be in vain: an account never goes back
-                behind = f"the folder is of an earlier state than its nodes are: {self._ahead}"
-                raise OtherRun(f"{behind}: delete it to start the run anew")
+            # Accounts never go back, so waiting is in vain where most nodes say so; one alone may be wrong, or lie.
+            if 2 * len(self._ahead) > self._screening.fleet.clients:
+                behind = f"the folder is of an earlier state than its nodes are: {self._ahead[-1]}"
+                raise OtherRun(f"{behind}: put back a newer copy of it, or play the run under another name")
             log.warning("round %d waits: %d nodes answered within the deadline of %g s, %d must",
                         t, len(heard), self._rules.deadline, self._rules.least_nodes)  # fmt: skip
             self._exchange.sleep(_AGAIN_SECONDS)
@@ -51,13 +52,13 @@ class Nodes:
         """Ask every connected node for its energy in round t, once; return what counts of it, by client."""
         nodes = [node.node_id for node in self._exchange.nodes()]
         heard: dict[int, Answer] = {}
-        before, self._node_of, self._ahead = self._node_of, {}, None
+        before, self._node_of, self._ahead = self._node_of, {}, []
         for reply in self._exchange.ask("query", nodes, lambda _: question, self._rules.deadline, group=str(t)):
             try:
                 answer = self._screening.answer(reply, t)
             except BadMessage as error:
                 log.warning("round %d: node %d does not count: %s", t, reply.node, error)
-                self._ahead = str(error) if isinstance(error, Ahead) else self._ahead
+                self._ahead += [str(error)] if isinstance(error, Ahead) else []
                 continue
             if self._is_client(answer.client, reply.node, t, before):
                 heard[answer.client], self._node_of[answer.client] = answer, reply.node

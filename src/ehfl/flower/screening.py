@@ -15,6 +15,9 @@ from ehfl.flower.messages import Answer, BadMessage, Weights
 from ehfl.history import as_reason
 from ehfl.validation import UserError
 
+LARGEST = 1e9  # of a weight or a loss; a model that learns has none, and one such answer would end the run
+_SHORT = 1e-3  # of its model: an update that is no longer is a usual one
+
 
 class Ahead(BadMessage):
     """A node whose account stands at a later round of this run."""
@@ -63,10 +66,13 @@ class Screening:
             raise BadMessage(str(error)) from None
 
 
-def check_model(answer: Answer, n_parameters: int, steps: int | None = None) -> None:
-    """Refuse a trained model that cannot be averaged, or that took other steps than it was asked for, if it was.
+def check_model(answer: Answer, n_parameters: int, steps: int, examples: int | None) -> None:
+    """Refuse a trained model that cannot be averaged, or other steps than ordered, or other examples than dealt.
 
-    >>> check_model(Answer("a", 0, 1, loss=0.5, steps=5, examples=9, weights=np.zeros(3, np.float32)), n_parameters=4)
+    `examples` is None for a node that trains on data of its own.
+
+    >>> answer = Answer("a", 0, 1, loss=0.5, steps=5, examples=9, weights=np.zeros(3, np.float32))
+    >>> check_model(answer, n_parameters=4, steps=5, examples=9)
     Traceback (most recent call last):
     ehfl.flower.messages.BadMessage: a model of 3 weights, not 4
     """
@@ -77,14 +83,17 @@ def check_model(answer: Answer, n_parameters: int, steps: int | None = None) -> 
     losses_finite = math.isfinite(answer.loss) and math.isfinite(answer.start_loss)
     if not losses_finite or not np.isfinite(answer.weights).all():
         raise BadMessage("a model or a loss that is not finite")
-    if answer.steps < 1 or answer.examples < 1:
-        raise BadMessage(f"{answer.steps} steps on {answer.examples} examples")
-    if steps is not None and answer.steps != steps:
+    largest = max(float(np.abs(answer.weights).max()), abs(answer.loss), abs(answer.start_loss))
+    if largest > LARGEST:
+        raise BadMessage(f"a weight or a loss of {largest:.3g}, beyond {LARGEST:g}")
+    if answer.steps != steps:
         raise BadMessage(f"{answer.steps} steps, not the {steps} that it was asked for")
+    if answer.examples < 1 or examples not in (None, answer.examples):
+        raise BadMessage(f"{answer.examples} examples, not the {examples or 'at least 1'} that it was dealt")
 
 
 class Lengths:
-    """How long updates are: those are refused that are more than so many times longer than usual, if a limit is set."""
+    """How long updates are: those longer than `limit` times the usual length are refused, None for no limit."""
 
     def __init__(self, limit: float | None) -> None:
         self._limit = limit
@@ -94,8 +103,11 @@ class Lengths:
         """Return whose models lie too far from where they started, and why, by client."""
         if self._limit is None or not models:
             return {}
-        lengths = {client: length_of(model, start_of(client)) for client, model in models.items()}
-        found, self._usual = outliers(lengths, self._limit, self._usual)
+        lengths, sizes = {}, {}
+        for client, model in models.items():
+            start = start_of(client)
+            lengths[client], sizes[client] = length_of(model, start), length_of(start, np.zeros_like(start))
+        found, self._usual = outliers(lengths, sizes, self._limit, self._usual)
         return found
 
 
@@ -104,22 +116,26 @@ def length_of(model: Weights, start: Weights) -> float:
     return float(np.linalg.norm(np.subtract(model, start, dtype=np.float64)))
 
 
-def outliers(lengths: Mapping[int, float], limit: float, usual: float | None) -> tuple[dict[int, str], float]:
+def outliers(
+    lengths: Mapping[int, float], sizes: Mapping[int, float], limit: float, usual: float | None
+) -> tuple[dict[int, str], float | None]:
     """Return whose updates are too long, and why, and what length is usual now.
 
-    Usual is the median of the round, the lower one of two. An update that is alone is compared with what was usual in
-    the round before; the very first one has nothing that it could be compared with.
+    Usual is the median of the round, the lower one of two, and at least a thousandth of the length of the model that
+    the client started from (`sizes`): clients that stand at their optimum do not make the others outliers. An update
+    that is alone is compared with what was usual in the round before, the very first one with its model (if not 0).
 
-    >>> outliers({0: 1.0, 1: 1.2, 2: 90.0}, limit=10, usual=None)
+    >>> outliers({0: 1.0, 1: 1.2, 2: 90.0}, {0: 3.0, 1: 3.0, 2: 3.0}, limit=10, usual=None)
     ({2: 'an update of length 90, more than 10 times the usual 1.2'}, 1.0)
-    >>> outliers({1: 90.0}, limit=10, usual=1.1)
+    >>> outliers({1: 90.0}, {1: 3.0}, limit=10, usual=1.1)
     ({1: 'an update of length 90, more than 10 times the usual 1.1'}, 1.1)
     """
+    first = len(lengths) == 1 and usual is None
     now = median_low(lengths.values()) if len(lengths) > 1 or usual is None else usual
-    too_long = {client: length for client, length in lengths.items() if length > limit * now}
-    kept = [length for client, length in lengths.items() if client not in too_long]
-    words = {
-        client: f"an update of length {length:.3g}, more than {limit:g} times the usual {now:.3g}"
-        for client, length in too_long.items()
-    }
-    return words, median_low(kept) if kept else now
+    words = {}
+    for client, length in lengths.items():
+        compared = (sizes[client] or length) if first else max(now, _SHORT * sizes[client])
+        if length > limit * compared:
+            words[client] = f"an update of length {length:.3g}, more than {limit:g} times the usual {compared:.3g}"
+    kept = [length for client, length in lengths.items() if client not in words]
+    return words, median_low(kept) if kept else (None if first else now)

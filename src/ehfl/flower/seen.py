@@ -25,6 +25,7 @@ class Seen:
         self.lost: dict[int, str] = {}  # whose work does not count, and why
         self.own_data = False  # whether any client has said that its data are its own
         self._spent = [0] * n_clients  # what each client has paid since the first round, as far as is known
+        self._told = [0] * n_clients  # what its account said of that, when it was last heard
 
     def begin(self, heard: Mapping[int, Answer]) -> None:
         """Begin a round with what clients have, and what they have paid so far."""
@@ -32,9 +33,10 @@ class Seen:
         self.energy = {client: answer.energy for client, answer in heard.items()}
         self.own_data |= any(answer.owns_data for answer in heard.values())
         for client, answer in heard.items():
-            if answer.totals.paid < self._spent[client]:
-                log.warning("client %d has paid %d so far and its account knows of %d: it was begun anew",
-                            client, self._spent[client], answer.totals.paid)  # fmt: skip
+            if answer.totals.paid < self._told[client]:
+                log.warning("client %d: its account said %d paid and now says %d: an older one was put back, or it was "
+                            "lost; what was paid is counted all the same",
+                            client, self._told[client], answer.totals.paid)  # fmt: skip
             self.paid(answer)
 
     @property
@@ -46,6 +48,7 @@ class Seen:
 
     def paid(self, answer: Answer) -> None:
         """Take down what a client has paid so far."""
+        self._told[answer.client] = answer.totals.paid
         self._spent[answer.client] = max(self._spent[answer.client], answer.totals.paid)
 
     def counts(self, client: int, cost: int) -> None:
@@ -71,5 +74,5 @@ class Seen:
 
     def again(self, seen: Devices) -> None:
         """Take in a round that was played before this process began."""
-        self._spent = list(seen.spent)
+        self._spent, self._told = list(seen.spent), list(seen.spent)
         self.past.append(seen)

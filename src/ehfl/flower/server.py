@@ -6,6 +6,7 @@ import logging
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from flwr.app import Context
@@ -15,7 +16,7 @@ from ehfl.experiment import Outcome, Run, Spec, building, read_spec, run_all
 from ehfl.experiment.comparison_folder import list_runs
 from ehfl.experiment.execution import Threads, keep_chances, loaded_task
 from ehfl.experiment.runner import OnLook
-from ehfl.flower.devices import OnDevices
+from ehfl.flower.devices import Dealt, OnDevices
 from ehfl.flower.exchange import Exchange
 from ehfl.flower.specs import one_run
 from ehfl.history import History, Record
@@ -93,8 +94,13 @@ def play_on_devices(
     """Return the history of a run whose clients are devices; after a kill it goes on behind the last whole round."""
     setting = run.setting
     task = loaded_task(setting)[0]
-    parts = deal(task, setting.fleet.clients, building.partition_of(setting), run.seed)
-    clients = OnDevices(run, _token(folder), exchange, label_counts(task, parts))
+
+    @cache
+    def dealt() -> Dealt:  # not at all where every node owns its data
+        parts = deal(task, setting.fleet.clients, building.partition_of(setting), run.seed)
+        return Dealt([part.size for part in parts], label_counts(task, parts))
+
+    clients = OnDevices(run, _token(folder), exchange, dealt)
     log.info("%s seed %d, %d rounds, in %s", run.arm.label, run.seed, setting.rounds, folder.path)
 
     def after_round(record: Record) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
+import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 ENVIRONMENT = PRIVATE | OWN_RAY  # of which the latter is read when Ray is imported
 _BEGIN_SECONDS = 1.0  # for a server's thread that was just started
+_LOOK_SECONDS = 0.2  # between looks whether the server must stop
+_END_SECONDS = 10.0  # for a server that must stop; one that is stuck in user code is left behind
 # A Ray of our own, whatever cluster there is: nodes keep their accounts here. It has no page of its own, and is quiet.
 RAY: dict[str, dict[str, Any]] = {
     "init_args": {
@@ -48,31 +52,54 @@ def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outc
 
     logging.getLogger("flwr").setLevel(logging.ERROR)
     outcomes: list[Outcome] = []
+    failures: list[BaseException] = []
     server, begun, stopped, over = ServerApp(), threading.Event(), threading.Event(), threading.Event()
 
     def sleep(seconds: float) -> None:
         if stopped.wait(seconds):
             raise KeyboardInterrupt
 
-    @server.main()
-    def main(grid: Grid, context: Context) -> None:
-        begun.set()
+    def work(grid: Grid) -> None:
         try:
             outcomes.extend(serve(spec, runs, Exchange(grid, sleep=sleep), on_look))
         except KeyboardInterrupt:
             pass  # the main thread knows why
+        except BaseException as error:
+            failures.append(error)
         finally:
             over.set()
+
+    @server.main()
+    def main(grid: Grid, context: Context) -> None:
+        begun.set()
+        # Python waits for Flower's thread when it ends, but not for this one, which may be stuck in user code.
+        threading.Thread(target=work, args=(grid,), name="ehfl-server", daemon=True).start()
+        while not over.wait(_LOOK_SECONDS) and not stopped.is_set():
+            pass
+        over.wait(_END_SECONDS)
+        if failures:
+            raise failures[0]
 
     nodes = max(arm.setting.fleet.clients for arm in spec.arms)
     accounts = (runs / spec.name / "nodes").absolute()
     try:
+        _start_ray()
         run_simulation(server, client_app(bundle_of(spec), accounts), nodes, backend_config=RAY)
-    except RuntimeError as error:  # Flower's, of whatever Ray raised
+    except (RuntimeError, ConnectionError) as error:  # Flower's, of whatever Ray raised
         raise UserError(f"Flower's simulation broke down: {one_line(error.__cause__ or error)}") from error
     finally:
         # Flower runs the server in a thread of its own, and tells it nothing when the user stops it or Ray breaks down.
         stopped.set()
         if begun.wait(_BEGIN_SECONDS):
-            over.wait()
+            over.wait(_END_SECONDS)
     return outcomes
+
+
+def _start_ray() -> None:
+    """Start Ray as Flower would, and keep our handler of SIGTERM: Ray's ends Python with an exit code of its own."""
+    import ray
+
+    kept = signal.getsignal(signal.SIGTERM)
+    ray.init(runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(sys.path)}}, **RAY["init_args"])
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, kept)
