@@ -36,14 +36,22 @@ THE_LINE: list[Row] = [
         "--free must be something else than round: rounds have",
     ),
     (
-        "plan --want '2 clients in 9 %' --free battery --rounds 5",
-        "--free must be something else than battery: capacities",
+        "plan --want '2 clients in 9 %' --free battery -s always-on --rounds 5",
+        "--free must be left out where all schedulers are on mains power, got battery",
     ),
     (
-        "plan --rate 0.1 --capacity 2 --want '9 clients in 99 % of rounds' --free battery --rounds 20 --seeds 1",
-        "--want must be such that 9 clients in 99 % of rounds can be had within ... got with ... there are 9 in 0 %",
+        "plan --rate 0.1,0.9 --want '2 clients in 9 %' --free clients --rounds 5",
+        "--free must be something else than clients: another number needs other values ... got clients",
     ),
-    ("plan --sustain 90 -s greedy --rounds 5", "--sustain must be left out where no scheduler can be told ... got 0.9"),
+    (
+        "plan --capacity 0 --rate 7 --want '2 clients in 9 %' --free battery --rounds 5",
+        "--rate must be in [0, 1], got 7",
+    ),
+    ("plan --sustain 90 -s greedy --rounds 5", "--sustain must be left out where no scheduler on ... target, got 90"),
+    (
+        "plan --sustain 90 -s always-on --rounds 5",
+        "--sustain must be left out where no scheduler on ... target, got 90",
+    ),
     (
         "plan --want '20 clients in 9 % of rounds' --rounds 5",
         "--want must be for at most 10 clients, unless clients are free, got 20 clients in 9 % of rounds",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,6 +76,83 @@ def test_more_clients_than_there_are_may_be_wanted_where_clients_are_free(capsys
     found = called([*f"{UNITS} -s myopic --free clients --json --want".split(), want], capsys)
 
     assert json.loads(found)["answer"]["value"] > 20
+
+
+def facts_of(line: str, want: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(called([*line.split(), "--json", "--want", want], capsys))
+    return found
+
+
+@pytest.mark.parametrize("free", ["battery", "clients"])
+def test_the_inverse_is_searched_under_every_scheduler_but_those_on_mains_power(
+    free: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Greedy is as good as the others now, and needs the larger battery; mains power would need none."""
+    facts = facts_of(f"{UNITS} -s always-on -s greedy -s myopic --free {free}", "4 clients in 98 % of rounds", capsys)
+    answers = {one["scheduler"]: one["value"] for one in facts["answers"]}
+
+    assert list(answers) == ["greedy", "myopic"]
+    assert facts["best"] != "always-on"
+    assert facts["answer"]["scheduler"] == min(answers, key=lambda label: answers[label] or math.inf)
+    alone = facts_of(f"{UNITS} -s myopic --free {free}", "4 clients in 98 % of rounds", capsys)
+    assert alone["answer"]["value"] == answers["myopic"]
+
+
+def test_mains_power_sustains_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    facts = json.loads(run(f"{UNITS} -s always-on -s myopic --sustain 90 --json", capsys))
+
+    assert [one["scheduler"] for one in facts["sustained"]] == ["myopic"]
+    assert facts["best"] == "myopic"
+
+
+def test_a_hopeless_search_says_so_below_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    line = "plan -n 10 --rate 0.1 --capacity 2 --rounds 20 --seeds 1 --free battery --want"
+    out = called([*line.split(), "9 clients in 99 % of rounds"], capsys)
+
+    assert "counted on in 95 % of rounds" in out
+    assert "under any of 2 schedulers: the best that was reached is 0.0 %, with" in out
+
+
+def test_a_hopeless_number_of_clients_ends_soon(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a battery that lasts the night no number of clients does; fleets of a million nodes were once tried."""
+    line = f"{SUN} --rounds 40 -s always-on --free clients --json --want|2 clients in 99 % of rounds"
+    answers = json.loads(run(line.replace("|1 Wh|", "|310 J|"), capsys))["answers"]
+
+    assert not any(one["found"] for one in answers)
+    assert all(one["largest_searched"] < 1000 for one in answers)
+
+
+@pytest.mark.parametrize(("capacity", "shown"), [("inf", "infinite: planned with"), ("100 J", "planned with 300 J")])
+def test_a_battery_that_is_free_may_be_too_small_or_infinite_to_begin_with(
+    capacity: str, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = "plan -n 6 --harvest sun:watts=0.5,weather=typical --round-length 6h --rounds 60 --seeds 1 --free battery"
+    more = ["--cost", "300 J", "--want", "2 clients in 90 % of rounds", "--json", "--capacity"]
+    facts = json.loads(called([*words.split(), *more, capacity], capsys))
+
+    assert facts["answer"]["found"]
+    assert shown in facts["sentences"][0]
+    given = json.loads(called([*words.split(), *more, "1 Wh"], capsys))
+    assert facts["answer"]["value"] == pytest.approx(given["answer"]["value"], rel=0.011)  # as fine as it searches
+
+
+def test_a_quantum_that_is_too_fine_for_a_larger_battery_does_not_end_the_search(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = "plan -n 4 --harvest sun:watts=0.2 --round-length 6h --rounds 200 --seeds 1 --free battery -s myopic --json"
+    more = ["--capacity", "900 J", "--cost", "300 J", "-o", "fleet.quantum=4e-6", "--want", "4 clients in 99 %"]
+    answer = json.loads(called([*words.split(), *more], capsys))["answer"]
+
+    assert answer["largest_searched"] > 2**30 * 4e-6  # [J], the most that can be counted in such quanta
+    assert all(one["share"] is not None for one in answer["tried"])
+
+
+def test_shorter_rounds_are_searched_no_further_than_the_harvest_pays_for(capsys: pytest.CaptureFixture[str]) -> None:
+    line = f"{SUN} --rounds 200 -s always-on --free round --json --want|2 clients in 90 % of rounds"
+    facts = json.loads(run(line, capsys))
+
+    assert [one["scheduler"] for one in facts["answers"]] == ["myopic", "greedy"]
+    assert min(one["value"] for answer in facts["answers"] for one in answer["tried"]) > 600  # [s]
 
 
 def test_the_most_that_can_be_sustained(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,10 +1,13 @@
 """The inverse: the smallest value that does, and what is said where none does."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ehfl.arrays import FloatArray
 from ehfl.planning import Want, smallest
 from ehfl.validation import InvalidValue
 
@@ -39,12 +42,47 @@ def test_seeds_are_averaged_and_counted() -> None:
     assert answer.sure == 2
 
 
-def test_a_want_that_nothing_reaches_says_how_close_it_gets() -> None:
-    with pytest.raises(InvalidValue) as error:
-        smallest(Want(20, 0.99), lambda x: np.array([0.5 + x / 1000]), start=8, low=1, high=100, name="want")
+def test_where_no_value_does_the_best_that_was_reached_is_the_answer() -> None:
+    answer = smallest(Want(20, 0.99), lambda x: np.array([0.5 + x / 1000]), start=8, low=1, high=100)
 
-    allowed = "want must be such that 20 clients in 99 % of rounds can be had within 1 to 100"
-    assert str(error.value) == f"{allowed}, got with 100 there are 20 in 60 % of rounds"
+    assert (answer.found, answer.value, answer.share, answer.high) == (False, 100, 0.6, 100)
+    assert (answer.below, answer.sure) == (None, 0)
+
+
+def test_values_that_cannot_be_played_do_not_do() -> None:
+    def shares(value: float) -> FloatArray:
+        return np.array([np.nan if value > 50 else value / 100])
+
+    hopeless = smallest(Want(1, 0.9), shares, start=8, low=1, high=1000, whole=True)
+    assert (hopeless.found, hopeless.value) == (False, 32)  # 8, 16, 32 and then none that can be played
+
+
+def test_rounding_never_leaves_the_limits() -> None:
+    """The least battery was once rounded to less than what a round costs."""
+    low = 14.66668
+    answer = smallest(Want(1, 0.9), lambda x: np.ones(1), start=150, low=low, high=1000)
+
+    assert answer.value == low
+    assert min(answer.tried) == low
+
+
+@given(
+    st.integers(0, 2**32 - 1), st.floats(0.01, 1e6), st.floats(1, 1e6), st.floats(0, 1), st.booleans(), st.floats(0, 1)
+)
+@settings(max_examples=200)
+def test_the_search_ends_whatever_the_shares_are(
+    seed: int, low: float, wide: float, place: float, whole: bool, share: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    low = max(round(low), 1) if whole else low
+    high = round(low * wide) if whole else low * wide
+    start = low + place * (high - low)
+    answer = smallest(Want(1, max(share, 0.01)), lambda x: rng.random(2), start=start, low=low, high=high, whole=whole)
+
+    doublings = math.ceil(math.log2(high / low))
+    assert len(answer.tried) <= (2 * doublings + 3 if whole else doublings + 9)
+    assert all(low <= value <= high for value in answer.tried)
+    assert answer.found == (answer.share >= answer.share_wanted - 1e-12)
 
 
 @pytest.mark.parametrize(

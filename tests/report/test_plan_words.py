@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from rich.console import Console
 from ehfl.analysis.numbers import DASH
 from ehfl.experiment import make_spec
 from ehfl.experiment.planning import plan as plan_of
-from ehfl.planning import Optimum, Plan, Sustained, Want, clairvoyant
+from ehfl.planning import Optimum, Outlook, Plan, Sustained, Want, clairvoyant
 from ehfl.report import plan_facts, plan_sentences, plan_table
 from ehfl.report.plan_words import plan_headlines
 from made_plans import answered, outlook_of, sun_plan, unit_plan
@@ -32,11 +33,11 @@ def test_sentences_on_units() -> None:
         "A client stores 0.500 units a round on average; a round costs 1 (weather of seed 0).",
         "That pays for 2 of 4 clients a round.",
         "A full battery (6 units) pays for 6 rounds.",
-        "Under myopic you can count on 2 clients in 95 % of rounds and on nobody in 99 % of rounds (10 rounds, 2 "
+        "Under myopic you can count on 2 clients in 95 % of rounds and on no client in 99 % of rounds (10 rounds, 2 "
         "seeds); the target of 2 is met in 95 % (31 to 100) of them.",
         "The longest time short is 1 round on end.",
-        # 0.95 sqrt(2) against half of sqrt(4)
-        "Of 2 schedulers myopic does best: the mean of sqrt(n_t), which theory asks for, is 1.344, 1 with greedy.",
+        "Of 2 schedulers myopic does best: you can count on 2 clients in 95 % of rounds (mean 1.90), on 0 (mean 2) "
+        "with greedy; 2 seeds do not tell it from greedy.",
         "Against 2 clients on mains power in every round, myopic needs 1.05 times as many rounds, whatever the noise "
         "scale B (how many clients halve what gradient noise costs).",
     ]
@@ -88,7 +89,7 @@ def test_a_single_client_is() -> None:
 def test_the_answer_of_several_seeds_has_an_interval() -> None:
     plan = answered(unit_plan())
     assert plan.answer is not None
-    plan = replace(plan, answer=replace(plan.answer, shares=np.array([0.94, 0.98])))
+    plan = replace(plan, answers={"myopic": replace(plan.answer, shares=np.array([0.94, 0.98]))})
 
     assert plan_sentences(plan)[-2] == (
         "With it there are as many in 96 % (71 to 100) of the rounds, mean over 2 seeds, of which 1 reaches 95 % by "
@@ -102,6 +103,94 @@ def test_a_want_that_is_not_met_is_said() -> None:
     assert any("is met in 95 % (31 to 100) of them, where 99 % are wanted." in sentence for sentence in said)
     best = "Of 2 schedulers myopic does best: there are 2 clients in 95.0 % of the rounds, in 50.0 % with greedy."
     assert best in said
+
+
+def always_on(plan: Plan) -> Outlook:
+    """Return what mains power makes of a plan's rounds: all clients in each."""
+    rows = [[plan.fleet.clients] * plan.rounds for _ in plan.seeds]
+    made = outlook_of("always-on", plan.best.target, rows, [plan.rounds] * plan.fleet.clients)
+    return replace(made, mains_powered=True, other_means=True)
+
+
+def with_mains(plan: Plan) -> Plan:
+    schedulers = {"always-on": "always-on"} | plan.schedulers
+    return replace(plan, outlooks=(always_on(plan), *plan.outlooks), schedulers=schedulers)
+
+
+@pytest.mark.parametrize("asked", [{}, {"want": Want(2, 0.9)}, {"has_target": True}], ids=["nothing", "want", "target"])
+def test_mains_power_is_a_reference_and_never_the_best(asked: dict[str, Any]) -> None:
+    plan = with_mains(replace(unit_plan(), **asked))
+
+    assert plan.best.label == "myopic"
+    assert plan_facts(plan)["best"] == "myopic"
+    assert not any("always" in sentence for sentence in plan_sentences(plan))
+    assert plan_table(plan).names[0] == "always-on"
+    assert plan_table(plan).caption.endswith("; on mains power, for reference: always-on")
+
+
+def test_plans_of_mains_power_alone_say_so_in_one_line() -> None:
+    plan = with_mains(unit_plan())
+    plan = replace(plan, outlooks=plan.outlooks[:1])
+
+    assert plan_headlines(plan) == [
+        "All schedulers asked for are on mains power, a reference: they do not show what the harvest can sustain."
+    ]
+    assert plan_headlines(plan)[0] in plan_sentences(plan)
+    assert plan_facts(plan)["best"] is None
+
+
+def test_the_best_is_by_what_was_asked() -> None:
+    """Greedy has the larger mean, and more rounds with 4; myopic has more rounds with 2, and more to count on."""
+    plan = unit_plan()
+
+    assert [one.label for one in plan.ranked] == ["myopic", "greedy"]  # 2 against 0 to count on
+    assert replace(plan, want=Want(4, 0.5)).best.label == "greedy"
+    assert replace(plan, want=Want(2, 0.5)).best.label == "myopic"
+    assert replace(plan, has_target=True).best.label == "myopic"
+    held = {label: Sustained(n, 0.9, np.ones(2), None) for label, n in (("myopic", 1), ("greedy", 3))}
+    assert replace(plan, sustained=held).best.label == "greedy"
+    assert replace(plan, sustained=held, want=Want(2, 0.5)).best.label == "myopic"
+    alike = replace(plan, outlooks=(replace(plan.outlooks[1], label="a", counts=np.array([[2] * 10, [0] * 10])),
+                                    plan.outlooks[1]))  # fmt: skip
+    assert alike.best.label == "greedy"  # none to count on, a mean of 2 against 1
+
+
+def test_the_target_decides_the_headline() -> None:
+    plan = replace(unit_plan(), has_target=True)
+
+    assert plan_headlines(plan)[0].startswith("Under myopic you can count on 2 clients in 95 % of rounds")
+    assert (
+        "Of 2 schedulers myopic does best: the target is met in 95.0 % of the rounds, in 50.0 % with greedy."
+        in plan_sentences(plan)
+    )
+
+
+def test_the_scheduler_that_needs_the_least_answers() -> None:
+    plan = answered(unit_plan())
+    (mine,) = plan.answers.values()
+    none = replace(mine, found=False, value=36_000.0, shares=np.full(2, 0.5), below=None, shares_below=None)
+    plan = replace(plan, answers={"greedy": replace(mine, value=12_000.0), "myopic": mine, "threshold": none})
+
+    assert plan.answered_by == "myopic"
+    assert (
+        "Of 3 schedulers myopic needs the least: 3.33 Wh under greedy and none does under threshold (at best 50.0 % "
+        "with 10 Wh)." in plan_sentences(plan)
+    )
+    assert [one["value"] for one in plan_facts(plan)["answers"]] == [12_000.0, 9090.0, None]
+
+
+def test_a_search_without_success_says_what_was_reached_in_one_sentence() -> None:
+    plan = answered(unit_plan())
+    (mine,) = plan.answers.values()
+    none = replace(mine, found=False, value=36_000.0, shares=np.full(2, 0.5), below=None, shares_below=None)
+    plan = replace(plan, answers={"greedy": replace(none, shares=np.full(2, 0.25)), "myopic": none})
+
+    assert plan_headlines(plan)[0] == (
+        "No battery up to 10 Wh brings 2 clients in 95 % of rounds under any of 2 schedulers: the best that was "
+        "reached is 50.0 %, with 10 Wh under myopic."
+    )
+    facts = json.loads(json.dumps(plan_facts(plan), allow_nan=False))["answer"]
+    assert (facts["found"], facts["value"], facts["closest"]["value"]) == (False, None, 36_000.0)
 
 
 def test_seeds_that_cannot_tell_schedulers_apart_say_so() -> None:

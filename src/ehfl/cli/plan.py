@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -42,7 +43,7 @@ from ehfl.cli.output import (
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path, whole
 from ehfl.files import json_text
-from ehfl.validation import InvalidValue, number_in, whole_number
+from ehfl.validation import InvalidValue, SpecError, number_in, whole_number
 
 if TYPE_CHECKING:
     from ehfl.experiment import Spec
@@ -55,7 +56,7 @@ HELP = """Plan a fleet: what its harvest pays for, how many clients a round can 
 
 Trains nothing. A year is played under each scheduler and seed (or --rounds of a fleet whose rounds have no length).
 With --want and --free, the smallest battery, panel, number of clients or length of rounds that does what is wanted is
-found by playing on. docs/planning.md goes from the first command to the bought battery.
+searched under every scheduler on harvested energy. docs/planning.md goes from the first command to a bought battery.
 
 \b
 Examples:
@@ -159,7 +160,7 @@ def _planned(context: typer.Context, file: Path | None) -> tuple[Plan, Spec]:
     if sustain is not None:
         number_in("--sustain", sustain, "(0, 100]")
     want = None if given["want"] is None else Want.parse(given["want"], "--want")
-    read = _spec(context, file)
+    read, note = _spec(context, file)
     check_harvests(read)
     for arm in read.arms:
         say_if_blind(arm.label, scheduler_of(arm.setting))
@@ -168,12 +169,33 @@ def _planned(context: typer.Context, file: Path | None) -> tuple[Plan, Spec]:
     with _steps() as on_step:
         found = plan_all(read, rounds=rounds, want=want, free_name=free, sustain=sustain and sustain / 100,
                          curves=given["curves"], possible=given["clairvoyant"],
-                         jobs=given["jobs"], on_step=on_step)  # fmt: skip
+                         jobs=given["jobs"], on_step=on_step, note=note)  # fmt: skip
     return found, read
 
 
-def _spec(context: typer.Context, spec: Path | None) -> Spec:
-    """Return the spec of a file or of the options, with the schedulers and seeds that were asked for."""
+def _spec(context: typer.Context, spec: Path | None) -> tuple[Spec, str]:
+    """Return the spec with the schedulers and seeds that were asked for, and a note on what was changed in it.
+
+    A battery that cannot hold a turn is no reason to refuse a search for one that can: it starts from the smallest.
+    """
+    try:
+        return _read(context, spec, {}), ""
+    except SpecError as error:
+        if context.params["free"] != "battery" or context.params["want"] is None:
+            raise
+        from ehfl.experiment.varying import smallest_battery
+
+        try:
+            endless = _read(context, spec, {"fleet.capacity": math.inf, "fleet.initial": 0})
+            least, shown = smallest_battery(endless)
+            note = f"Batteries as given cannot be played: planned with {shown}, the smallest that holds a turn."
+            return _read(context, spec, {"fleet.capacity": least}), note
+        except SpecError:
+            raise error from None  # something else is wrong
+
+
+def _read(context: typer.Context, spec: Path | None, changes: dict[str, Any]) -> Spec:
+    """Return the spec of a file or of the options, with these changes by key."""
     from ehfl.experiment.changing import parsed_overrides
     from ehfl.experiment.reading import read_spec
     from ehfl.randomness import check_seed
@@ -188,10 +210,10 @@ def _spec(context: typer.Context, spec: Path | None) -> Spec:
             more["schedulers"] = list(SCHEDULERS)
         if given["rounds"] is None:
             more["rounds"] = 1000
-        return spec_of(context, **more)
+        return spec_of(context, **more, **changes)
     if is_given(context, "scheduler"):
         more |= {"schedulers": list(given["scheduler"]), "scheduler": None, "arms": None}
-    return read_spec(spec, more | overrides)
+    return read_spec(spec, more | overrides | changes)
 
 
 @contextmanager

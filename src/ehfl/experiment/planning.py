@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ from ehfl.arrays import FloatArray
 from ehfl.energy import Fleet
 from ehfl.experiment import building
 from ehfl.experiment.spec import Arm, Spec
-from ehfl.experiment.varying import FREE, Free, free, table_of
+from ehfl.experiment.varying import FREE, Free, free, table_of, with_changes
 from ehfl.experiment.workers import Processes, call_all, end_with
 from ehfl.planning import (
     YEAR,
@@ -33,7 +34,8 @@ from ehfl.planning import (
 )
 from ehfl.planning.clairvoyant import check_size
 from ehfl.scheduling import SCHEDULERS, simulate
-from ehfl.validation import InvalidValue
+from ehfl.scheduling.contract import is_mains_powered
+from ehfl.validation import InvalidValue, UserError
 
 MOST_ROUNDS = 1_000_000
 _CURVE = (0.25, 0.5, 1.0, 2.0, 4.0)  # factors at which curves are taken
@@ -52,19 +54,37 @@ def plan(
     possible: bool = False,
     jobs: int | None = None,
     on_step: OnStep | None = None,
+    note: str = "",
 ) -> Plan:
     """Play a spec's fleet under its arms' schedulers and seeds; find what `want` takes of what is `free`.
 
-    `sustain` asks for the most clients that can be wanted and had in this share of rounds, under each scheduler that
-    can be told how many are wanted, `possible` for what any scheduler could have reached. Arms must have one
-    fleet. Rounds are those of a year where rounds have a length, else the spec's.
+    The search is made under every scheduler on harvested energy. `sustain` asks for the most clients that can be wanted
+    and had in this share of rounds, under each scheduler that takes a target, `possible` for what any scheduler could
+    have reached. Arms must have one fleet. Rounds are those of a year
+    where rounds have a length, else the spec's. `note` is a sentence on what was planned otherwise than given.
     """
-    setting = spec.base
     _check_one_fleet(spec)
-    fleet = building.fleet_of(setting)
+    limited = [arm for arm in spec.arms if not is_mains_powered(building.scheduler_of(arm.setting))]
+    steered = [arm for arm in limited if "target" in arm.setting.scheduler]
+    if sustain is not None and not steered:
+        allowed = "left out where no scheduler on harvested energy takes a target"
+        raise InvalidValue("sustain", allowed, f"{100 * sustain:g}")
+    if free_name is not None and not limited:
+        raise InvalidValue("free", "left out where all schedulers are on mains power", free_name)
+    fleet = building.fleet_of(spec.base)
     if want is not None and want.clients > fleet.clients and free_name != "clients":
         raise InvalidValue("want", f"for at most {fleet.clients:,} clients, unless clients are free", want)
-    played = rounds or rounds_of(fleet.round_length, setting.rounds)
+    played = rounds or rounds_of(fleet.round_length, spec.base.rounds)
+    may_change = None
+    if want is not None and free_name is not None:
+        may_change = free(spec.base, free_name, want, played)
+        if not np.isfinite(may_change.now):  # a battery that never ends is not one to compare with
+            note = f"Batteries as given are infinite: planned with {may_change.shown(may_change.high)}, more than a "
+            note += "client ever harvests or spends in these rounds."
+            spec = with_changes(spec, may_change.change(may_change.high))
+            may_change, fleet = free(spec.base, free_name, want, played), building.fleet_of(spec.base)
+            limited, steered = ([arm for arm in spec.arms if arm.label in {one.label for one in several}]
+                                for several in (limited, steered))  # fmt: skip
     if possible:
         check_size(fleet, played)  # before rounds are played that take long
     players = _Players(spec, played, want, jobs, on_step or (lambda step: None))
@@ -73,7 +93,7 @@ def plan(
     found = Plan(
         name=spec.name,
         fleet=fleet,
-        harvest=str(setting.fleet.harvest_table()["name"]),
+        harvest=str(spec.base.fleet.harvest_table()["name"]),
         rounds=played,
         seeds=spec.seeds,
         calendar=calendar,
@@ -82,30 +102,22 @@ def plan(
         schedulers={arm.label: "" if ":" in arm.setting.scheduler["name"] else arm.setting.scheduler["name"]
                     for arm in spec.arms},
         sites=_sites(fleet),
+        has_target=any(building.target_of(arm.setting) is not None for arm in limited),
         want=want,
+        free=may_change,
+        answers={} if may_change is None else {arm.label: players.answer(arm, may_change) for arm in limited},
+        sustained={} if sustain is None else
+                  {arm.label: most_sustained(sustain, partial(players.held, arm), fleet.clients) for arm in steered},
+        note=note,
     )  # fmt: skip
-    arm = next(one for one in spec.arms if one.label == found.best.label)
-    changes: dict[str, Any] = {}
-    if want is not None and free_name is not None:
-        may_change = free(setting, free_name)
-        changes |= {"free": may_change, "answer": players.answer(arm, may_change), "answered_by": arm.label}
-    if sustain is not None:
-        steered = [one for one in spec.arms if "target" in one.setting.scheduler]
-        if not steered:
-            raise InvalidValue(
-                "sustain", "left out where no scheduler can be told how many clients are wanted", sustain
-            )
-        changes["sustained"] = {
-            one.label: most_sustained(sustain, partial(players.held, one), fleet.clients) for one in steered
-        }
-    if curves:
-        changes["curves"] = tuple(
-            players.curve(arm, one, want or Want(found.best.target, 1.0)) for one in _variable(spec)
-        )
+    if curves and limited:
+        wanted = want or Want(found.best.target, 1.0)
+        arm = next(one for one in limited if one.label == (found.answered_by or found.best.label))
+        found = replace(found, curves=tuple(players.curve(arm, one, wanted) for one in _variable(spec, wanted, played)))
     if possible:
         players.on_step("what was possible")
-        changes["possible"] = tuple(clairvoyant(fleet, played, seed) for seed in spec.seeds)
-    return _replaced(found, changes)
+        found = replace(found, possible=tuple(clairvoyant(fleet, played, seed) for seed in spec.seeds))
+    return found
 
 
 def rounds_of(round_length: float | None, otherwise: int) -> int:
@@ -139,7 +151,7 @@ class _Players:
     def outlook(self, arm: Arm, table: dict[str, Any], *, clients: int | None = None) -> Outlook:
         """Return what an arm's scheduler makes of a fleet; of another round length, as much time is played.
 
-        So many `clients` are wanted a round, whatever the scheduler's own target is; else as many as the plan wants.
+        `clients` are wanted a round, whatever the scheduler's own target is; else as many as the plan wants.
         """
         round_length, scheduler = table.get("round_length"), dict(arm.setting.scheduler)
         if clients is not None and "target" in scheduler:
@@ -163,9 +175,9 @@ class _Players:
         return self._as_it_is[arm.label]
 
     def held(self, arm: Arm, clients: int) -> FloatArray:
-        """Return the share of rounds in which so many clients take part, if so many are wanted, (n_seeds,)."""
+        """Return the share of rounds in which `clients` take part, if they are wanted, (n_seeds,)."""
         shares = self.outlook(arm, table_of(self._spec.base), clients=clients).on_target(clients)
-        self.on_step(f"{clients:,} clients wanted: in {100 * shares.mean():.4g} % of rounds")
+        self.on_step(f"{arm.label}, {clients:,} clients wanted: in {100 * shares.mean():.4g} % of rounds")
         return shares
 
     def shares(self, arm: Arm, free: Free, want: Want, value: float) -> FloatArray:
@@ -179,10 +191,15 @@ class _Players:
 
     def _played_shares(self, arm: Arm, free: Free, want: Want, value: float) -> FloatArray:
         changed = table_of(free.setting) | dict(free.change(value))
+        tried = f"{arm.label}, {free.name} {free.shown(value)}"
         if changed["clients"] < want.clients:  # a scheduler cannot be asked for more clients than there are
             return np.zeros(len(self._spec.seeds))
-        shares = self.outlook(arm, changed).on_target(want.clients)
-        self.on_step(f"{free.name} {free.shown(value)}: {100 * shares.mean():.4g} % of rounds")
+        try:
+            shares = self.outlook(arm, changed).on_target(want.clients)
+        except UserError as error:  # the fleet as given was played, so it is this value that cannot be
+            self.on_step(f"{tried} cannot be played: {error}")
+            return np.full(len(self._spec.seeds), np.nan)
+        self.on_step(f"{tried}: {100 * shares.mean():.4g} % of rounds")
         return shares
 
     def answer(self, arm: Arm, free: Free) -> Answer:
@@ -190,13 +207,15 @@ class _Players:
         assert self._want is not None
         want = self._want
         return smallest(want, lambda value: self.shares(arm, free, want, value), start=free.now, low=free.low,
-                        high=free.high, whole=free.whole, name="want", shown=free.shown)  # fmt: skip
+                        high=free.high, whole=free.whole)  # fmt: skip
 
     def curve(self, arm: Arm, free: Free, want: Want) -> Curve:
         """Return what a quarter to four times of a thing would do."""
-        values = sorted({_within(free, factor) for factor in _CURVE})
-        shares = np.stack([self.shares(arm, free, want, value) for value in values])
-        return Curve(free.name, tuple(values), tuple(map(free.shown, values)), free.now, shares)
+        tried = {value: self.shares(arm, free, want, value) for value in sorted({_times(free, x) for x in _CURVE})}
+        played = {value: shares for value, shares in tried.items() if np.isfinite(shares).all()}
+        values = tuple(played)
+        shares = np.stack(list(played.values()))
+        return Curve(free.name, arm.label, values, tuple(map(free.shown, values)), free.now, shares)
 
 
 def play(table: dict[str, Any], scheduler: dict[str, Any], rounds: int, seed: int, target: int | None) -> SeedOutlook:
@@ -217,15 +236,15 @@ def begin_player(parent: int, path: list[str], code: str | None) -> None:
     own_code.hold(code)
 
 
-def _variable(spec: Spec) -> list[Free]:
+def _variable(spec: Spec, want: Want, rounds: int) -> list[Free]:
     """Return what can be varied about a spec's fleet, but for the length of rounds, which changes what a round is."""
     found = []
     for name in FREE:
         try:
-            one = free(spec.base, name)
+            one = free(spec.base, name, want, rounds)
         except InvalidValue:
             continue
-        if name != "round" and not (name == "clients" and _has_own_values(spec)):
+        if name != "round" and np.isfinite(one.now) and not (name == "clients" and _has_own_values(spec)):
             found.append(one)
     return found
 
@@ -236,9 +255,8 @@ def _has_own_values(spec: Spec) -> bool:
     return any(isinstance(value, tuple | list) for value in (*table.values(), *table["harvest"].values()))
 
 
-def _within(free: Free, factor: float) -> float:
-    value = min(max(free.now * factor, free.low), free.high)
-    return round(value) if free.whole else float(f"{value:.4g}")
+def _times(free: Free, factor: float) -> float:
+    return max(round(free.now * factor), 1) if free.whole else float(f"{free.now * factor:.4g}")
 
 
 def _sites(fleet: Fleet) -> tuple[str, ...] | None:
@@ -254,9 +272,3 @@ def _check_one_fleet(spec: Spec) -> None:
     for arm in spec.arms:
         if arm.setting.fleet != spec.base.fleet:
             raise InvalidValue(arm.key_of("fleet"), "the same for all arms of a plan", "another one")
-
-
-def _replaced(found: Plan, changes: dict[str, Any]) -> Plan:
-    from dataclasses import replace
-
-    return replace(found, **changes)

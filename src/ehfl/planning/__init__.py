@@ -17,7 +17,7 @@ from ehfl.planning.flow import most_turns
 from ehfl.planning.inverse import Answer, Sustained, most_sustained, smallest
 from ehfl.planning.linear_program import LinearBound, linear_bound
 from ehfl.planning.outlook import Outlook, SeedOutlook
-from ehfl.planning.plan import Changeable, Curve, Plan
+from ehfl.planning.plan import RELIABLE, Changeable, Curve, Plan
 from ehfl.planning.seasons import Month, hours_short, months_of, turns_by_site, worst_month
 from ehfl.planning.turns import Turns, income_of, turns_of
 from ehfl.planning.want import Want
@@ -25,6 +25,7 @@ from ehfl.theory.noise_scale import slowdown
 
 __all__ = [
     "MONTHS",
+    "RELIABLE",
     "YEAR",
     "Answer",
     "Budget",

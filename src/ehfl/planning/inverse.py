@@ -10,23 +10,24 @@ import numpy as np
 
 from ehfl.arrays import FloatArray
 from ehfl.planning.want import Want
-from ehfl.validation import InvalidValue
 
-Shares = FloatArray  # of rounds with as many clients as wanted, seed by seed, (n_seeds,)
+Shares = FloatArray  # of rounds with as many clients as wanted, seed by seed, (n_seeds,); NaN: cannot be played
 _STEP = 2.0  # by which a bracket grows
 _FINE = 0.01  # how close to each other a bracket's ends come, as a share of the upper
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Answer:
-    """The smallest value that was found to do, and what was seen on the way."""
+    """What a search found: the smallest value that does what is wanted, or the best that was reached."""
 
-    value: float
+    value: float  # the smallest that does; where none does, the one with the largest share of rounds
+    found: bool  # whether it does what is wanted
     shares: Shares  # at the value, seed by seed
-    below: float | None  # the largest value tried that does not do; None where the least allowed does
+    below: float | None  # the largest value tried that does not do; None where the least allowed does, or none does
     shares_below: Shares | None
-    tried: dict[float, float]  # mean share by value
+    tried: dict[float, float]  # mean share by value, NaN where a value cannot be played
     share_wanted: float
+    high: float  # the largest value that the search allowed
 
     @property
     def share(self) -> float:
@@ -40,23 +41,16 @@ class Answer:
 
 
 def smallest(
-    want: Want,
-    shares: Callable[[float], Shares],
-    *,
-    start: float,
-    low: float,
-    high: float,
-    whole: bool = False,
-    name: str = "value",
-    shown: Callable[[float], str] = "{:g}".format,
+    want: Want, shares: Callable[[float], Shares], *, start: float, low: float, high: float, whole: bool = False
 ) -> Answer:
-    """Return the smallest value in [low, high] at which the mean share of rounds is as wanted, to 1 %.
+    """Search [low, high] for the smallest value at which the mean share of rounds is as wanted, to 1 %.
 
     `shares` simulates a value under the same seeds every time (common random numbers), so that two values differ by the
-    value alone, and a share that grows with the value in every seed is found by bisection: from `start` the bracket is
-    doubled or halved until its ends differ in what they do, then the middle is tried until they are within 1 % (or, of
-    whole numbers, neighbours). What is found is exact for these seeds if the share grows with the value; a bigger
-    battery may in rare cases change who is picked and lose a round, so the value below is always one that was tried.
+    value alone: from `start` the bracket is doubled or halved until its ends differ in what they do, then the middle is
+    tried until they are within 1 % (of whole numbers: neighbours). That is exact for these seeds if the share grows
+    with the value. It need not: a bigger battery may in rare cases change who is picked and lose a round. So the search
+    promises no more than it played: `value` does and `below` does not. It ends after at most
+    log2(high / low) + 9 values, of whole numbers 2 log2(high / low) + 3.
 
     >>> smallest(Want(1, 0.9), lambda x: np.array([x / 100]), start=8, low=1, high=1000, whole=True).value
     90
@@ -68,43 +62,26 @@ def smallest(
             trials[value] = shares(value)
         return bool(trials[value].mean() >= want.share - 1e-12)
 
-    value = _rounded(min(max(start, low), high), whole)
-    upper, lower = _shrunk(value, low, does, whole) if does(value) else _grown(value, high, does, whole)
-    if upper is None:
-        best = max(trials, key=lambda tried: trials[tried].mean())
-        close = f"with {shown(best)} there are {want.clients:,} in {100 * trials[best].mean():.3g} % of rounds"
-        raise InvalidValue(name, f"such that {want} can be had within {shown(low)} to {shown(high)}", close)
-    while lower is not None and not _close(lower, upper, whole):
-        middle = _rounded(math.sqrt(lower * upper), whole)
-        if does(middle):
-            upper = middle
-        else:
-            lower = middle
-    found = {tried: float(seen.mean()) for tried, seen in sorted(trials.items())}
-    return Answer(upper, trials[upper], lower, None if lower is None else trials[lower], found, want.share)
+    def near(value: float) -> float:
+        return min(max(_rounded(value, whole), low), high)
 
-
-Bracket = tuple[float | None, float | None]  # a value that does, and one below it that does not
-
-
-def _shrunk(value: float, low: float, does: Callable[[float], bool], whole: bool) -> Bracket:
-    """Return a value that does and, below it, one that does not; None where the least allowed does."""
-    while value > low:
-        less = max(_rounded(value / _STEP, whole), low)
-        if not does(less):
-            return value, less
-        value = less
-    return value, None
-
-
-def _grown(value: float, high: float, does: Callable[[float], bool], whole: bool) -> Bracket:
-    """Return a value that does, None where the most allowed does not, and one below it that does not."""
-    while value < high:
-        more = min(_rounded(value * _STEP, whole), high)
-        if does(more):
-            return more, value
-        value = more
-    return None, value
+    upper, lower = near(start), None
+    if does(upper):
+        while upper > low and lower is None:
+            less = near(upper / _STEP)
+            upper, lower = (less, None) if does(less) else (upper, less)
+    else:
+        while upper < high and not does(upper):
+            upper, lower = near(upper * _STEP), upper
+    found = does(upper)
+    while found and lower is not None and not _close(lower, upper, whole):
+        middle = near(math.sqrt(lower * upper))
+        upper, lower = (middle, lower) if does(middle) else (upper, middle)
+    tried = {value: float(seen.mean()) for value, seen in sorted(trials.items())}
+    if not found:
+        upper, lower = max(tried, key=lambda value: (np.nan_to_num(tried[value], nan=-1.0), -value)), None
+    below = None if lower is None else trials[lower]
+    return Answer(upper, found, trials[upper], lower, below, tried, want.share, high)
 
 
 def _close(lower: float, upper: float, whole: bool) -> bool:
@@ -112,7 +89,7 @@ def _close(lower: float, upper: float, whole: bool) -> bool:
 
 
 def _rounded(value: float, whole: bool) -> float:
-    """Return a whole number, or one of four digits: nobody buys a battery by the fifth."""
+    """Return an integer, or a number of four digits: more cannot be bought."""
     return round(value) if whole else float(f"{value:.4g}")
 
 
@@ -122,14 +99,14 @@ class Sustained:
 
     clients: int  # 0 where not even one can
     share_wanted: float
-    shares: Shares  # with so many wanted, seed by seed; all 1 for nobody
+    shares: Shares  # with `clients` wanted, seed by seed; all 1 for none
     shares_above: Shares | None  # with one more wanted; None where these are all clients
 
 
 def most_sustained(share: float, shares: Callable[[int], Shares], most: int) -> Sustained:
-    """Return the largest number of clients, up to `most`, that take part in this share of rounds if so many are wanted.
+    """Return the largest number of clients, up to `most`, that take part in this share of rounds if they are wanted.
 
-    Whoever wants more spends more, so the share falls with the number that is wanted, and bisection finds where.
+    A larger target spends more, so the share falls with the number that is wanted, and bisection finds where.
 
     >>> most_sustained(0.9, lambda n: np.array([1 - n / 100]), most=50).clients
     10

@@ -25,12 +25,13 @@ class SeedOutlook:
     turns: IntArray  # of each client, (n_clients,)
     summary: Summary
     other_means: bool = False  # as `Outlook` has it
+    mains_powered: bool = False
 
     @staticmethod
     def of(played: Participation) -> SeedOutlook:
         """Return what is kept of a participation."""
-        figures = played.turns(), played.summary()
-        return SeedOutlook(played.target, played.counts, *figures, other_means=has_other_means(played))
+        return SeedOutlook(played.target, played.counts, played.turns(), played.summary(),
+                           other_means=has_other_means(played), mains_powered=played.mains_powered)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -43,6 +44,7 @@ class Outlook:
     turns: IntArray  # of each client, (n_seeds, n_clients)
     summaries: tuple[Summary, ...]  # a seed each
     other_means: bool = False  # whether it is on mains power or took fewer steps a turn: no optimum to go by
+    mains_powered: bool = False  # a reference: it says nothing about what the harvest can sustain
 
     @staticmethod
     def of(label: str, played: Sequence[SeedOutlook]) -> Outlook:
@@ -54,10 +56,11 @@ class Outlook:
             np.stack([one.turns for one in played]),
             tuple(one.summary for one in played),
             any(one.other_means for one in played),
+            any(one.mains_powered for one in played),
         )
 
     def on_target(self, clients: int | None = None) -> FloatArray:
-        """Return the share of rounds with at least so many clients (else: as many as wanted), (n_seeds,)."""
+        """Return the share of rounds with at least `clients` participants, by default the target, (n_seeds,)."""
         wanted = self.target if clients is None else clients
         shares: FloatArray = (self.counts >= wanted).mean(axis=1)
         return shares
@@ -69,9 +72,11 @@ class Outlook:
         >>> outlook.count_on(0.9), outlook.count_on(0.8), outlook.count_on(1.0)
         (2, 3, 0)
         """
-        number_in("share", share, "[0, 1]")
-        counts = np.sort(self.counts, axis=None)
-        return int(counts[min(int(np.floor((1 - share) * counts.size + 1e-9)), counts.size - 1)])
+        return int(_counted_on(self.counts.reshape(1, -1), share)[0])
+
+    def count_on_by_seed(self, share: float) -> FloatArray:
+        """Return the same for each seed alone, (n_seeds,)."""
+        return _counted_on(self.counts, share).astype(np.float64)
 
     @property
     def mean_root(self) -> float:
@@ -93,3 +98,12 @@ class Outlook:
         """
         found = slowdowns(self.counts, clients, (0.0, *(clients * _SCALES), np.inf))
         return min(found), max(found)
+
+
+def _counted_on(counts: IntArray, share: float) -> IntArray:
+    """Return the most that this share of each row's numbers reach."""
+    number_in("share", share, "[0, 1]")
+    n_rounds = counts.shape[1]
+    place = min(int(np.floor((1 - share) * n_rounds + 1e-9)), n_rounds - 1)
+    least: IntArray = np.sort(counts, axis=1)[:, place]
+    return least

@@ -4,28 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from ehfl.analysis.intervals import write_metric
 from ehfl.analysis.numbers import fixed, kept_off
 from ehfl.analysis.statistics import estimate
 from ehfl.planning import Answer, Curve, Plan
-from ehfl.report.phrases import counted, spoken
+from ehfl.report.phrases import counted, listed, spoken
 from ehfl.report.plan_lines import SHARE
 
 _SUPERLATIVES = {"clients": "The smallest fleet", "round": "The shortest round"}
 
 
 def say_answer(plan: Plan) -> Iterator[str]:
-    """Say the smallest value that does what is wanted, and how sure that is."""
+    """Say the smallest value that does what is wanted, with which scheduler and how sure that is; or that none does."""
     answer, free, want = plan.answer, plan.free, plan.want
     if answer is None or free is None or want is None:
         return
+    name = spoken(plan.answered_by)
+    if not answer.found:
+        any_of = name if len(plan.answers) == 1 else f"any of {counted(len(plan.answers), 'scheduler')}"
+        closest = f" under {name}" if len(plan.answers) > 1 else ""
+        reached = f"the best that was reached is {exact(answer.share, want.share)}, with {free.shown(answer.value)}"
+        what = {"clients": "fleet", "round": "round length"}.get(free.name, free.name)
+        yield f"No {what} up to {free.shown(answer.high)} brings {want} under {any_of}: {reached}{closest}."
+        return
     thing = _SUPERLATIVES.get(free.name, f"The smallest {free.name}")
-    yield f"{thing} that brings {want} under {spoken(plan.answered_by)} is {_compared(plan)}."
+    yield f"{thing} that brings {want} under {name} is {_compared(plan)}."
     yield f"{_how_sure(answer)}{_below(plan)}"
+    if len(plan.answers) > 1:
+        others = [_needed(plan, label) for label in plan.answers if label != plan.answered_by]
+        yield f"Of {counted(len(plan.answers), 'scheduler')} {name} needs the least: {listed(others)}."
+
+
+def _needed(plan: Plan, label: str) -> str:
+    """Return what a scheduler needs that is not the best."""
+    answer, free = plan.answers[label], plan.free
+    assert free is not None
+    if answer.found:
+        return f"{free.shown(answer.value)} under {spoken(label)}"
+    reached = f"{exact(answer.share, answer.share_wanted)} with {free.shown(answer.value)}"
+    return f"none does under {spoken(label)} (at best {reached})"
 
 
 def answer_text(plan: Plan) -> str:
-    """Return the answer as people write it, and what there is now.
+    """Return the answer as people write it.
 
     >>> from types import SimpleNamespace as Made
     >>> free = Made(now=5.0, shown="{:g} Wh".format)
@@ -64,8 +87,10 @@ def _below(plan: Plan) -> str:
     answer, free = plan.answer, plan.free
     assert answer is not None and free is not None
     if answer.below is None or answer.shares_below is None:
-        return "; less than that was not tried, since it is the least that a fleet can have."
+        return "; less was not tried."
     share = float(answer.shares_below.mean())
+    if np.isnan(share):
+        return f"; {free.shown(answer.below)} cannot be played."
     return f"; with {free.shown(answer.below)} in {exact(share, answer.share_wanted)}."
 
 
@@ -77,6 +102,8 @@ def exact(share: float, wanted: float = 1.0) -> str:
     """
     if share == 1:
         return "100 %"
+    if np.isnan(share):  # no value could be played
+        return "0 %"
     decimals = max(kept_off(100 * wanted, 100 * share, 1), kept_off(100.0, 100 * share, 1))
     return f"{fixed(100 * share, min(decimals, 4))} %"
 
@@ -96,7 +123,7 @@ def say_curves(plan: Plan) -> Iterator[str]:
 
 
 def is_or_are(n: int) -> str:
-    """Return the verb for so many."""
+    """Return the verb for n things."""
     return "is" if n == 1 else "are"
 
 

@@ -28,7 +28,7 @@ def curves_figure(plan: Plan) -> Figure | None:
         return None
     figure = style.new_figure(7.2 if len(plan.curves) > 1 else 4.4, 2.9)
     panels = figure.subplots(1, len(plan.curves), sharey=True, squeeze=False)[0]
-    colour = looks(plan.schedulers)[plan.best.label].colour
+    colour = looks(plan.schedulers)[plan.curves[0].scheduler].colour
     for axes, curve in zip(panels, plan.curves, strict=True):
         _draw(axes, plan, curve, colour)
     panels[0].set_ylabel(f"rounds with {wanted_clients(plan):,} or more")
@@ -79,7 +79,8 @@ def in_one_unit(shown: Sequence[str]) -> tuple[str, list[str]]:
 
 def _is_found(plan: Plan, curve: Curve) -> bool:
     """Return whether the inverse was asked for what a curve varies."""
-    return plan.answer is not None and plan.free is not None and plan.free.name == curve.name
+    found = plan.answer is not None and plan.answer.found
+    return found and plan.free is not None and plan.free.name == curve.name
 
 
 def _handles(plan: Plan, colour: str) -> list[Line2D]:

@@ -67,7 +67,7 @@ def _say_hours(plan: Plan) -> str:
 
 def _say_curves(plan: Plan) -> str:
     names = listed((curve.name for curve in plan.curves), "or")
-    clients, label = counted(wanted_clients(plan), "client"), plan.answered_by or plan.best.label
+    clients, label = counted(wanted_clients(plan), "client"), plan.curves[0].scheduler
     return (
         f"Share of rounds with {clients} or more under {spoken(label)} with a quarter to four times the {names}, all "
         "else as it is and under the same weather."

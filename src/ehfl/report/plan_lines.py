@@ -12,12 +12,12 @@ from ehfl.analysis.simulations import FAIR, LOST, POSSIBLE, WASTED
 from ehfl.analysis.statistics import estimate
 from ehfl.arrays import FloatArray
 from ehfl.history import Metric
-from ehfl.planning import Outlook, Plan, turns_by_site, worst_month
+from ehfl.planning import RELIABLE, Outlook, Plan, turns_by_site, worst_month
 from ehfl.report.phrases import counted
 
 Line = Quantity[Outlook]
 SHARE = Metric("share", bounds=(0, 1))
-COUNTED_ON = (0.95, 0.99)  # shares of rounds in which so many clients can be counted on
+COUNTED_ON = (RELIABLE, 0.99)  # shares of rounds in which clients can be counted on
 _FEW = 4  # sites up to which each has a line
 _ROUNDS, _POSSIBLE, _MONTH, _ENERGY, _TURNS, _MAINS = (
     "Participants a round", "What was possible", "The worst month", "Energy", "Turns of clients",
@@ -47,7 +47,9 @@ def caption(plan: Plan) -> str:
         chance = f"means and 95 % t-intervals over {seeds} seeds, but {together} of all rounds together"
     scale = "B: noise scale [clients], 0 if rounds alone matter, infinite if participants do"
     bound = "" if all(best.exact for best in plan.possible) else "; what was possible is an upper bound"
-    return f"{counted(plan.rounds, 'round')}; {chance}; {scale}{bound}"
+    mains = [one.label for one in plan.outlooks if one.mains_powered]
+    reference = f"; on mains power, for reference: {', '.join(mains)}" if mains else ""
+    return f"{counted(plan.rounds, 'round')}; {chance}; {scale}{bound}{reference}"
 
 
 def _rounds(plan: Plan) -> list[Line]:

@@ -32,9 +32,10 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "seeds": list(plan.seeds),
         "budget": _budget(plan),
         "schedulers": [_outlook(plan, one) for one in plan.outlooks],
-        "best": plan.best.label,
+        "best": plan.best.label if plan.ranked else None,
         "want": None if plan.want is None else dataclasses.asdict(plan.want),
-        "answer": _answer(plan),
+        "answer": _answer(plan, plan.answered_by) if plan.answers else None,
+        "answers": [_answer(plan, label) for label in plan.answers],
         "sustained": [_sustained(label, held) for label, held in plan.sustained.items()],
         "curves": [_curve(plan, place) for place in range(len(plan.curves))],
         "possible": [{"seed": best.seed} | best.as_facts() for best in plan.possible],
@@ -68,6 +69,7 @@ def _outlook(plan: Plan, one: Outlook) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "label": one.label,
         "scheduler": plan.schedulers[one.label],
+        "mains_powered": one.mains_powered,
         "target": one.target,
         "counted_on": {f"{share:g}": one.count_on(share) for share in COUNTED_ON},
         "on_target": dataclasses.asdict(estimate(shares)) | {"by_seed": shares.tolist()},
@@ -91,21 +93,24 @@ def _outlook(plan: Plan, one: Outlook) -> dict[str, Any]:
     return facts
 
 
-def _answer(plan: Plan) -> dict[str, Any] | None:
-    answer, free = plan.answer, plan.free
-    if answer is None or free is None:
-        return None
+def _answer(plan: Plan, label: str) -> dict[str, Any]:
+    """Return what a search found; where no value does, `value` is None and `closest` the one that came closest."""
+    answer, free = plan.answers[label], plan.free
+    assert free is not None
     below = answer.shares_below
     return {
         "free": free.name,
-        "scheduler": plan.answered_by,
-        "value": answer.value,
-        "shown": free.shown(answer.value),
+        "scheduler": label,
+        "found": answer.found,
+        "value": answer.value if answer.found else None,
+        "shown": free.shown(answer.value) if answer.found else None,
+        "closest": None if answer.found else {"value": answer.value, "shown": free.shown(answer.value)},
         "now": free.now,
         "share": dataclasses.asdict(estimate(answer.shares)),
         "seeds_that_do": answer.sure,
         "below": answer.below,
         "share_below": None if below is None else float(below.mean()),
+        "largest_searched": answer.high,
         "tried": [{"value": value, "share": share} for value, share in answer.tried.items()],
     }
 
@@ -125,6 +130,7 @@ def _curve(plan: Plan, place: int) -> dict[str, Any]:
     curve = plan.curves[place]
     return {
         "free": curve.name,
+        "scheduler": curve.scheduler,
         "now": curve.now,
         "values": list(curve.values),
         "shown": list(curve.shown),

@@ -10,7 +10,7 @@ from ehfl.analysis.intervals import write_metric
 from ehfl.analysis.numbers import amount, fixed, kept_off, percent
 from ehfl.analysis.statistics import difference, estimate
 from ehfl.arrays import FloatArray
-from ehfl.planning import Outlook, Plan, hours_short, turns_by_site, worst_month
+from ehfl.planning import RELIABLE, Outlook, Plan, hours_short, turns_by_site, worst_month
 from ehfl.quantities import as_time
 from ehfl.report.phrases import counted, listed, spoken
 from ehfl.report.plan_answers import exact, is_or_are, say_answer, say_curves
@@ -21,6 +21,8 @@ from ehfl.report.plan_possible import say_possible
 _SAME = 5e-5  # slowdowns this close to 1 are none
 _MUCH = 0.1  # share of the energy from which on it is worth a sentence that it does not reach the rounds
 
+_ONLY_MAINS = "All schedulers asked for are on mains power, a reference: they do not show what the harvest can sustain."
+
 
 def plan_sentences(plan: Plan) -> list[str]:
     """Return the sentences, in the order in which an engineer asks: what comes in, what it does, what to change."""
@@ -29,13 +31,18 @@ def plan_sentences(plan: Plan) -> list[str]:
 
 def plan_headlines(plan: Plan) -> list[str]:
     """Return what stands first on the page: the answer to what was asked, if anything was, and what to count on."""
+    if not plan.ranked:
+        return [_ONLY_MAINS]
     return [*list(say_answer(plan))[:1], *_say_sustained(plan), *_say_counted(plan)]
 
 
 def plan_topics(plan: Plan) -> dict[str, list[str]]:
     """Return the sentences by topic; topics that there is nothing to say about are left out."""
+    budget = [*([plan.note] if plan.note else []), *say_budget(plan), *say_battery(plan)]
+    if not plan.ranked:
+        return {"Harvest and cost": budget, "Participants": [_ONLY_MAINS, *say_possible(plan)]}
     topics = {
-        "Harvest and cost": [*say_budget(plan), *say_battery(plan)],
+        "Harvest and cost": budget,
         "Participants": [
             *_say_counted(plan),
             *_say_sustained(plan),
@@ -82,7 +89,7 @@ def _say_sustained(plan: Plan) -> Iterator[str]:
 
 
 def _many(clients: int) -> str:
-    return counted(clients, "client") if clients else "nobody"
+    return counted(clients, "client") if clients else "no client"
 
 
 def _where_more_is_wanted(plan: Plan) -> str:
@@ -123,34 +130,35 @@ def _begun(text: str) -> str:
 
 
 def _say_best(plan: Plan) -> Iterator[str]:
-    """Say which scheduler does best, and by what; how sure that is goes by pairs of the same seed."""
-    if len(plan.outlooks) == 1:
+    """Say which scheduler is best by what was asked; how sure that is goes by pairs of the same seed."""
+    by_number = plan.want is None and plan.sustained  # which `_say_sustained` compares
+    if len(plan.ranked) == 1 or by_number:
         return
-    want, best = plan.want, plan.best
-    others = sorted((one for one in plan.outlooks if one is not best), key=lambda one: -_score(plan, one).mean())
-    if want is not None:
-        share, are = exact(float(_score(plan, best).mean())), is_or_are(want.clients)
-        judged = f"there {are} {counted(want.clients, 'client')} in {share} of the rounds"
-        rest = listed(f"in {exact(float(_score(plan, one).mean()))} with {spoken(one.label)}" for one in others)
+    best, *others = plan.ranked
+    if plan.want is not None or plan.has_target:
+        wanted = "the target is met"
+        if plan.want is not None:
+            wanted = f"there {is_or_are(plan.want.clients)} {counted(plan.want.clients, 'client')}"
+        share = {one.label: exact(float(plan.scores(one).mean())) for one in plan.ranked}
+        judged = f"{wanted} in {share[best.label]} of the rounds"
+        rest = listed(f"in {share[one.label]} with {spoken(one.label)}" for one in others)
     else:
-        judged = f"the mean of sqrt(n_t), which theory asks for, is {best.mean_root:.4g}"
-        rest = listed(f"{one.mean_root:.4g} with {spoken(one.label)}" for one in others)
+        count = {one.label: one.count_on(RELIABLE) for one in plan.ranked}
+        judged = f"you can count on {_many(count[best.label])} in {100 * RELIABLE:g} % of rounds ({_mean(best)})"
+        rest = listed(f"on {count[one.label]:,} ({_mean(one)}) with {spoken(one.label)}" for one in others)
     yield (
-        f"Of {counted(len(plan.outlooks), 'scheduler')} {spoken(best.label)} does best: {judged}, {rest}"
+        f"Of {counted(len(plan.ranked), 'scheduler')} {spoken(best.label)} does best: {judged}, {rest}"
         f"{_told_apart(plan, best, others[0])}."
     )
 
 
-def _score(plan: Plan, one: Outlook) -> FloatArray:
-    """Return what schedulers are judged by, seed by seed."""
-    if plan.want is not None:
-        return one.on_target(plan.want.clients)
-    return np.asarray(np.sqrt(one.counts).mean(axis=1))
+def _mean(one: Outlook) -> str:
+    return f"mean {amount(one.counts.mean())}"
 
 
 def _told_apart(plan: Plan, best: Outlook, second: Outlook) -> str:
     """Return whether chance may have put the best before the next."""
-    mine, theirs = _score(plan, best), _score(plan, second)
+    mine, theirs = plan.scores(best), plan.scores(second)
     if mine.size == 1:
         return " (one seed, so chance is not ruled out)"
     if np.array_equal(mine, theirs) or difference(mine, theirs).distinguishable or (mine > theirs).all():
