@@ -116,10 +116,11 @@ def test_a_hopeless_search_says_so_below_the_table(capsys: pytest.CaptureFixture
 def test_a_hopeless_number_of_clients_ends_soon(capsys: pytest.CaptureFixture[str]) -> None:
     """Without a battery that lasts the night no number of clients does; fleets of a million nodes were once tried."""
     line = f"{SUN} --rounds 40 -s always-on --free clients --json --want|2 clients in 99 % of rounds"
-    answers = json.loads(run(line.replace("|1 Wh|", "|310 J|"), capsys))["answers"]
+    facts = json.loads(run(line.replace("|1 Wh|", "|310 J|"), capsys))
 
-    assert not any(one["found"] for one in answers)
-    assert all(one["largest_searched"] < 1000 for one in answers)
+    assert facts["answer"]["scheduler"] != "always-on"
+    assert not any(one["found"] for one in facts["answers"])
+    assert all(one["largest_searched"] < 1000 for one in facts["answers"])
 
 
 @pytest.mark.parametrize(("capacity", "shown"), [("inf", "infinite: planned with"), ("100 J", "planned with 300 J")])
@@ -127,7 +128,8 @@ def test_a_battery_that_is_free_may_be_too_small_or_infinite_to_begin_with(
     capacity: str, shown: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = "plan -n 6 --harvest sun:watts=0.5,weather=typical --round-length 6h --rounds 60 --seeds 1 --free battery"
-    more = ["--cost", "300 J", "--want", "2 clients in 90 % of rounds", "--json", "--capacity"]
+    # In quanta of 0.2 J, the cost is 300.0 J: a battery of so much would not hold it.
+    more = ["--cost", "300.09 J", "--want", "2 clients in 90 % of rounds", "--json", "--capacity"]
     facts = json.loads(called([*words.split(), *more, capacity], capsys))
 
     assert facts["answer"]["found"]
@@ -136,14 +138,19 @@ def test_a_battery_that_is_free_may_be_too_small_or_infinite_to_begin_with(
     assert facts["answer"]["value"] == pytest.approx(given["answer"]["value"], rel=0.011)  # as fine as it searches
 
 
-def test_a_quantum_that_is_too_fine_for_a_larger_battery_does_not_end_the_search(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize(
+    ("capacity", "cost", "quantum"), [("900 J", "300 J", "4e-6"), ("5 Wh", "1 J", "auto")], ids=["given", "auto"]
+)
+def test_larger_batteries_than_the_quantum_can_count_do_not_end_the_search(
+    capacity: str, cost: str, quantum: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = "plan -n 4 --harvest sun:watts=0.2 --round-length 6h --rounds 200 --seeds 1 --free battery -s myopic --json"
-    more = ["--capacity", "900 J", "--cost", "300 J", "-o", "fleet.quantum=4e-6", "--want", "4 clients in 99 %"]
+    more = ["--capacity", capacity, "--cost", cost, "-o", f"fleet.quantum={quantum}", "--want", "4 clients in 100 %"]
     answer = json.loads(called([*words.split(), *more], capsys))["answer"]
 
-    assert answer["largest_searched"] > 2**30 * 4e-6  # [J], the most that can be counted in such quanta
+    assert not answer["found"]  # batteries start empty, so that no client takes part in the first round
+    assert max(one["value"] for one in answer["tried"]) == answer["largest_searched"]
+    assert quantum == "auto" or answer["largest_searched"] > 2**30 * float(quantum)  # [J]
     assert all(one["share"] is not None for one in answer["tried"])
 
 

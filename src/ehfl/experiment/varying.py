@@ -104,12 +104,13 @@ def _battery(setting: Setting, means: _Means, want: Want, rounds: int) -> Free:
     """From one turn of the dearest client to the harvest of all rounds, or what all rounds take if that is less."""
     fleet, reserve = means.fleet, _reserves(setting)
     size, whole = fleet.quantum or 1.0, fleet.quantum is None
-    given = building.spread(table_of(setting)["capacity"], fleet.clients)
+    given, cost = (building.spread(table_of(setting)[name], fleet.clients) for name in ("capacity", "cost"))
     if np.ndim(given):
         factors = np.asarray(given, dtype=np.float64)
         least = _round_up(float((fleet.costs / fleet.ceilings).max()))
         return Free("battery", setting, 1.0, least, _WIDE, _times, lambda f: _charged(setting, list(f * factors)))
-    low = _round_up(float((means.cost / (1 - reserve)).max()) * size, whole)
+    turn = np.maximum(np.asarray(cost, dtype=np.float64), means.cost * size)  # whole quanta may be less, or more
+    low = _round_up(float((turn / (1 - reserve)).max()), whole)
     enough = np.minimum(fleet.start() + means.stored * rounds, (means.cost + means.drain) * rounds)
     if not _is_given(setting.fleet.quantum):  # else it is chosen anew for what it cannot count
         enough = np.minimum(enough, MAX_LEVEL)

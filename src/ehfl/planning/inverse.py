@@ -50,7 +50,7 @@ def smallest(
     tried until they are within 1 % (of whole numbers: neighbours). That is exact for these seeds if the share grows
     with the value. It need not: a bigger battery may in rare cases change who is picked and lose a round. So the search
     promises no more than it played: `value` does and `below` does not. It ends after at most
-    log2(high / low) + 9 values, of whole numbers 2 log2(high / low) + 3.
+    log2(high / low) + 9 values, of whole numbers log2(high / low) + log2(high) + 4.
 
     >>> smallest(Want(1, 0.9), lambda x: np.array([x / 100]), start=8, low=1, high=1000, whole=True).value
     90
