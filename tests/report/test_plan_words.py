@@ -173,8 +173,8 @@ def test_the_scheduler_that_needs_the_least_answers() -> None:
 
     assert plan.answered_by == "myopic"
     assert (
-        "Of 3 schedulers myopic needs the least: 3.33 Wh under greedy and none does under threshold (at best 50.0 % "
-        "with 10 Wh)." in plan_sentences(plan)
+        "Of 3 schedulers myopic needs the least: greedy needs 3.33 Wh and threshold does it with none (at best "
+        "50.0 % with 10 Wh)." in plan_sentences(plan)
     )
     assert [one["value"] for one in plan_facts(plan)["answers"]] == [12_000.0, 9090.0, None]
 

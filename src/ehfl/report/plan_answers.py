@@ -33,7 +33,8 @@ def say_answer(plan: Plan) -> Iterator[str]:
     yield f"{thing} that brings {want} under {name} is {_compared(plan)}."
     yield f"{_how_sure(answer)}{_below(plan)}"
     if len(plan.answers) > 1:
-        others = [_needed(plan, label) for label in plan.answers if label != plan.answered_by]
+        order = sorted(plan.answers, key=lambda label: (not plan.answers[label].found, plan.answers[label].value))
+        others = [_needed(plan, label) for label in order if label != plan.answered_by]
         yield f"Of {counted(len(plan.answers), 'scheduler')} {name} needs the least: {listed(others)}."
 
 
@@ -42,9 +43,9 @@ def _needed(plan: Plan, label: str) -> str:
     answer, free = plan.answers[label], plan.free
     assert free is not None
     if answer.found:
-        return f"{free.shown(answer.value)} under {spoken(label)}"
+        return f"{spoken(label)} needs {free.shown(answer.value)}"
     reached = f"{exact(answer.share, answer.share_wanted)} with {free.shown(answer.value)}"
-    return f"none does under {spoken(label)} (at best {reached})"
+    return f"{spoken(label)} does it with none (at best {reached})"
 
 
 def answer_text(plan: Plan) -> str:
