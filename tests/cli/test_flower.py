@@ -20,6 +20,7 @@ from ehfl.validation import UserError
 
 pytestmark = pytest.mark.filterwarnings("ignore:GitWildMatchPattern:DeprecationWarning")  # in Flower's own code
 
+OPEN = "while this runs, any user of this machine can run code as you: the SuperLink takes apps without a password"
 CAUSAL = ["-o", "learning.step_size=nominal-causal"]
 
 
@@ -132,7 +133,7 @@ def test_an_interrupt_says_how_to_go_on(played: Callable[[Play], None], capsys: 
     played(interrupted)
 
     assert run("up", *CAUSAL) == 130
-    assert capsys.readouterr().err == "stopped; the same command goes on from here\n"
+    assert capsys.readouterr().err.splitlines() == [OPEN, "stopped; the same command goes on from here"]
 
 
 def test_a_folder_in_use_is_one_line(played: Callable[[Play], None], capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,7 +143,7 @@ def test_a_folder_in_use_is_one_line(played: Callable[[Play], None], capsys: pyt
     played(used)
 
     assert run("up", *CAUSAL) == 2
-    assert capsys.readouterr().err == "ehfl: error: runs/demo-flower is in use by another process\n"
+    assert capsys.readouterr().err.splitlines()[1:] == ["ehfl: error: runs/demo-flower is in use by another process"]
 
 
 HEARD = NodeStatus(heard=True, energy=2, took_part=3)
