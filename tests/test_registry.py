@@ -434,7 +434,6 @@ def test_a_parameter_of_another_kind_is_refused_before_anything_is_made(
         ("hours", 3),
         ("hours", "all"),
         ("cloudy", False),
-        ("log", "log.txt"),
         ("log", Path("log.txt")),
         ("log", None),
         ("limit", None),

@@ -18,21 +18,23 @@ import importlib
 import inspect
 import tomllib
 import typing
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from types import UnionType
+from types import FunctionType, UnionType
 from typing import Any, Generic, Literal, TypeVar, Union, cast
 
 import numpy as np
 
 from ehfl import own_code
+from ehfl.toml_values import HELD, holds_paths, to_parameter, to_toml
 from ehfl.validation import FAILURES, InvalidValue, at, closest, float_of, one_line
 
 Thing = TypeVar("Thing")
 Table = dict[str, Any]  # {"name": ..., parameter: value, ...}
 Factory = typing.Callable[..., Any]
 
+_ABSENT = object()
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", type(None): "none"}
 
 
@@ -51,10 +53,26 @@ class Registry(Generic[Thing]):
     methods: tuple[str, ...]  # that every one of them has
     or_methods: tuple[str, ...] = ()  # that it may have in their place
 
-    def table(self, given: object, key: str = "", folder: Path | None = None) -> Table:
-        """Return what was given, a text or a table, as a table; parameters that were left out stay out.
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.members)
 
-        A parameter that is a path is looked for in `folder`, where it is given (in the current one, if it is `Here`).
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.members
+
+    def __getitem__(self, name: str) -> Factory:
+        """Return the registered class, or the function that makes its instances."""
+        if name not in self.members:
+            raise KeyError(name)
+        return self._factory(name, self.kind)
+
+    def table(self, given: object, key: str = "", folder: Path | None = None) -> Table:
+        """Return what was given, a string, a table or an instance, as a table; parameters at their default stay out.
+
+        With a `folder` it is the table that a spec keeps: paths that lie there are absolute (in the current folder, if
+        they are `Here`), those of defaults too, and a class of the script that runs is named by the script's file.
         Errors name `key` (else the kind).
 
         >>> Registry("partition", {"dirichlet": "ehfl.partition:Dirichlet"}, ()).table("dirichlet:0.3")
@@ -63,13 +81,17 @@ class Registry(Generic[Thing]):
         key = key or self.kind
         if isinstance(given, str):
             found = self._parsed(given, key)
-            folder = Path() if folder and isinstance(given, Here) else folder
+            folder = Path() if folder is not None and isinstance(given, Here) else folder
         elif (
             isinstance(given, Mapping) and isinstance(given.get("name"), str) and all(isinstance(k, str) for k in given)
         ):
             found = self._parsed(given["name"], key) | {k: v for k, v in given.items() if k != "name"}
+        elif self._is_thing(given):
+            found = self._table_of_instance(given, key)
+            folder = None if folder is None else Path()  # it was not read from a file
         else:
-            raise InvalidValue(key, f"{self._allowed()}, or a table with such a name", repr(given))
+            hint = f" (an instance is taken: {given.__name__}(...))" if isinstance(given, type) else ""
+            raise InvalidValue(key, f"{self._allowed()}, or a table with such a name", f"{given!r}{hint}")
         return found if folder is None else self._anchored(found, folder, key)
 
     def make(self, given: object, key: str = "") -> Thing:
@@ -83,7 +105,7 @@ class Registry(Generic[Thing]):
         self._check_parameters(name, factory, table, key)
         with at(key):
             try:
-                made = factory(**table)
+                made = factory(**_as_taken(factory, table))
             except InvalidValue:
                 raise
             except FAILURES as error:  # whatever the user's own code raises
@@ -93,9 +115,15 @@ class Registry(Generic[Thing]):
     def spelled_out(self, given: object, key: str = "") -> Table:
         """Return the table with a value for every parameter that has a default."""
         table = self.table(given, key)
-        parameters = _parameters(self._factory(table["name"], key or self.kind))
-        defaults = {name: one.default for name, one in parameters.items() if one.default is not one.empty}
-        return {"name": table["name"]} | defaults | table
+        name, key = table["name"], key or self.kind
+        defaults = _defaults(self._factory(name, key))
+        for parameter, value in table.items():
+            _held(value, f"{key}.{parameter}", f"{value!r}")
+        held = {
+            parameter: _held(value, f"{key}.{parameter}", f"{value!r}, the default in {name}")
+            for parameter, value in defaults.items()
+        }
+        return {"name": name} | held | table
 
     def takes(self, given: object, parameter: str, key: str = "") -> bool:
         """Return whether what was given has a parameter of that name."""
@@ -181,10 +209,53 @@ class Registry(Generic[Thing]):
             if one.default is one.empty and parameter not in given:
                 raise InvalidValue(f"{key}.{parameter}", f"given: {name} needs it", "nothing")
 
-    def _checked(self, thing: object, key: str, shown: str) -> Thing:
+    def _missing(self, thing: object) -> list[str]:
+        """Return the methods that a thing of this kind would have to have."""
         missing = [method for method in self.methods if not hasattr(thing, method)]
-        if self.or_methods and all(hasattr(thing, method) for method in self.or_methods):
-            missing = []
+        return [] if self.or_methods and all(hasattr(thing, method) for method in self.or_methods) else missing
+
+    def _is_thing(self, given: object) -> bool:
+        return not isinstance(given, type | Mapping) and not self._missing(given)
+
+    def _table_of_instance(self, thing: object, key: str) -> Table:
+        """Return the table that makes an equal instance: its class by name, and the parameters that its fields hold."""
+        if isinstance(thing, FunctionType):
+            raise InvalidValue(key, "an instance of a class, a name or a table: a spec holds no functions", repr(thing))
+        name = self._name_of(type(thing), key)
+        factory = self._factory(name, key)
+        values, defaults = self._values(thing, factory, name, key), _defaults(factory)
+        # Compared as strings, in which NaN equals NaN.
+        given = {p: v for p, v in values.items() if p not in defaults or repr(v) != repr(to_toml(defaults[p]))}
+        table = {"name": name} | given
+        # A class that changes what it is given before it keeps it would change it once more.
+        if repr(self._values(self.make(table, key), factory, name, key)) != repr(values):
+            raise InvalidValue(
+                key, f"an instance that keeps its parameters as given, or a table of {name}", repr(thing)
+            )
+        return table
+
+    def _name_of(self, kind: type, key: str) -> str:
+        """Return the name of a class: as registered, else package.module:Class."""
+        for name, path in self.members.items():
+            if path.endswith(f":{kind.__qualname__}") and self._factory(name, key) is kind:
+                return name
+        return _importable(f"{kind.__module__}:{kind.__qualname__}", key)
+
+    def _values(self, thing: object, factory: Factory, name: str, key: str) -> Table:
+        """Return the parameters that an instance was made with, as its attributes have them."""
+        values: Table = {}
+        kept = getattr(thing, "parameters", {})  # where a method has a parameter's name
+        for parameter, one in _parameters(factory, by_name_alone=False).items():
+            where, value = f"{key}.{parameter}", kept.get(parameter, getattr(thing, parameter, _ABSENT))
+            if value is _ABSENT:
+                raise InvalidValue(where, f"an attribute of the instance, or given in a table of {name}", "none")
+            values[parameter] = _held(value, where, repr(value))
+            if value is None and one.default is not None:
+                raise InvalidValue(where, "a value: a spec has no word for None", "None")
+        return values
+
+    def _checked(self, thing: object, key: str, shown: str) -> Thing:
+        missing = self._missing(thing)
         if missing or isinstance(thing, type):
             article = "an" if self.kind[0] in "aeiou" else "a"
             others = f", or {', '.join(self.or_methods)}" if self.or_methods else ""
@@ -194,18 +265,53 @@ class Registry(Generic[Thing]):
 
     def _anchored(self, table: Table, folder: Path, key: str) -> Table:
         """Return the table with relative paths made absolute, where such a file lies in the folder."""
+        found = table | {"name": _importable(table["name"], key)}
         texts = [name for name, value in table.items() if name != "name" and _holds_texts(value)]
-        if not texts:
-            return table
-        hints = _hints(self._factory(table["name"], key))
-        found = dict(table)
-        for name in (name for name in texts if _may_be_path(hints.get(name))):
-            given = table[name]
-            with at(f"{key}.{name}"):
-                found[name] = (
-                    _path_in(folder, given) if isinstance(given, str) else [_path_in(folder, one) for one in given]
-                )
+        if not texts and not is_own(table):  # ehfl's own have no paths as defaults, and need not be imported
+            return found
+        factory = self._factory(found["name"], key)
+        hints, defaults = _hints(factory), _defaults(factory)
+        values = {name: to_toml(value) if holds_paths(value) else value for name, value in defaults.items()} | table
+        for name, given in values.items():
+            if _holds_texts(given) and (holds_paths(defaults.get(name)) or _may_be_path(hints.get(name))):
+                with at(f"{key}.{name}"):
+                    path = (
+                        _path_in(folder, given) if isinstance(given, str) else [_path_in(folder, one) for one in given]
+                    )
+                if name in table or path != given:  # a default that names no file is left to the class
+                    found[name] = path
         return found
+
+
+def _importable(name: str, key: str) -> str:
+    """Return a class's name as other processes import it: one of the running script by the script's own module."""
+    module, _, kind = name.partition(":")
+    with at(key):
+        return f"{own_code.script_module(kind)}:{kind}" if module == "__main__" else name
+
+
+def _as_taken(factory: Factory, table: Table) -> Table:
+    """Return parameters in the types that the class declares: a spec has no paths, tuples, arrays or enums."""
+    hints, defaults = _hints(factory), _defaults(factory)
+    return {name: to_parameter(value, hints.get(name), defaults.get(name)) for name, value in table.items()}
+
+
+def _defaults(factory: Factory) -> Table:
+    """Return the default values of the parameters that have one; those of dataclass factories are made."""
+    of_class = fields(factory) if is_dataclass(factory) else ()
+    made: dict[str, Any] = {one.name: one.default_factory for one in of_class if one.default_factory is not MISSING}
+    given = {name: one.default for name, one in _parameters(factory).items() if one.default is not one.empty}
+    return {
+        name: made[name]() if name in made and repr(value) == "<factory>" else value for name, value in given.items()
+    }
+
+
+def _held(value: Any, key: str, given: str) -> Any:
+    """Return a value in TOML's types; refuse what a spec cannot hold."""
+    try:
+        return to_toml(value)
+    except TypeError:
+        raise InvalidValue(key, f"{HELD}, to be written to a spec", given) from None
 
 
 def _holds_texts(value: Any) -> bool:
@@ -273,12 +379,12 @@ def _written(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _parameters(factory: Factory) -> dict[str, inspect.Parameter]:
-    """Return the parameters that can be given by name."""
+def _parameters(factory: Factory, *, by_name_alone: bool = True) -> dict[str, inspect.Parameter]:
+    """Return the parameters, all or those that can be given by name."""
     unnamed = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
     try:
         found = inspect.signature(factory).parameters
-        return {name: one for name, one in found.items() if one.kind not in unnamed}
+        return {name: one for name, one in found.items() if not by_name_alone or one.kind not in unnamed}
     except (TypeError, ValueError):  # a class of C that tells no signature
         return {}
 

@@ -434,6 +434,19 @@ def test_an_override_is_toml_or_a_bare_word(override: str, place: tuple[str, ...
     assert found == value
 
 
+@pytest.mark.parametrize("text", ["2024", "1e5", "true", "2024-02-29", "'2024'"])
+def test_an_override_of_a_string_is_taken_as_it_is_written(text: str) -> None:
+    """`-o name=2024` was read as a number and refused."""
+    spec = read_spec(overrides=[f"name={text}", f"fleet.unit={text}", f"learning.data={text}", "learning.task=cifar10"])
+
+    assert {spec.name, spec.base.fleet.unit, spec.base.learning.data} == {text.strip("'")}
+
+
+def test_a_number_as_name_in_a_table_is_told_to_be_a_string() -> None:
+    with pytest.raises(SpecError, match=r'^name must be a string, such as "2024", got 2024$'):
+        read_spec({"name": 2024})
+
+
 def test_overrides_change_the_heading_and_the_arms_too() -> None:
     spec = read_spec(overrides=["name=mine", "seeds=[3, 1]", "schedulers=['greedy', 'myopic:2']"])
 

@@ -136,16 +136,12 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "no name": ({"name": ""}, "must have a text as its name, got ''"),
     "metric by name": ({"metric": "accuracy"}, "must have an ehfl.Metric as its metric, got 'accuracy'"),
     "data in a pair": ({"test": (1, 2)}, "must have ehfl.learning.Examples as its test set, got tuple"),
-    "arrays": (
-        {"training": Examples(np.zeros((4, 2)), np.zeros(4))},  # type: ignore[arg-type]
-        "must have tensors as examples, got ndarray as inputs of the training set",
-    ),
     "NaN in data": ({"training": NANS}, "has values that are not finite among the inputs of the training set"),
     "no module": ({"model": lambda rng: len}, "model must be a torch.nn.Module, got builtin_function_or_method"),
     "unseeded": (
         {"model": lambda rng: nn.Linear(2, 3)},
-        "model must be made from the rng that it is given alone (ehfl.learning.initialise draws from it), "
-        "got weight that differs when asked again",
+        "model must be made from the given rng alone (ehfl.learning.initialise draws layers from it, not bare "
+        "parameters), got weight that differs when asked again",
     ),
     "one for all": (
         {"model": lambda rng: ONE},

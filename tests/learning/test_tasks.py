@@ -4,6 +4,7 @@ import hashlib
 import sys
 import types
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import pytest
@@ -141,3 +142,12 @@ def test_rmse_is_over_all_entries_and_refuses_shapes_that_torch_would_spread() -
 def test_examples_come_in_pairs(targets: Tensor) -> None:
     with pytest.raises(ValueError, match="as many inputs as targets"):
         Examples(torch.zeros(len(targets) and 3), targets)
+
+
+@pytest.mark.parametrize("inputs", [{"text": torch.zeros(8, 3), "image": torch.zeros(8, 2)}, np.zeros((8, 2))])
+def test_inputs_other_than_a_tensor_are_refused_by_what_they_are(inputs: Any) -> None:
+    """A dict was called "2 inputs and 8 targets"."""
+    kind = type(inputs).__name__
+    allowed = r"one tensor with an example a row: no dict, list or array of inputs is taken yet"
+    with pytest.raises(ValueError, match=rf"^examples\.inputs must be {allowed}, got {kind}$"):
+        Examples(inputs, torch.zeros(8))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,6 +53,7 @@ class Trace:
     assign: Assign
     beyond: Beyond
     shift: Shift
+    parameters: Mapping[str, Any]  # as given, those that no field has under their name: specs are written from them
 
     def __init__(
         self,
@@ -72,6 +73,8 @@ class Trace:
             object.__setattr__(self, name, given)
         if shift != "none" and beyond == "refuse":
             raise InvalidValue("shift", "none with beyond refuse: a client that begins later would end later", shift)
+        given_as = {"file": file, "watts": watts, "columns": columns, "format": format, "ohms": ohms}
+        object.__setattr__(self, "parameters", given_as)
         object.__setattr__(self, "scale", numbers_per_client("watts", watts, 0, _MOST_WATTS))
         record = read_record(file, columns, format, ohms)
         if shift == "days" and record.duration < 2 * DAY:

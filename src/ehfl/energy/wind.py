@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,6 +47,7 @@ class Wind:
     variation: float
     weather: Literal["shuffled", "recorded"]
     start: str
+    parameters: Mapping[str, Any]  # as given, those that no field has under their name: specs are written from them
     first_day: int  # day of the year at which round 0 begins, 0 is January 1
     _skies: Skies
 
@@ -69,6 +70,7 @@ class Wind:
         given = {name: value for name, value in locals().items() if name not in ("self", "watts")}
         for name, value in given.items():
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "parameters", {"watts": watts})
         object.__setattr__(self, "rated", numbers_per_client("watts", watts, 0, MOST_WATTS))
         self._check()
         self._look_up()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ehfl.experiment.changing import by_key, change
+from ehfl.experiment.changing import by_key, change, plain_copy
 from ehfl.experiment.spec import Arm, Setting, placed
 from ehfl.experiment.validating import check_known, validated
 from ehfl.experiment.values import plain_label
@@ -83,7 +82,7 @@ def _flat(changes: Facts, where: str) -> Facts:
 
 def _arm(where: str, label: str, changes: Facts, facts: Facts, folder: Path | None) -> Arm:
     """Return an arm with the setting that it runs in; errors bear its place: the base has been found without any."""
-    mine = copy.deepcopy(facts)  # arms must not see each other's changes
+    mine = plain_copy(facts)  # arms must not see each other's changes
     with renamed(partial(placed, where)):
         change(mine, changes)
         setting = validated(Setting, mine, folder)

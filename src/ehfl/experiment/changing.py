@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
+import numpy as np
 from pydantic import BaseModel
 
 from ehfl.experiment.spec import FleetSpec, Setting
@@ -14,6 +16,7 @@ from ehfl.run_folder import Facts
 from ehfl.validation import InvalidValue, SpecError, shown
 
 _DEEPEST = 8  # names in a key; a table may stand inside a parameter of a scheduler of the user's own
+_STRINGS = ("name", "code", "fleet.unit", "learning.data")  # keys whose value is a string, whatever it looks like
 OPTIONAL = ("learning.clip", "learning.data", "flower.norm_limit")  # keys that "none" takes away again
 
 
@@ -87,8 +90,24 @@ def by_key(name: str, value: Any) -> list[tuple[str, Any]]:
     return [(name, value)]
 
 
+def plain_copy(given: Any) -> Any:
+    """Return a copy of tables and lists, with Python's numbers for NumPy's and strings for paths.
+
+    Instances are shared, not copied: a task may hold all its data.
+    """
+    if isinstance(given, np.generic | np.ndarray):
+        return given.tolist()
+    if isinstance(given, PurePath):
+        return str(given)
+    if isinstance(given, Mapping):
+        return {key: plain_copy(value) for key, value in given.items()}
+    return [plain_copy(value) for value in given] if isinstance(given, list | tuple) else given
+
+
 def _from_here(value: Any) -> Any:
-    """Return a value whose texts know that they are of no file: paths among them start from the current folder."""
+    """Return a value whose strings are known not to come from a file: paths start from the current folder."""
+    if isinstance(value, PurePath):
+        return Here(value)
     if isinstance(value, Mapping):
         return {name: _from_here(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -102,4 +121,6 @@ def _parsed_override(override: str) -> tuple[str, Any]:
     names = key.strip().split(".")
     if not equals or not all(names) or len(names) > _DEEPEST:
         raise SpecError("override", f"must be KEY=VALUE such as learning.local_steps=1, got {shown(override)}")
-    return key.strip(), literal(text)
+    value = literal(text)
+    as_written = key.strip() in _STRINGS and not isinstance(value, str)  # name=2024 is a name, too
+    return key.strip(), text.strip() if as_written else value

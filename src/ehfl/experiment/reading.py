@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import tomli_w
 from pydantic import BeforeValidator, PlainValidator, Strict
 
 from ehfl import own_code
 from ehfl.experiment.arms import SAME_FOR_ALL, read_arms
-from ehfl.experiment.changing import OPTIONAL, change, parsed_overrides, put
+from ehfl.experiment.changing import OPTIONAL, change, parsed_overrides, plain_copy, put
 from ehfl.experiment.costing import forget_sizes
 from ehfl.experiment.demo import demo
 from ehfl.experiment.spec import Section, Setting, Spec
@@ -41,7 +40,7 @@ def read_spec(
     >>> read_spec(overrides=["rounds=20", "fleet.rate=[0.1, 0.9]", "target=1"]).base.fleet.clients
     2
     """
-    changes = _plain(parsed_overrides(overrides))
+    changes = plain_copy(parsed_overrides(overrides))
     file, facts = _read_source(demo(changes) if source is None else source)
     with renamed(lambda key: key if file is None else f"{file}: {key}"):
         change(facts, changes)
@@ -50,20 +49,11 @@ def read_spec(
 
 def _read_source(source: Any) -> tuple[Path | None, Facts]:
     if isinstance(source, Mapping):
-        return None, _plain(source)
+        return None, plain_copy(source)
     if not isinstance(source, str | os.PathLike):
         raise InvalidValue("spec", "a TOML file, a table or nothing", repr(source))
     file = path_of("spec", source)
     return file, {"name": file.stem} | _read_file(file)
-
-
-def _plain(given: Any) -> Any:
-    """Return a copy with lists and numbers of Python's in the place of NumPy's, which TOML does not have."""
-    if isinstance(given, np.generic | np.ndarray):
-        return given.tolist()
-    if isinstance(given, Mapping):
-        return {key: _plain(value) for key, value in given.items()}
-    return [_plain(value) for value in given] if isinstance(given, list | tuple) else given
 
 
 def make_spec(facts: Facts, folder: Path | None = None) -> Spec:
@@ -74,7 +64,7 @@ def make_spec(facts: Facts, folder: Path | None = None) -> Spec:
     if not isinstance(facts, Mapping) or not all(isinstance(key, str) for key in facts):
         raise InvalidValue("spec", "a table whose keys are texts", repr(facts))
     folder = None if folder is None else path_of("folder", folder)
-    facts = _plain(facts)  # the caller's stay as they are
+    facts = plain_copy(facts)  # the caller's stay as they are
     check_known(facts, "", [*SAME_FOR_ALL, *Setting.model_fields])
     heading = validated(_Heading, {key: facts.pop(key) for key in _Heading.model_fields if key in facts}, folder)
     code = str(((folder or Path.cwd()) / (heading.code or ".")).absolute())

@@ -291,6 +291,8 @@ def folder_name(value: Any) -> str:
     # No blanks, no slashes, no leading dot: it must be the same folder on every system.
     if isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", value):
         return value
+    if not isinstance(value, str):
+        raise ValueError('must be a string, such as "2024"')
     raise ValueError("must be at most 80 letters, digits, dots, dashes and underscores, a letter or digit first")
 
 

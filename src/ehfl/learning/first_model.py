@@ -37,7 +37,9 @@ def first_model(task: Task, seed: int) -> nn.Module:
     there = again.state_dict()
     for name, value in model.state_dict().items():
         if name not in there or not torch.equal(value, there[name]):
-            allowed = "made from the rng that it is given alone (ehfl.learning.initialise draws from it)"
+            allowed = (
+                "made from the given rng alone (ehfl.learning.initialise draws layers from it, not bare parameters)"
+            )
             raise InvalidValue("model", allowed, f"{name} that differs when asked again")
     _check_examples_apart(again, some_rows(task.training.inputs, _TRIED))  # `model` itself stays untouched
     return model

@@ -1,32 +1,45 @@
-"""Initial weights from a stream of our own: torch's global generator is never asked."""
+"""Initial weights from a stream of our own: torch's global generator decides none of them."""
 
 from __future__ import annotations
 
 import math
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 Model = TypeVar("Model", bound=nn.Module)
 
+_FILLED = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
+# Layers whose initial values are fixed: values that a model sets before (a norm that starts at zero) stay.
+_FIXED = (nn.LayerNorm, nn.GroupNorm, nn.RMSNorm, nn.PReLU, nn.modules.batchnorm._NormBase)
+
 
 def initialise(model: Model, rng: np.random.Generator) -> Model:
-    """Fill the model's convolutions and linear layers with U(-b, b), b = 1 / sqrt(fan in), and return it.
+    """Draw the weights of all layers from `rng`, as torch would from its own generator, and return the model.
 
-    It is torch's own default distribution for these layers. Other parameters keep their values.
+    Convolutions and linear layers are U(-b, b), b = 1 / sqrt(fan in). Every other layer with parameters of its own and
+    a `reset_parameters` (embeddings, LSTM, GRU, attention, user layers) is reset under a seed from `rng`. Norms, and
+    parameters of modules without that method, keep their values. Set values of your own afterwards.
 
     >>> rng = np.random.default_rng(0)
     >>> bool(initialise(blank(nn.Linear, 4, 3), rng).weight.abs().max() <= 0.5)
     True
     """
-    for layer in model.modules():
-        if isinstance(layer, nn.Linear | nn.Conv1d | nn.Conv2d | nn.Conv3d):
-            bound = 1 / math.sqrt(layer.weight[0].numel())
-            for parameter in (layer.weight, layer.bias):
-                if parameter is not None:
-                    _fill(parameter, bound, rng)
+    layers = list(model.modules())
+    drawn = [pair for layer in layers if isinstance(layer, _FILLED) for pair in _uniform(layer, rng)]
+    if others := [reset for layer in layers if (reset := _reset_of(layer)) is not None]:
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(int(rng.integers(2**63)))
+            for reset in others:
+                reset()
+    # Last, since the reset of a user layer may reach into layers inside it.
+    for parameter, values in drawn:
+        with torch.no_grad():
+            parameter.copy_(torch.from_numpy(values))
     return model
 
 
@@ -36,7 +49,16 @@ def blank(kind: type[Model], *sizes: int, **options: int) -> Model:
         return kind(*sizes, **options)
 
 
-def _fill(parameter: Tensor, bound: float, rng: np.random.Generator) -> None:
-    drawn = rng.uniform(-bound, bound, size=tuple(parameter.shape))
-    with torch.no_grad():
-        parameter.copy_(torch.from_numpy(drawn))
+def _uniform(layer: Any, rng: np.random.Generator) -> list[tuple[Tensor, NDArray[np.float64]]]:
+    """Return weight and bias of a layer, each with its values to be."""
+    bound = 1 / math.sqrt(layer.weight[0].numel())
+    parameters = [parameter for parameter in (layer.weight, layer.bias) if parameter is not None]
+    return [(one, rng.uniform(-bound, bound, size=tuple(one.shape))) for one in parameters]
+
+
+def _reset_of(layer: nn.Module) -> Callable[[], object] | None:
+    """Return what draws a layer's own parameters anew; None where it has none, or nothing of it is random."""
+    if isinstance(layer, _FILLED + _FIXED) or not any(True for _ in layer.parameters(recurse=False)):
+        return None
+    reset = getattr(layer, "reset_parameters", getattr(layer, "_reset_parameters", None))  # the latter of attention
+    return reset if callable(reset) else None

@@ -33,7 +33,7 @@ def identity_of(facts: Facts) -> Facts:
     >>> identity_of({"name": "x", "rounds": 3, "evaluation": {"every": 5, "goal": 0.9}})
     {'rounds': 3, 'evaluation': {'every': 5}}
     """
-    kept: Facts = json.loads(json.dumps(facts))
+    kept: Facts = json.loads(json.dumps(facts, default=str))  # JSON has no dates, which TOML has
     for key in _NOT_DECIDING:
         *sections, last = key.split(".")
         section = kept

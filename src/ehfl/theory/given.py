@@ -43,12 +43,12 @@ def step_size_of(given: object, key: str = "step_size") -> StepSize:
 
 
 def step_size_table(given: object, key: str = "step_size") -> Table:
-    """Return a number, a name or a table as the registry's table.
+    """Return a number, a name, a table or an instance as the registry's table.
 
     >>> step_size_table(0.1), step_size_table("nominal:0.3")
     ({'name': 'constant', 'value': 0.1}, {'name': 'nominal', 'initial': 0.3})
     """
-    if isinstance(given, str | Mapping):
+    if isinstance(given, str | Mapping) or (callable(given) and not isinstance(given, type)):
         return STEP_SIZES.table(given, key)
     if is_number(given):
         return {"name": "constant", "value": positive_number(key, given)}

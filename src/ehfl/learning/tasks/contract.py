@@ -23,6 +23,10 @@ class Examples:
     targets: Tensor  # (n_examples, ...); class labels are whole numbers of shape (n_examples,)
 
     def __post_init__(self) -> None:
+        for name, given in (("inputs", self.inputs), ("targets", self.targets)):
+            if not isinstance(given, Tensor):
+                allowed = f"one tensor with an example a row: no dict, list or array of {name} is taken yet"
+                raise InvalidValue(f"examples.{name}", allowed, type(given).__name__)
         if not len(self.inputs) or len(self.inputs) != len(self.targets):
             sizes = f"{len(self.inputs)} inputs and {len(self.targets)} targets"
             raise InvalidValue("examples", "as many inputs as targets, at least one", sizes)
