@@ -245,6 +245,24 @@ def test_a_thing_that_is_there_already_is_returned_as_it_is() -> None:
     assert SCHEDULERS.make(greedy) is greedy
 
 
+def test_a_registry_is_read_like_a_table_of_its_names() -> None:
+    """`list(ehfl.SCHEDULERS)` raised."""
+    from ehfl.scheduling import Greedy
+
+    assert list(SCHEDULERS) == ["greedy", "round-robin", "power-of-choice"]
+    assert len(SCHEDULERS) == 3 and "greedy" in SCHEDULERS and "gredy" not in SCHEDULERS
+    assert SCHEDULERS["greedy"] is Greedy
+    with pytest.raises(KeyError):
+        SCHEDULERS["gredy"]
+
+
+@pytest.mark.parametrize(("given", "kept"), [("log.txt", Path("log.txt")), (None, None)])
+def test_a_path_of_a_spec_reaches_its_class_as_a_path(mine: Path, given: object, kept: object) -> None:
+    made: Any = SCHEDULERS.make({"name": "my_things:Daylight", "peak": 1.0, "log": given, "file": "none.csv"})
+
+    assert (made.log, made.file) == (kept, Path("none.csv"))
+
+
 def test_a_class_in_the_place_of_a_thing_is_refused() -> None:
     from ehfl.scheduling import Greedy
 

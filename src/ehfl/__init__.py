@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ehfl.history import History, Metric
     from ehfl.learning import AGGREGATIONS, TASKS, check_aggregation, check_task, evaluate, load_model, load_task, train
     from ehfl.partition import PARTITIONS, check_partition
+    from ehfl.report import write_report
     from ehfl.scheduling import (
         SCHEDULERS,
         AdaptiveSteps,
@@ -142,6 +143,7 @@ __all__ = [
     "simulate",
     "theory",
     "train",
+    "write_report",
 ]
 
 __getattr__, __dir__ = lazy_names(
@@ -164,6 +166,7 @@ __getattr__, __dir__ = lazy_names(
             "PowerOfChoice", "Round", "RoundRobin", "Scheduler", "SchedulerError", "Summary", "Threshold",
             "UniformRandom", "View", "chances", "check_scheduler", "play", "realised", "simulate",
         ],
+        "report": ["write_report"],
         "theory": ["STEP_SIZES"],
         "validation": ["InvalidValue"],
     },

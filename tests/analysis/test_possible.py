@@ -8,7 +8,6 @@ import pytest
 
 import ehfl
 from ehfl.analysis import Comparison, compare
-from ehfl.analysis.notebook import frame
 from ehfl.analysis.numbers import DASH
 from ehfl.analysis.possible import with_shares
 from ehfl.analysis.table import caption, quantities
@@ -74,7 +73,7 @@ def test_figures_are_there_only_where_they_were_asked_for() -> None:
     assert asked - unasked == FIGURES
     assert "share of possible" not in lines(two_arms())
     assert not any("known all weather" in sentence for sentence in summary(two_arms()))
-    assert frame(made(exact=True).rows)["share_of_possible"]["myopic"] == pytest.approx(0.91)
+    assert made(exact=True).frame()["share_of_possible"]["myopic"] == pytest.approx(0.91)
 
 
 def test_shares_of_runs_are_those_of_their_participations(tmp_path: Path) -> None:

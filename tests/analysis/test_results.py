@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ehfl.analysis import Results, read_results, rounds_to, unlisted_runs
+from ehfl.analysis import Missing, Results, read_results, rounds_to, unlisted_runs
 from ehfl.experiment import Outcome, Run, make_spec, read_spec, run_all, write_spec
 from ehfl.experiment.building import fleet_of, scheduler_of
 from ehfl.files import digest_of_file
@@ -196,7 +196,7 @@ def missing_after(folder: Path, harm: Callable[[Path], object]) -> Results:
     ("harm", "why"),
     [
         (lambda run: add_meta(run, status="running"), "not finished"),
-        (lambda run: add_meta(run, status="failed", error="no memory"), "failed"),
+        (lambda run: add_meta(run, status="failed", error="no memory"), "failed: no memory"),
         (lambda run: (run / "meta.json").unlink(), "not finished"),
         (shutil.rmtree, "not finished"),
     ],
@@ -207,7 +207,7 @@ def test_a_run_that_is_not_finished_is_named_and_left_out(
 ) -> None:
     results = missing_after(folder, harm)
 
-    assert results.comparison.missing == (f"Greedy, slow seed 4 ({why})",)
+    assert list(map(str, results.comparison.missing)) == [f"Greedy, slow seed 4 ({why})"]
     assert [arm.seeds for arm in results.comparison.arms] == [(1, 4), (1,)]
     assert len(results.metas) == 3
     against = results.comparison.rows[1].difference
@@ -222,7 +222,7 @@ def test_where_the_first_arm_has_no_finished_run_the_next_one_is_the_baseline(fo
     found = read_results([folder]).comparison
 
     assert [world.baseline for world in found.worlds] == ["Greedy, slow"]
-    assert sorted(found.missing) == ["myopic seed 1 (failed)", "myopic seed 4 (failed)"]
+    assert sorted(map(str, found.missing)) == [f"myopic seed {seed} (failed: no memory)" for seed in (1, 4)]
 
 
 @pytest.mark.parametrize("name", ["data", "mine:Mine"])
@@ -397,7 +397,7 @@ def test_folders_beside_the_runs_are_none(folder: Path) -> None:
 def test_a_run_is_looked_for_under_its_own_name(folder: Path) -> None:
     (folder / "myopic-s4").rename(folder / "moved")
 
-    assert read_results([folder]).comparison.missing == ("myopic seed 4 (not finished)",)
+    assert read_results([folder]).comparison.missing == (Missing("myopic", 4),)
     assert read_results([folder / "moved"]).comparison.arms[0].seeds == (4,)
 
 

@@ -177,7 +177,64 @@ def test_runs_that_fail_are_named_and_the_others_compared(tmp_path: Path, monkey
     compared = ehfl.compare(SMALL, schedulers=["greedy", "fails_in_part:Fails"], rounds=30, jobs=1)
 
     assert [arm.name for arm in compared.arms] == ["greedy"]
-    assert compared.missing == ("fails_in_part:Fails seed 0 (failed)", "fails_in_part:Fails seed 1 (failed)")
+    cause = "Fails fails: round 25, RuntimeError: the sun went out (fails_in_part.py:5)"
+    assert [(one.arm, one.seed, one.error) for one in compared.missing] == [
+        ("fails_in_part:Fails", seed, cause) for seed in (0, 1)
+    ]
+    assert 'raise RuntimeError("the sun went out")' in compared.missing[0].traceback
+    line = f"fails_in_part:Fails seed 1 (failed: {cause})"
+    assert line in repr(compared) and f"left out: {line}" in str(compared).splitlines()
+    assert f"left out: {line}" in compared._repr_html_()
+
+
+# frames and page
+
+
+def test_the_frame_says_what_arms_are(tmp_path: Path) -> None:
+    arms: list[dict[str, Any]] = [
+        {"label": "one", "scheduler": "myopic:3", "fleet.capacity": 2},
+        {"label": "two", "scheduler": "greedy", "fleet.capacity": 2, "aggregation": "fedprox:0.5"},
+    ]
+    frame = ehfl.compare({key: value for key, value in SMALL.items() if key != "schedulers"}, arms=arms, jobs=1).frame()
+
+    assert frame.columns[:4].tolist() == [
+        "scheduler",
+        "aggregation",
+        "scheduler.target",
+        "learning.aggregation.mu",
+    ]
+    assert frame["scheduler"].tolist() == ["myopic", "greedy"]
+    assert frame["aggregation"].tolist() == ["mean", "fedprox"]
+    assert frame.loc["one", "scheduler.target"] == 3 and frame.loc["two", "learning.aggregation.mu"] == 0.5
+    assert "fleet.capacity" not in frame  # the same for both
+
+
+def test_every_round_of_every_run_is_a_row() -> None:
+    found = ehfl.compare(SMALL, jobs=1)
+    rounds = found.rounds()
+
+    assert len(rounds) == 2 * 2 * 6  # arms, seeds, rounds
+    assert rounds[["arm", "seed", "round"]].drop_duplicates().shape[0] == len(rounds)
+    trial = found.arm("greedy").trials[1]
+    mine = rounds[(rounds["arm"] == "greedy") & (rounds["seed"] == trial.seed)]
+    assert mine["participants"].tolist() == trial.participation.counts.tolist()
+    assert mine["step_size"].tolist() == trial.steps.tolist()
+    assert mine["energy_spent"].tolist() == trial.spent[1:].tolist()
+    evaluated = mine.dropna(subset="test_metric")
+    assert (evaluated["round"] + 1).tolist() == [2, 4, 6]
+    assert evaluated["test_metric"].tolist() == [one.metric for one in trial.evaluations[1:]]
+    assert all(rounds[column].dtype.kind in "if" for column in rounds.columns if column != "arm")
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_the_page_of_the_command_line_is_written_from_python(read: bool, tmp_path: Path) -> None:
+    found = ehfl.compare(SMALL, jobs=1)
+    page = ehfl.write_report(ehfl.read("runs/small") if read else found, "runs/small")
+
+    assert page == Path("runs/small/report.html")
+    text = page.read_text(encoding="utf-8")
+    assert "<dt>version</dt>" in text and "local_steps = 5" in text  # where it ran, and its spec
+    assert len(Path("runs/small/rounds.csv").read_text().splitlines()) == 1 + len(found.rounds())
 
 
 def test_where_all_fail_it_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

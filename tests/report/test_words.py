@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ehfl.analysis import Comparison, compare
+from ehfl.analysis import Comparison, Missing, compare
 from ehfl.history import Metric
 from ehfl.report.texts import as_facts, table_text
 from ehfl.report.words import summary
@@ -377,9 +377,9 @@ def test_mains_power_alone_is_described() -> None:
 
 
 def test_runs_that_are_missing_are_named() -> None:
-    whole = replace(arms_ending_at(CLOSE), missing=("mine seed 0 (failed)",))
+    whole = replace(arms_ending_at(CLOSE), missing=(Missing("mine", 0, "no memory"), Missing("mine", 1)))
 
-    assert said(whole, "Left out") == "Left out: mine seed 0 (failed)."
+    assert said(whole, "Left out") == "Left out: mine seed 0 (failed: no memory), mine seed 1 (not finished)."
 
 
 def test_intervals_end_where_values_do() -> None:

@@ -36,6 +36,10 @@ def test_a_report_holds_figures_page_and_numbers(tmp_path: Path) -> None:
     assert "ehfl compare one.toml" in text
 
 
+def test_trials_that_no_spec_ran_have_a_report_too(tmp_path: Path) -> None:
+    assert "<dt>time of all runs</dt>" in write_report(two_arms(), str(tmp_path)).read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", ["figures", "report.html", "table.txt", "figures/learning.svg"])
 def test_what_stands_in_a_files_place_is_told_before_anything_is_written(tmp_path: Path, name: str) -> None:
     in_the_way = tmp_path / name

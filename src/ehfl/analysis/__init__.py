@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ehfl.analysis.rows import Row
     from ehfl.analysis.statistics import Difference, Estimate, difference, estimate
     from ehfl.analysis.timing import rounds_to
-    from ehfl.analysis.trials import Arm, Trial
+    from ehfl.analysis.trials import Arm, Missing, Trial
 
 __all__ = [
     "Arm",
@@ -36,6 +36,7 @@ __all__ = [
     "Difference",
     "Estimate",
     "Goal",
+    "Missing",
     "Results",
     "Row",
     "Trial",
@@ -56,6 +57,6 @@ __getattr__, __dir__ = lazy_names(
         "rows": {"Row"},
         "statistics": {"Difference", "Estimate", "difference", "estimate"},
         "timing": {"rounds_to"},
-        "trials": {"Arm", "Trial"},
+        "trials": {"Arm", "Missing", "Trial"},
     },
 )

@@ -13,9 +13,10 @@ from ehfl.analysis.rows import Row, row_of
 from ehfl.analysis.scales import Scale, energy_scale
 from ehfl.analysis.statistics import Difference
 from ehfl.analysis.timing import common_goal
-from ehfl.analysis.trials import Arm, Trial
+from ehfl.analysis.trials import Arm, Missing, Trial
 from ehfl.analysis.worlds import World, worlds_of
 from ehfl.history import Metric
+from ehfl.run_folder import Facts
 from ehfl.validation import InvalidValue, UserError
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ class Comparison:
     goal: float  # the metric's value that `rounds_to_goal` counts the rounds to
     worlds: tuple[World, ...]  # arms that met the same weather, data and first model
     rows: tuple[Row, ...]
-    missing: tuple[str, ...] = ()  # runs that should be here and are not, and why
+    missing: tuple[Missing, ...] = ()  # runs that should be here and are not, and why
+    specs: tuple[str, ...] = ()  # as TOML, one an experiment; none where no spec ran it
+    metas: tuple[Facts, ...] = ()  # what each run says of where and when it ran
 
     @property
     def unit(self) -> str:
@@ -83,8 +86,19 @@ class Comparison:
         return pairing.final_difference(self.arm(arm), self.arm(baseline), pairing.final_metric)
 
     def frame(self) -> DataFrame:
-        """Return the figures as a pandas DataFrame: a row for each arm, a column for each number."""
-        return notebook.frame(self.rows)
+        """Return the figures as a pandas DataFrame: a row for each arm, a column for each number.
+
+        The first columns say what the arm is: its scheduler, its aggregation, and each key in which arms differ.
+        """
+        return notebook.frame(self)
+
+    def rounds(self) -> DataFrame:
+        """Return every round as a pandas DataFrame: a row for each (arm, seed, round), the columns of rounds.csv.
+
+        `test_loss` and `test_metric` are NaN in rounds without an evaluation; `first_loss` and `first_metric`, of the
+        model before round 0, stand in its row.
+        """
+        return notebook.rounds_frame(self)
 
     def class_frame(self) -> DataFrame:
         """Return the accuracy of each class at the end, mean over seeds: a row for each class, a column for each arm.
@@ -100,7 +114,9 @@ class Comparison:
         return notebook.text_table(self)
 
     def __repr__(self) -> str:
-        return f"<Comparison {self.name}: {self.metric.name} of {', '.join(arm.name for arm in self.arms)}>"
+        arms = ", ".join(arm.name for arm in self.arms)
+        absent = f"; left out: {', '.join(map(str, self.missing))}" if self.missing else ""
+        return f"<Comparison {self.name}: {self.metric.name} of {arms}{absent}>"
 
 
 def compare(
@@ -110,7 +126,7 @@ def compare(
     target: int | None = None,
     *,
     goal: Goal = "auto",
-    missing: Sequence[str] = (),
+    missing: Sequence[Missing] = (),
 ) -> Comparison:
     """Put finished runs side by side; arms in the order in which they first appear.
 

@@ -40,6 +40,7 @@ def load_trial(source: Source) -> Trial:
         classes=classes,
         labels=labels,
         traffic=traffic,
+        spec=facts,
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ehfl.analysis.cells import Cell, Quantity
+from ehfl.analysis.round_table import round_columns, round_rows
 from ehfl.analysis.table import caption, quantities
 from ehfl.validation import UserError
 
@@ -17,12 +18,17 @@ if TYPE_CHECKING:
 
     from ehfl.analysis.comparison import Comparison
     from ehfl.analysis.rows import Row
+    from ehfl.analysis.trials import Arm
 
 _ESTIMATED = (
     *("final", "difference", "area", "rounds_to_goal", "energy_to_goal", "measured_slowdown", "chi_square"),
     *("worst_class", "worst_class_difference", "worst_tenth", "client_spread", "time_to_goal"),
     *("share_of_possible", "share_of_lowest"),
 )
+
+
+# Keys that have a column of their own, or none: what a comparison is called, its seeds, where its code lies.
+_NAMES = ("scheduler.name", "learning.aggregation.name", "name", "seeds", "arms", "code")
 
 
 def html_table(comparison: Comparison) -> str:
@@ -33,8 +39,9 @@ def html_table(comparison: Comparison) -> str:
         f"{''.join(_html(line.cell(row)) for row in comparison.rows)}</tr>\n"
         for line in quantities(comparison)
     )
+    below = "<br>".join(map(escape, _below(comparison)))
     return (
-        f'<table>\n<caption style="caption-side: bottom; text-align: left">{escape(caption(comparison))}</caption>\n'
+        f'<table>\n<caption style="caption-side: bottom; text-align: left">{below}</caption>\n'
         f"<thead><tr><th>{escape(comparison.name)}</th>{heading}</tr></thead>\n<tbody>\n{lines}</tbody>\n</table>"
     )
 
@@ -56,7 +63,12 @@ def text_table(comparison: Comparison) -> str:
     labels = [comparison.name, *(line.indented for line in lines)]
     width = max(map(len, labels))
     table = ["  ".join([label.ljust(width), *texts]) for label, *texts in zip(labels, *columns, strict=True)]
-    return "\n".join([*table, caption(comparison)])
+    return "\n".join([*table, *_below(comparison)])
+
+
+def _below(comparison: Comparison) -> list[str]:
+    """Return the lines below the table: its caption, and each run that is missing with its cause."""
+    return [caption(comparison), *(f"left out: {one}" for one in comparison.missing)]
 
 
 def _text(cell: Cell) -> str:
@@ -73,10 +85,42 @@ def class_frame(comparison: Comparison) -> DataFrame:
     return _pandas().DataFrame(means, index=_pandas().Index(classes, name="class"))
 
 
-def frame(rows: Sequence[Row]) -> DataFrame:
+def frame(comparison: Comparison) -> DataFrame:
     """Return the rows as a DataFrame, indexed by arm; what has an interval has columns for its ends too."""
     pd = _pandas()
-    return pd.DataFrame([_numbers(row) for row in rows], index=pd.Index([row.arm for row in rows], name="arm"))
+    rows = [what | _numbers(row) for what, row in zip(_identities(comparison.arms), comparison.rows, strict=True)]
+    return pd.DataFrame(rows, index=pd.Index([row.arm for row in comparison.rows], name="arm"))
+
+
+def rounds_frame(comparison: Comparison) -> DataFrame:
+    """Return every round of every run as a DataFrame."""
+    pd = _pandas()
+    found = pd.DataFrame(list(round_rows(comparison)), columns=round_columns(comparison))
+    empty = [column for column in found if found[column].isna().all()]  # pandas calls a column of None no number
+    return found.astype(dict.fromkeys(empty, float))
+
+
+def _identities(arms: Sequence[Arm]) -> list[dict[str, Any]]:
+    """Return what each arm is: scheduler, aggregation, and the keys of its spec that are not the same for all."""
+    specs = [_flat(arm.trials[0].spec) for arm in arms]
+    keys = [key for key in dict.fromkeys(key for spec in specs for key in spec) if key not in _NAMES]
+    differing = [key for key in keys if any(spec.get(key) != specs[0].get(key) for spec in specs)]
+    return [
+        {
+            "scheduler": spec.get("scheduler.name", arm.scheduler),
+            "aggregation": arm.trials[0].aggregation,
+            **{key: spec.get(key) for key in differing},
+        }
+        for arm, spec in zip(arms, specs, strict=True)
+    ]
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return a table's values by dotted key."""
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found |= _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return found
 
 
 def _pandas() -> Any:

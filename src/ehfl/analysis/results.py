@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ehfl.analysis.comparison import Comparison, Goal, compare
@@ -51,9 +51,10 @@ def read_results(folders: Folder | Sequence[Folder], goal: Goal | None = None) -
         trials,
         metric,
         goal=_goal(goal, specs[places[0]][0], metric),
-        missing=[str(source) for source in sources if not source.finished],
+        missing=[source.missing for source in sources if not source.finished],
     )
-    return Results(compared, tuple(specs[place][1] for place in places), tuple(source.meta for source in found))
+    texts, metas = tuple(specs[place][1] for place in places), tuple(source.meta for source in found)
+    return Results(replace(compared, specs=texts, metas=metas), texts, metas)
 
 
 def read(*folders: str | os.PathLike[str], goal: float | None = None) -> Comparison:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ehfl.analysis.trials import Missing
 from ehfl.run_folder import (
     SPEC,
     Facts,
@@ -18,7 +19,7 @@ from ehfl.run_folder import (
     read_comparison,
     read_own,
 )  # fmt: skip
-from ehfl.validation import UserError
+from ehfl.validation import UserError, printable
 
 # What is read here of a spec; ehfl wrote it, so that anything else is of another version.
 _READ: dict[str, type | tuple[type, ...]] = {
@@ -43,9 +44,14 @@ class Source:
         """Whether the run came to its end."""
         return bool(self.meta.get("status") == "finished")
 
-    def __str__(self) -> str:
-        status = "finished" if self.finished else "failed" if self.meta.get("status") == "failed" else "not finished"
-        return f"{self.label} seed {self.seed} ({status})"
+    @property
+    def missing(self) -> Missing:
+        """What is known of a run that did not come to its end."""
+        if self.meta.get("status") != "failed":
+            return Missing(self.label, self.seed)
+        lines = self.meta.get("traceback")
+        why = printable(str(self.meta.get("error", "unknown")))  # a folder may come from anywhere
+        return Missing(self.label, self.seed, why, "".join(map(str, lines)) if isinstance(lines, list) else "")
 
 
 def spec_in(folder: Path) -> tuple[Facts, str]:

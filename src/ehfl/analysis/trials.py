@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,7 @@ class Trial:
     classes: tuple[str, ...] = ()
     labels: IntArray | None = None  # (n_clients, n_classes)
     traffic: Traffic | None = None  # what a turn sends; None where the run's folder does not say
+    spec: Mapping[str, Any] = field(default_factory=dict)  # every key spelled out; empty unless it was run by a spec
 
     @property
     def met(self) -> dict[str, str]:
@@ -64,6 +66,20 @@ class Trial:
     def devices(self) -> DeviceLog | None:
         """What the server saw of its devices; None where clients were trained in one process."""
         return device_log(self.records, self.participation)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A run that should be in a comparison and is not: it failed, or has not been run to its end."""
+
+    arm: str
+    seed: int
+    error: str | None = None  # why it failed, in one line; None where it is not finished
+    traceback: str = ""  # of the failure
+
+    def __str__(self) -> str:
+        why = "not finished" if self.error is None else f"failed: {self.error}"
+        return f"{self.arm} seed {self.seed} ({why})"
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any
 
@@ -13,45 +12,28 @@ from rich.console import Console
 
 from ehfl.analysis import Comparison
 from ehfl.analysis.audit import Audit
+from ehfl.analysis.round_table import round_columns, round_rows
 from ehfl.analysis.rows import figures_of
 from ehfl.analysis.served import common_classes, final_by_class
 from ehfl.analysis.worlds import World
-from ehfl.history import Record
 from ehfl.report.story import headlines
 from ehfl.report.tables import comparison_table
 from ehfl.report.words import summary
 
-_RECORDED = ("round", "participants", "step_size", "train_loss", "test_loss", "test_metric")
 _WIDTH = 100  # letters of a line in table.txt
-_FIRST = ("first_loss", "first_metric")  # of x_0, in the line of its run's first round
-_MEASURED = ("start_loss", "update_square", "update_spread")  # what the noise scale is measured from
-_SERVED = ("by_class", "by_client", "first_by_class")  # values beside each other, where the task has classes
 
 
 def rounds_csv(comparison: Comparison) -> str:
     """Return every round of every run as comma-separated text, six digits; empty where there is no value.
 
-    Energy is in the comparison's unit; `seconds` is when the round ended, where rounds have a length. Where tasks have
-    classes, accuracies by class and by client stand beside each other in a cell, with blanks between.
+    Where tasks have classes, accuracies by class and by client stand beside each other in a cell, with blanks between.
     """
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    trials = [trial for arm in comparison.arms for trial in arm.trials]
-    last = (*_FIRST, *_MEASURED, *(_SERVED if any(trial.classes for trial in trials) else ()))
-    lengths = comparison.clock.lengths
-    rows.writerow(["arm", "seed", *_RECORDED, "energy_spent", *(["seconds"] if lengths else []), *last])
-    for trial in trials:
-        for record, spent in zip(trial.records, trial.spent[1:].tolist(), strict=True):
-            ended = [_text(lengths[trial.arm] * (record.round + 1))] if lengths else []
-            energy = [_text(spent), *ended]
-            rows.writerow(
-                [_no_formula(trial.arm), trial.seed, *_shown(record, _RECORDED), *energy, *_shown(record, last)]
-            )
+    rows.writerow(round_columns(comparison))
+    for arm, *values in round_rows(comparison):
+        rows.writerow([_no_formula(str(arm)), *map(_text, values)])
     return text.getvalue()
-
-
-def _shown(record: Record, columns: Sequence[str]) -> list[object]:
-    return [_text(getattr(record, column)) for column in columns]
 
 
 def _text(x: object) -> object:
@@ -84,7 +66,7 @@ def as_facts(comparison: Comparison) -> dict[str, Any]:
         "unit": comparison.unit,
         "shared": list(comparison.shared),
         "worlds": [_world(world) for world in comparison.worlds],
-        "missing": list(comparison.missing),
+        "missing": list(map(str, comparison.missing)),
         "seeds": {arm.name: list(arm.seeds) for arm in comparison.arms},
         **_lengths(comparison),
         "arms": [{name: facts[name] for name in figures} for facts in map(dataclasses.asdict, comparison.rows)],

@@ -54,7 +54,7 @@ def topics(comparison: Comparison) -> dict[str, list[str]]:
 
 def _absent(comparison: Comparison) -> Iterator[str]:
     if comparison.missing:
-        yield f"Left out: {', '.join(comparison.missing)}."
+        yield f"Left out: {', '.join(map(str, comparison.missing))}."
 
 
 def _results(comparison: Comparison) -> Iterator[str]:

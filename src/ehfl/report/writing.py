@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ehfl.analysis import Comparison
 from ehfl.files import json_text, write_text
@@ -12,6 +13,7 @@ from ehfl.report.figures import draw_all
 from ehfl.report.page import write_page
 from ehfl.report.place import FIGURES, PAGE, TEXTS, made_ready
 from ehfl.report.texts import as_facts, rounds_csv, table_text
+from ehfl.validation import path_of
 
 if TYPE_CHECKING:
     from ehfl.analysis import Results
@@ -19,33 +21,32 @@ if TYPE_CHECKING:
 _FACTS = ("version", "commit", "python", "numpy", "torch", "platform", "host", "threads")
 
 
-def write_report(results: Results, folder: Path, commands: Sequence[str]) -> Path:
+def write_report(found: Comparison | Results, folder: str | os.PathLike[str], commands: Sequence[str] = ()) -> Path:
     """Write report.html, figures/ and the numbers as small text into the folder, and return the page's path.
 
-    `commands` are those that make it all again.
+    `found` is what `ehfl.compare` or `ehfl.read` returned. `commands` are those that make it all again; the page shows
+    them.
     """
+    folder = path_of("folder", folder)
     made_ready(folder)
-    comparison = results.comparison
+    comparison = found if isinstance(found, Comparison) else found.comparison
     texts = rounds_csv(comparison), json_text(as_facts(comparison), indent=2) + "\n", table_text(comparison)
     for name, text in zip(TEXTS, texts, strict=True):
         write_text(folder / name, text)
     drawings = draw_all(comparison, folder / FIGURES)
     page = folder / PAGE
-    write_page(comparison, drawings, page, spec="\n".join(results.specs), facts=_facts(results), commands=commands)
+    facts = _facts(found.metas, comparison)
+    write_page(comparison, drawings, page, spec="\n".join(found.specs), facts=facts, commands=commands)
     return page
 
 
-def _facts(results: Results) -> dict[str, str]:
+def _facts(metas: Sequence[Mapping[str, Any]], comparison: Comparison) -> dict[str, str]:
     """Return what runs say about where they ran, each value once."""
-    metas = results.metas
     found = {name: dict.fromkeys(str(meta[name]) for meta in metas if meta.get(name) is not None) for name in _FACTS}
     facts = {name: _listed(list(values)) for name, values in found.items() if values}
-    started = sorted(str(meta.get("started", "unknown")) for meta in metas)
-    return facts | {
-        "first run started": started[0],
-        "last run started": started[-1],
-        "time of all runs": f"{_seconds(results.comparison):,.0f} s",
-    }
+    if started := sorted(str(meta.get("started", "unknown")) for meta in metas):
+        facts |= {"first run started": started[0], "last run started": started[-1]}
+    return facts | {"time of all runs": f"{_seconds(comparison):,.0f} s"}
 
 
 def _listed(values: list[str]) -> str:

@@ -23,7 +23,8 @@ class Examples:
     targets: Tensor  # (n_examples, ...); class labels are whole numbers of shape (n_examples,)
 
     def __post_init__(self) -> None:
-        for name, given in (("inputs", self.inputs), ("targets", self.targets)):
+        parts: dict[str, object] = {"inputs": self.inputs, "targets": self.targets}
+        for name, given in parts.items():
             if not isinstance(given, Tensor):
                 allowed = f"one tensor with an example a row: no dict, list or array of {name} is taken yet"
                 raise InvalidValue(f"examples.{name}", allowed, type(given).__name__)
