@@ -6,7 +6,8 @@ Each is a class whose fields are its parameters, and is named in specs, on the c
     "round-robin:1"                     with a value for its first parameter
     "round-robin:per_round=1"           with parameters by name, separated by commas
     {"name": "round-robin", "per_round": 1}             the same as a table
-    "mine:Daylight", {"name": "mine:Daylight", "peak": 3}    the user's own class, package.module:Class
+    "mine:Daylight", {"name": "mine:Daylight", "peak": 3}    a user class, package.module:Class
+    Daylight(peak=3)                    from Python, an instance of one
 
 Registered classes are given as texts and imported when they are first needed, so that a registry of torch's things can
 be read without torch.

@@ -28,9 +28,10 @@ def compare(
     """Train every arm of a spec under every seed, and return them side by side.
 
     `spec` is a TOML file, a dict with the same keys, or None for the demo; overrides change it by key: `rounds=20`,
-    `fleet={"capacity": 3}` (only what is named in a table changes), `**{"learning.local_steps": 1}`. Runs lie in a
-    folder of the spec's name under `runs`, survive kills, and are not run again once they are finished. It shows as a
-    table in a notebook; `frame()` is a pandas DataFrame. Runs that failed are named in `missing`.
+    `fleet={"capacity": 3}` (only what is named in a table changes), `**{"learning.local_steps": 1}`. Instances are taken
+    wherever a name is: `schedulers=[Myopic(3), Reserve()]`. Runs lie in a folder of the spec's name under `runs`,
+    survive kills, and are not run again once they are finished. The result shows as a table in a notebook; `frame()`
+    and `rounds()` are pandas DataFrames, `missing` has runs that failed and why, `write_report` writes the page.
     """
     place = path_of("runs", runs)
     changes = collected(pair for name, given in overrides.items() for pair in by_key(name, given))
