@@ -210,13 +210,41 @@ class Registry(Generic[Thing]):
             if one.default is one.empty and parameter not in given:
                 raise InvalidValue(f"{key}.{parameter}", f"given: {name} needs it", "nothing")
 
-    def _missing(self, thing: object) -> list[str]:
-        """Return the methods that a thing of this kind would have to have."""
-        missing = [method for method in self.methods if not hasattr(thing, method)]
-        return [] if self.or_methods and all(hasattr(thing, method) for method in self.or_methods) else missing
+    def _checked(self, thing: object, key: str, shown: str) -> Thing:
+        missing = self._missing(lambda method: hasattr(thing, method))
+        if missing or isinstance(thing, type):
+            article = "an" if self.kind[0] in "aeiou" else "a"
+            others = f", or {', '.join(self.or_methods)}" if self.or_methods else ""
+            needed = f"{article} {self.kind}, with {', '.join(self.methods)}{others}"
+            raise InvalidValue(key, needed, f"{shown}{f' without {missing[0]}' if missing else ''}")
+        return cast(Thing, thing)
+
+    def _missing(self, has: typing.Callable[[str], bool]) -> list[str]:
+        """Return the methods of the contract that are missing, none if those in their place are there."""
+        missing = [method for method in self.methods if not has(method)]
+        return [] if self.or_methods and all(map(has, self.or_methods)) else missing
+
+    def _anchored(self, table: Table, folder: Path, key: str) -> Table:
+        """Return the table with relative paths made absolute, where such a file lies in the folder."""
+        found = table | {"name": _importable(table["name"], key)}
+        texts = [name for name, value in table.items() if name != "name" and _holds_texts(value)]
+        if not texts and not is_own(table):  # ehfl's own have no paths as defaults, and need not be imported
+            return found
+        factory = self._factory(found["name"], key)
+        hints, defaults = _hints(factory), _defaults(factory)
+        values = {name: to_toml(value) if holds_paths(value) else value for name, value in defaults.items()} | table
+        for name, given in values.items():
+            if _holds_texts(given) and (holds_paths(defaults.get(name)) or _may_be_path(hints.get(name))):
+                with at(f"{key}.{name}"):
+                    path = (
+                        _path_in(folder, given) if isinstance(given, str) else [_path_in(folder, one) for one in given]
+                    )
+                if name in table or path != given:  # a default that names no file is left to the class
+                    found[name] = path
+        return found
 
     def _is_thing(self, given: object) -> bool:
-        return not isinstance(given, type | Mapping) and not self._missing(given)
+        return not isinstance(given, type | Mapping) and not self._missing(lambda method: hasattr(given, method))
 
     def _table_of_instance(self, thing: object, key: str) -> Table:
         """Return the table that makes an equal instance: its class by name, and the parameters that its fields hold."""
@@ -254,34 +282,6 @@ class Registry(Generic[Thing]):
             if value is None and one.default is not None:
                 raise InvalidValue(where, "a value: a spec has no word for None", "None")
         return values
-
-    def _checked(self, thing: object, key: str, shown: str) -> Thing:
-        missing = self._missing(thing)
-        if missing or isinstance(thing, type):
-            article = "an" if self.kind[0] in "aeiou" else "a"
-            others = f", or {', '.join(self.or_methods)}" if self.or_methods else ""
-            needed = f"{article} {self.kind}, with {', '.join(self.methods)}{others}"
-            raise InvalidValue(key, needed, f"{shown}{f' without {missing[0]}' if missing else ''}")
-        return cast(Thing, thing)
-
-    def _anchored(self, table: Table, folder: Path, key: str) -> Table:
-        """Return the table with relative paths made absolute, where such a file lies in the folder."""
-        found = table | {"name": _importable(table["name"], key)}
-        texts = [name for name, value in table.items() if name != "name" and _holds_texts(value)]
-        if not texts and not is_own(table):  # ehfl's own have no paths as defaults, and need not be imported
-            return found
-        factory = self._factory(found["name"], key)
-        hints, defaults = _hints(factory), _defaults(factory)
-        values = {name: to_toml(value) if holds_paths(value) else value for name, value in defaults.items()} | table
-        for name, given in values.items():
-            if _holds_texts(given) and (holds_paths(defaults.get(name)) or _may_be_path(hints.get(name))):
-                with at(f"{key}.{name}"):
-                    path = (
-                        _path_in(folder, given) if isinstance(given, str) else [_path_in(folder, one) for one in given]
-                    )
-                if name in table or path != given:  # a default that names no file is left to the class
-                    found[name] = path
-        return found
 
 
 def _importable(name: str, key: str) -> str:
