@@ -28,8 +28,8 @@ def compare(
     """Train every arm of a spec under every seed, and return them side by side.
 
     `spec` is a TOML file, a dict with the same keys, or None for the demo; overrides change it by key: `rounds=20`,
-    `fleet={"capacity": 3}` (only what is named in a table changes), `**{"learning.local_steps": 1}`. Instances are taken
-    wherever a name is: `schedulers=[Myopic(3), Reserve()]`. Runs lie in a folder of the spec's name under `runs`,
+    `fleet={"capacity": 3}` (only what is named in a table changes), `**{"learning.local_steps": 1}`. Instances are
+    taken wherever a name is: `schedulers=[Myopic(3), Reserve()]`. Runs lie in a folder of the spec's name under `runs`,
     survive kills, and are not run again once they are finished. The result shows as a table in a notebook; `frame()`
     and `rounds()` are pandas DataFrames, `missing` has runs that failed and why, `write_report` writes the page.
     """
