@@ -11,7 +11,8 @@ import pytest
 from flwr.app import Context, RecordDict
 
 from ehfl.experiment import Outcome, Spec, read_spec, run_all, write_spec
-from ehfl.flower import server_app
+from ehfl.flower import client_app, server_app
+from ehfl.flower.specs import bundle_of
 from ehfl.validation import UserError
 from loopback_grid import loopback, tiny
 
@@ -46,7 +47,9 @@ def test_what_is_worth_knowing_is_logged_when_there_is_a_folder_for_it(tmp_path:
     (tmp_path / "spec.toml").write_text(write_spec(spec.facts()))
 
     app, context = server_app(tmp_path / "spec.toml"), Context(1, 0, {}, RecordDict(), {"runs": str(tmp_path / "runs")})
-    app(loopback(tmp_path / "nodes", 4), context)
+    grid = loopback(tmp_path / "nodes", 4)
+    grid.app = client_app(bundle_of(spec), grid.state)
+    app(grid, context)
 
     said = [line.split(" ", 3)[3] for line in (tmp_path / "runs" / "tiny" / "server.log").read_text().splitlines()]
     assert said[0].startswith("mifa remembers a model of each of 4 clients: up to ")
