@@ -43,7 +43,7 @@ def to_parameter(value: Any, hint: Any, default: Any) -> Any:
     >>> to_parameter("g.csv", Path | None, None).suffix, to_parameter([1, 2], None, (3,))
     ('.csv', (1, 2))
     """
-    if isinstance(value, str) and (isinstance(default, Path) or _is_path(hint)):
+    if isinstance(value, str) and value and (isinstance(default, Path) or _is_path(hint)):  # an empty string is no path
         return Path(value)
     if isinstance(default, Enum) and not isinstance(value, Enum):
         return type(default)(value)
