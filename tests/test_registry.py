@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ehfl.energy import HARVESTS
+from ehfl.flower.meters import METERS
+from ehfl.learning import AGGREGATIONS, TASKS
+from ehfl.partition import PARTITIONS
 from ehfl.registry import Registry, literal
+from ehfl.scheduling import SCHEDULERS as ALL_SCHEDULERS
+from ehfl.theory.step_sizes import STEP_SIZES
 from ehfl.validation import InvalidValue
 
 HERE = "ehfl.scheduling.schedulers"
@@ -32,6 +39,8 @@ SCHEDULERS: Registry[Scheduler] = Registry(
     },
     methods=("select",),
 )
+
+REGISTRIES = (ALL_SCHEDULERS, HARVESTS, METERS, STEP_SIZES, PARTITIONS, TASKS, AGGREGATIONS)
 
 MINE = '''
 from __future__ import annotations
@@ -105,9 +114,30 @@ class Fussy:
     def __init__(self, width: int = 1):
         raise RuntimeError("no such\\n  width")
 
+    def select(self, view):
+        return []
 
-def daylight(peak: float = 2.0):
-    return Daylight(peak)
+
+CALLED = []
+
+
+def spy(command=None):
+    CALLED.append(command)
+
+
+class Spy:
+    def __init__(self, command=None):
+        CALLED.append(command)
+
+
+class SpyOfNone(Spy):
+    """The names are there, but nothing that can be called."""
+
+    select = units = mean_rates = watts = mean_watts = joules = None
+    __call__ = partition = init = apply = model = loss = score = None
+
+
+SPY = Daylight(1.0)
 
 
 NUMBER = 5
@@ -356,10 +386,23 @@ def test_a_class_of_ones_own_without_annotations_or_parameters_will_do(mine: Pat
     )
 
 
-def test_a_function_may_make_the_thing(mine: Path) -> None:
-    made: Any = SCHEDULERS.make("my_things:daylight:4.5")
+@pytest.mark.parametrize("name", ["spy", "Spy", "SpyOfNone", "SPY"])
+@pytest.mark.parametrize("registry", REGISTRIES, ids=lambda registry: registry.kind)
+def test_what_is_not_a_class_with_the_methods_is_never_called(mine: Path, registry: Registry[Any], name: str) -> None:
+    """A spec can name os:system or subprocess:Popen: a refusal after the call is too late."""
+    with pytest.raises(
+        InvalidValue, match=f"must be a class with .*, got my_things:{name}(, which is not a class| without )"
+    ):
+        registry.make({"name": f"my_things:{name}", "command": "touch called"})
 
-    assert made.peak == 4.5
+    assert not importlib.import_module("my_things").CALLED
+
+
+@pytest.mark.parametrize("name", ["os:system", "subprocess:Popen", "runpy:run_path", "shutil:rmtree", "builtins:exec"])
+def test_functions_of_python_are_refused_in_one_line(name: str) -> None:
+    refused = refusal({"name": name}, "fleet.harvest")
+
+    assert refused.startswith("fleet.harvest must be a class with") and f"got {name}" in refused and "\n" not in refused
 
 
 @pytest.mark.parametrize(
@@ -380,7 +423,7 @@ def test_a_module_that_cannot_be_imported_is_refused_in_one_line(mine: Path, tex
 
 
 def test_a_class_without_the_method_is_refused(mine: Path) -> None:
-    assert refusal("my_things:Mute") == "scheduler must be a scheduler, with select, got my_things:Mute without select"
+    assert refusal("my_things:Mute") == "scheduler must be a class with select, got my_things:Mute without select"
 
 
 def test_a_class_that_fails_to_be_made_is_refused_in_one_line(mine: Path) -> None:
@@ -391,7 +434,7 @@ def test_a_class_that_fails_to_be_made_is_refused_in_one_line(mine: Path) -> Non
 
 def test_what_cannot_be_called_is_refused(mine: Path) -> None:
     assert refusal("my_things:NUMBER") == (
-        "scheduler must be one that can be made, got my_things:NUMBER (TypeError: 'int' object is not callable)"
+        "scheduler must be a class with select, got my_things:NUMBER, which is not a class"
     )
 
 

@@ -51,8 +51,9 @@ class Registry(Generic[Thing]):
 
     kind: str  # what the thing is called in messages: "scheduler"
     members: Mapping[str, str]  # name -> "package.module:Class"
-    methods: tuple[str, ...]  # that every one of them has
+    methods: tuple[str, ...]  # of every member's class
     or_methods: tuple[str, ...] = ()  # that it may have in their place
+    attributes: tuple[str, ...] = ()  # of every member, which may be set when it is constructed
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.members)
@@ -187,15 +188,29 @@ class Registry(Generic[Thing]):
         return {"name": known, first: literal(rest)}
 
     def _factory(self, name: str, key: str) -> Factory:
-        """Return the class of that name; errors of a user's module become one line."""
+        """Return the class of that name; errors of a user's module become one line.
+
+        A spec can name anything that Python can import, os:system too: only a class with the contract's methods is
+        returned, so that nothing else is ever called.
+        """
         module, _, attribute = self.members.get(name, name).partition(":")
         bring = importlib.import_module if name in self.members else own_code.imported
         try:
-            return cast(Factory, getattr(bring(module), attribute))
+            found = getattr(bring(module), attribute)
         except FAILURES as error:  # whatever the user's own module raises, an exit included
             why = error if isinstance(error, ImportError | AttributeError) else one_line(error)
             hint = closest(module, self.members)  # a name with a value, misspelt, looks like a module
             raise InvalidValue(key, "importable as package.module:Class", f"{name} ({why}){hint}") from error
+        if name not in self.members:
+            self._check_class(found, name, key)
+        return cast(Factory, found)
+
+    def _check_class(self, found: object, name: str, key: str) -> None:
+        allowed = f"a class with {self._contract()}"
+        if not isinstance(found, type):
+            raise InvalidValue(key, allowed, f"{name}, which is not a class")
+        if missing := self._missing(lambda method: _has_method(found, method)):
+            raise InvalidValue(key, allowed, f"{name} without {missing[0]}")
 
     def _check_parameters(self, name: str, factory: Factory, given: Table, key: str) -> None:
         parameters, hints = _parameters(factory), _hints(factory)
@@ -212,10 +227,10 @@ class Registry(Generic[Thing]):
 
     def _checked(self, thing: object, key: str, shown: str) -> Thing:
         missing = self._missing(lambda method: hasattr(thing, method))
+        missing += [name for name in self.attributes if not hasattr(thing, name)]
         if missing or isinstance(thing, type):
             article = "an" if self.kind[0] in "aeiou" else "a"
-            others = f", or {', '.join(self.or_methods)}" if self.or_methods else ""
-            needed = f"{article} {self.kind}, with {', '.join(self.methods)}{others}"
+            needed = f"{article} {self.kind}, with {', '.join((*self.attributes, self._contract()))}"
             raise InvalidValue(key, needed, f"{shown}{f' without {missing[0]}' if missing else ''}")
         return cast(Thing, thing)
 
@@ -223,6 +238,9 @@ class Registry(Generic[Thing]):
         """Return the methods of the contract that are missing, none if those in their place are there."""
         missing = [method for method in self.methods if not has(method)]
         return [] if self.or_methods and all(map(has, self.or_methods)) else missing
+
+    def _contract(self) -> str:
+        return ", ".join(self.methods) + (f", or {', '.join(self.or_methods)}" if self.or_methods else "")
 
     def _anchored(self, table: Table, folder: Path, key: str) -> Table:
         """Return the table with relative paths made absolute, where such a file lies in the folder."""
@@ -313,6 +331,11 @@ def _held(value: Any, key: str, given: str) -> Any:
         return to_toml(value)
     except TypeError:
         raise InvalidValue(key, f"{HELD}, to be written to a spec", given) from None
+
+
+def _has_method(kind: type, name: str) -> bool:
+    # hasattr finds type's __call__ on every class, which is not a method of its instances.
+    return any(name in vars(one) for one in kind.__mro__) and callable(getattr(kind, name))
 
 
 def _holds_texts(value: Any) -> bool:

@@ -558,7 +558,7 @@ NAMES: list[Row] = [
         "train --task digit",
         "--task must be one of digits, ... or package.module:Class, got digit (did you mean digits?)",
     ),
-    ("train --task sys:exit", "--task must be one that can be made, got sys:exit (SystemExit)"),
+    ("train --task sys:exit", "--task must be a class with model, loss, score, got sys:exit, which is not a class"),
     ("train --device tpu", "--device must be 'auto', 'cpu', 'cuda' or 'mps', got 'tpu'"),
     (
         "train --aggregation meen",

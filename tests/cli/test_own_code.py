@@ -53,21 +53,17 @@ class Loud:
         print("choosing", os.write(1, b"without Python"))  # the latter as a library in C does, or a program
         return []
 
-class Task:
-    def __new__(cls):
-        from ehfl import load_task
-        task = load_task("quadratic")
-        object.__setattr__(task, "loss", lambda outputs, targets: sys.exit(0))
-        return task
+from ehfl.learning.tasks.problems import ProblemTask, quadratic
 
-def asking():
-    from ehfl import load_task
-    task = load_task("quadratic")
-    object.__setattr__(task, "loss", ask)
-    return task
+class Task(ProblemTask):
+    def __init__(self):
+        vars(self).update(vars(quadratic()))
+    def loss(self, outputs, targets):
+        sys.exit(0)
 
-def ask(outputs, targets):
-    raise EOFError("nobody answers")
+class Asking(Task):
+    def loss(self, outputs, targets):
+        raise EOFError("nobody answers")
 
 class Terminated:
     def select(self, view):
@@ -109,9 +105,9 @@ EXITS = {
     ("train", *LEARNING, "-s", "things_that_leave:Quits"): "which breaks the rules: fails: round 3, SystemExit: 0",
     ("simulate", *SMALL, "-s", "things_that_leave:QuitsWhenMade"): "SystemExit: enough",
     ("simulate", *SMALL, "--harvest", "things_that_leave:Night"): "SystemExit: 3",
-    ("train", "--task", "things_that_leave:Task", *SMALL): "SystemExit: 0 (things_that_leave.py:42)",
+    ("train", "--task", "things_that_leave:Task", *SMALL): "SystemExit: 0 (things_that_leave.py:44)",
     ("train", "--task", "things_that_leave:Task", *SMALL, "--run", "kept"): "SystemExit: 0",
-    ("train", "--task", "things_that_leave:asking", *SMALL): "EOFError: nobody answers",
+    ("train", "--task", "things_that_leave:Asking", *SMALL): "EOFError: nobody answers",
 }
 
 
@@ -178,3 +174,23 @@ def test_a_stream_that_was_closed_from_the_start_is_no_error(closed: str, monkey
     monkeypatch.setattr(sys, closed, None)  # which is what Python makes of it
 
     assert run("simulate", *SMALL) == 0
+
+
+def test_report_runs_classes_of_a_folder_only_with_consent(tmp_path: Path, capsys: Capture) -> None:
+    """A downloaded folder can name any code, which importing it would run."""
+    (tmp_path / "gusty.py").write_text(
+        "from pathlib import Path\nfrom ehfl import Bernoulli\n"
+        "Path(__file__).with_name('imported').touch()\n\n\nclass Gusty(Bernoulli):\n    pass\n"
+    )
+    spec = ["-o", "fleet.harvest=gusty:Gusty:0.5", "-o", "rounds=3", "-o", "seeds=1", "-o", "learning.task=quadratic"]
+    assert run("compare", *spec, "--jobs", "1") == 0, capsys.readouterr().err
+    (tmp_path / "imported").unlink()
+    sys.modules.pop("gusty")
+
+    assert run("report", "runs/demo") == 0
+    assert run("report", "runs/demo", "--clairvoyant") == 2
+    assert "got gusty:Gusty (not imported: the code that a run folder names is run only with --trust)" in (
+        capsys.readouterr().err
+    )
+    assert not (tmp_path / "imported").exists()
+    assert run("report", "runs/demo", "--clairvoyant", "--trust") == 0

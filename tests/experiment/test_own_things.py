@@ -162,7 +162,7 @@ def test_the_short_forms_serve_as_well(
         ("learning.step_size.first", "a", "learning.step_size.first must be a number, got 'a'"),
         ("learning.partition", "FirstHos", "learning.partition must be importable as package.module:Class, got "
          "{}:FirstHos (module '{}' has no attribute 'FirstHos')"),
-        ("scheduler", "Line", "scheduler must be a scheduler, with select, got {}:Line without select"),
+        ("scheduler", "Line", "scheduler must be a class with select, got {}:Line without select"),
     ],
 )  # fmt: skip
 def test_a_wrong_parameter_is_refused_under_its_key(

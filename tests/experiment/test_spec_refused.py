@@ -437,6 +437,8 @@ class Unsure:
     per_client = "power"
     def __init__(self, power: float):
         self.power = power
+    def units(self, seed, rounds, clients): ...
+    def mean_rates(self, n_clients): ...
 """
 
 

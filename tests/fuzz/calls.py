@@ -148,7 +148,7 @@ CALLS: list[tuple[str, dict[str, Draw]]] = [
     ("ehfl:check_task", {"task": of("quadratic"), "examples": few, "seed": seed}),
     ("ehfl:evaluate", {"task": of("quadratic"), "model": model}),
     ("ehfl.learning:accuracy_by_class", {"task": of("quadratic"), "model": model}),
-    ("ehfl:load_model", {"folder": of("nowhere", "."), "task": of(None, "quadratic")}),
+    ("ehfl:load_model", {"folder": of("nowhere", "."), "task": of(None, "quadratic"), "trust": either}),
     ("ehfl:compare", {"spec": small_spec, "jobs": of(1), "runs": of("runs"), "rounds": few, "seeds": few,
                       "fleet": of({"clients": 2}), "learning.task": of("quadratic")}),
     ("ehfl.experiment:run_all", {"spec": lambda chance: named("ehfl.experiment:read_spec")(small_spec(chance)),

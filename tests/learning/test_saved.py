@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,15 @@ from ehfl.run_folder import RunFolder
 from ehfl.validation import InvalidValue, UserError
 
 OWN_TASK = """
-from ehfl.learning.tasks.problems import quadratic
+from pathlib import Path
 
-def hill(start: float = 3.0):
-    task = quadratic()
-    object.__setattr__(task, "start", start)
-    return task
+from ehfl.learning.tasks.problems import ProblemTask, quadratic
+
+Path(__file__).with_name("imported").touch()
+
+class Hill(ProblemTask):
+    def __init__(self, start: float = 3.0):
+        vars(self).update(vars(quadratic()), start=start)
 """
 
 
@@ -137,11 +141,18 @@ def test_a_task_of_ones_own_is_found_where_the_run_found_it(tmp_path: Path, monk
     (tmp_path / "my_hill.py").write_text(OWN_TASK)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as stop:
-        main(["train", "--task", "my_hill:hill:start=2.0", "--rounds", "2", "--clients", "3", "--run", "mine"])
+        main(["train", "--task", "my_hill:Hill:start=2.0", "--rounds", "2", "--clients", "3", "--run", "mine"])
     assert stop.value.code == 0
     monkeypatch.chdir("/")
+    (tmp_path / "imported").unlink()
+    monkeypatch.delitem(sys.modules, "my_hill")
 
-    assert load_model(tmp_path / "mine").state_dict().keys() == {"x"}
+    with pytest.raises(
+        UserError, match=r"got my_hill:Hill \(not imported: .* run only with load_model\(folder, trust=True\)"
+    ):
+        load_model(tmp_path / "mine")
+    assert not (tmp_path / "imported").exists()
+    assert load_model(tmp_path / "mine", trust=True).state_dict().keys() == {"x"}
 
 
 def test_a_folder_whose_name_has_two_lines_is_refused_in_one(tmp_path: Path) -> None:

@@ -72,12 +72,12 @@ def test_the_problems_noise_cancels_over_the_training_set() -> None:
 
 def test_a_task_of_ones_own_is_found_by_name(blobs: Task, gaps: Participation, monkeypatch: pytest.MonkeyPatch) -> None:
     module = types.ModuleType("my_package_of_tasks")
-    module.make = lambda: blobs  # type: ignore[attr-defined]
+    module.Blobs = type(blobs)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
 
-    task = load_task("my_package_of_tasks:make")
+    task = load_task("my_package_of_tasks:Blobs")
 
-    assert task is blobs
+    assert type(task) is type(blobs)
     assert len(train(task, gaps, local_steps=1).records) == gaps.rounds
 
 
@@ -87,8 +87,8 @@ def test_a_task_of_ones_own_is_found_by_name(blobs: Task, gaps: Participation, m
         ("digit", "task must be one of digits, cifar10, .*did you mean digits"),
         ("no.such.module:make", "importable as package.module:Class, got no.such.module:make"),
         ("math:nothing", "importable as package.module:Class, got math:nothing"),
-        ("math:sqrt", "task must be one that can be made, got math:sqrt"),
-        ("types:SimpleNamespace", "task must be a task, with name, .*, got types:SimpleNamespace without name"),
+        ("math:sqrt", "task must be a class with .*, got math:sqrt, which is not a class"),
+        ("types:SimpleNamespace", "task must be a class with model, .*, got types:SimpleNamespace without model"),
     ],
 )
 def test_a_task_that_is_not_there_is_named_in_one_line(name: str, message: str) -> None:

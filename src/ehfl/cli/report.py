@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
+from ehfl import own_code
 from ehfl.cli.options import RUNS, AsJson, named_by_option
 from ehfl.cli.outcomes import with_possible
 from ehfl.cli.output import check_folder, print_results, say_if_planning_compiles
@@ -52,6 +53,7 @@ def report(
         bool,
         Option("--clairvoyant", help="Show each arm's share of what any scheduler could have reached on its harvests."),
     ] = False,
+    trust: Annotated[bool, Option("--trust", help="Let --clairvoyant run user classes that RUN names.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Build the table, the figures and the page again from run folders."""
@@ -72,31 +74,34 @@ def report(
     if classes and (why := why_no_classes(results.comparison.arms)):
         raise UserError(f"--classes must be left out: {why}")
     if clairvoyant:
-        results = replace(results, comparison=_with_possible(run, results.comparison))
-    page = write_report(results, place, again(run, place, goal, clairvoyant=clairvoyant))
+        results = replace(results, comparison=_with_possible(run, results.comparison, trust))
+    page = write_report(results, place, again(run, place, goal, clairvoyant=clairvoyant, trust=trust))
     print_results(results.comparison, page, as_json, by_class=classes)
 
 
-def _with_possible(runs: Sequence[Path], comparison: Comparison) -> Comparison:
+def _with_possible(runs: Sequence[Path], comparison: Comparison, trust: bool) -> Comparison:
     from ehfl.experiment import read_spec
     from ehfl.experiment.possible import check_possible
     from ehfl.run_folder import SPEC
 
-    with own_prints_aside():
-        specs = [read_spec(folder / SPEC) for folder in runs]
-        check_possible(*specs)
-    say_if_planning_compiles()
-    return with_possible(specs, comparison)
+    with own_code.allowed(trust, "--trust"):
+        with own_prints_aside():
+            specs = [read_spec(folder / SPEC) for folder in runs]
+            check_possible(*specs)
+        say_if_planning_compiles()
+        return with_possible(specs, comparison)
 
 
-def again(runs: Sequence[Path], place: Path, goal: float | None, *, clairvoyant: bool = False) -> list[str]:
+def again(
+    runs: Sequence[Path], place: Path, goal: float | None, *, clairvoyant: bool = False, trust: bool = False
+) -> list[str]:
     """Return the commands that do it all again, in the same folders; of runs on devices, the report alone."""
     counted = [] if goal is None else ["--goal", str(goal)]
-    shares = ["--clairvoyant"] if clairvoyant else []
+    flags = [flag for flag, given in {"--clairvoyant": clairvoyant, "--trust": trust}.items() if given]
     experiments = dict.fromkeys(_tidy(_experiment(run)) for run in runs)
     specs = [folder for folder in experiments if (folder / "spec.toml").exists()]
     trained = [_compare(folder) for folder in specs if not _on_devices(folder)]
-    return [*trained, shlex.join(["ehfl", "report", *map(str, runs), "--out", str(place), *counted, *shares])]
+    return [*trained, shlex.join(["ehfl", "report", *map(str, runs), "--out", str(place), *counted, *flags])]
 
 
 def _experiment(run: Path) -> Path:

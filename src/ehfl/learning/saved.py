@@ -14,15 +14,18 @@ from ehfl.learning.flat import load_state
 from ehfl.learning.tasks import TASKS, Task, load_task
 from ehfl.randomness import Purpose, generator
 from ehfl.run_folder import RunFolder, check_same, identity_of, inside
-from ehfl.validation import UserError, at, path_of, visible
+from ehfl.validation import UserError, at, of_kind, path_of, visible
 
 
-def load_model(folder: str | os.PathLike[str], task: Task | str | Mapping[str, Any] | None = None) -> nn.Module:
+def load_model(
+    folder: str | os.PathLike[str], task: Task | str | Mapping[str, Any] | None = None, *, trust: bool = False
+) -> nn.Module:
     """Return the model of a run's newest checkpoint, on the CPU and in evaluation mode.
 
     A run that is not finished gives the model so far, and a checkpoint that is damaged is refused. The task is the one
     that the run's spec.toml names, with its data; give it by hand for a `run_dir` of `train`, which has no spec, or
-    where the data lie elsewhere now.
+    where the data lie elsewhere now. If spec.toml names a user class, `trust=True` lets its code run: a downloaded
+    folder can name any code.
 
     >>> import tempfile
     >>> from ehfl import AlwaysOn, Bernoulli, Fleet, evaluate, load_task, simulate, train
@@ -33,9 +36,10 @@ def load_model(folder: str | os.PathLike[str], task: Task | str | Mapping[str, A
     >>> evaluate(load_task("quadratic"), model).metric == history.final_metric
     True
     """
+    of_kind("trust", trust, bool)
     run = RunFolder(path_of("folder", folder))
     found = _newest(run)
-    made = _task_of(run, found) if task is None else TASKS.make(task)
+    made = _task_of(run, found, trust) if task is None else TASKS.make(task)
     model = made.model(generator(0, Purpose.INIT))  # its weights are replaced
     load_state(model, found.model)
     return model.eval()
@@ -54,12 +58,12 @@ def _newest(run: RunFolder) -> Checkpoint:
     raise CheckpointError(visible(f"{run.path} has no {NAME}{hint}"))
 
 
-def _task_of(run: RunFolder, found: Checkpoint) -> Task:
+def _task_of(run: RunFolder, found: Checkpoint, trust: bool) -> Task:
     """Return the task that the run's spec names."""
     facts = run.facts()
     if facts is None:
         remedy = "give it, as in load_model(folder, 'digits')"
         raise UserError(visible(f"{run.path} has no spec.toml that names the task: {remedy}"))
     check_same(found.identity, identity_of(facts), run.path / NAME, "its spec.toml is of another run")
-    with own_code.held(facts.get("code")), at("learning"):
+    with own_code.allowed(trust, "load_model(folder, trust=True)"), own_code.held(facts.get("code")), at("learning"):
         return load_task(inside(facts, ["learning", "task"]), inside(facts, ["learning", "data"]))

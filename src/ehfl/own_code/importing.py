@@ -34,6 +34,7 @@ class _Beside:
     folder: str | None = None
     held = False  # whether modules stay as they were imported, whatever happens to their files
     importing = False  # whether ehfl is about to import something
+    refused: str | None = None  # the option that would allow user code, None where it is allowed
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
         """Return where a module is imported from, None where that is for others to say."""
@@ -55,7 +56,7 @@ sys.meta_path.insert(sys.meta_path.index(PathFinder), _beside)
 
 def look_in(folder: str | None) -> None:
     """Look for the user's modules in that folder first, from now on."""
-    if folder is not None:
+    if folder is not None and _beside.refused is None:  # else what ehfl imports for itself could be found there
         _beside.folder = folder
 
 
@@ -78,8 +79,20 @@ def held(folder: str | None) -> Iterator[None]:
         _beside.held = outer
 
 
+@contextmanager
+def allowed(trust: bool, option: str) -> Iterator[None]:
+    """Import user code inside only if it is trusted; the error names the option that says so."""
+    outer, _beside.refused = _beside.refused, None if trust else option
+    try:
+        yield
+    finally:
+        _beside.refused = outer
+
+
 def imported(name: str) -> ModuleType:
     """Return a module as it is now: imported anew if a file of the user's own that it is made of has changed."""
+    if _beside.refused is not None:  # importing it would run it
+        raise UserError(f"not imported: the code that a run folder names is run only with {_beside.refused}")
     outer, _beside.importing = _beside.importing, True
     try:
         if not _beside.held:

@@ -22,7 +22,8 @@ TASKS: Registry[Task] = Registry(
         "quadratic": "ehfl.learning.tasks.problems:quadratic",
         "wells": "ehfl.learning.tasks.problems:wells",
     },
-    methods=("name", "metric", "training", "test", "model", "loss", "score"),
+    methods=("model", "loss", "score"),
+    attributes=("name", "metric", "training", "test"),
 )
 
 
