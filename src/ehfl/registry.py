@@ -20,6 +20,7 @@ import inspect
 import tomllib
 import typing
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from types import FunctionType, UnionType
@@ -107,7 +108,8 @@ class Registry(Generic[Thing]):
         self._check_parameters(name, factory, table, key)
         with at(key):
             try:
-                made = factory(**_as_taken(factory, table))
+                with own_code.contained() if ":" in name else nullcontext():
+                    made = factory(**_as_taken(factory, table))
             except InvalidValue:
                 raise
             except FAILURES as error:  # whatever the user's own code raises

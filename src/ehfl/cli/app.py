@@ -9,9 +9,11 @@ from typing import Annotated, NoReturn
 import typer
 
 import ehfl
+from ehfl import own_code
 from ehfl.cli import audit, bound, compare, devices, flower, harvest, plan, report, simulate, train
 from ehfl.cli.stopping import terminated_like_interrupted
 from ehfl.cli.streams import leave_closed_pipe, show_what_can_be_shown
+from ehfl.cli.supervision import continue_in_child
 from ehfl.cli.usage import OneOfEach, UsageError, refusal
 from ehfl.validation import InvalidValue, UserError, blame, one_line
 
@@ -64,6 +66,8 @@ def main(arguments: list[str] | None = None) -> None:
         if here not in sys.path:
             sys.path.append(here)  # classes of the user's own; last, so that no file there stands for one of Python's
         show_what_can_be_shown()
+        if arguments is None:  # the process is the command's own, not that of a program which calls this
+            own_code.before_first_import(continue_in_child)
         _check_text(sys.argv[1:] if arguments is None else arguments)
         with terminated_like_interrupted() as signals:
             code = app(arguments, prog_name="ehfl", standalone_mode=False)
@@ -84,6 +88,10 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stop.__cause__, EOFError):  # which code of the user's own raises if it asks for input
             _stop(f"code of your own failed: {blame(None, stop.__cause__)}")
         sys.exit(130)
+    except Exception:  # a fault of ehfl's own: its traceback is wanted
+        raise
+    except BaseException as error:  # ehfl raises none of its own
+        _stop(f"code of your own failed: {blame(None, error)}")
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import NoReturn
 
+from ehfl.own_code import contained
+
 _PLAIN = {"\N{PLUS-MINUS SIGN}": "+/-", "\N{EN DASH}": "-", "\N{EM DASH}": "-", "\N{MULTIPLICATION SIGN}": "x",
           "\N{BOX DRAWINGS LIGHT HORIZONTAL}": "-", "\N{BOX DRAWINGS HEAVY HORIZONTAL}": "-"}  # fmt: skip
 
@@ -43,8 +45,11 @@ def _plain(character: str) -> str:
 
 @contextmanager
 def own_prints_aside() -> Iterator[None]:
-    """While the work goes on, send what the user's code prints to standard error: standard output is for results."""
-    with _descriptor_aside(), redirect_stdout(sys.stderr):
+    """While user code runs, send what it prints to standard error: standard output is for results.
+
+    Afterwards the working directory and the streams are as before, whatever user code has done to them.
+    """
+    with contained(), _descriptor_aside(), redirect_stdout(sys.stderr):
         yield
 
 

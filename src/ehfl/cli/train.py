@@ -110,6 +110,7 @@ def train(
 
     if run is not None:
         check_folder("--run", run)
+        run = run.absolute()  # user code may change the working directory
     with named_by_option(names_in(context) | {"name": "--run"}):
         spec = spec_of(context, name=None if run is None else run.resolve().name)
         if len(spec.runs()) > 1:

@@ -9,7 +9,9 @@ may come from elsewhere names it and the user has not said that it is trusted.
 May enter: `files` and below. Leaves: the names below.
 """
 
-from ehfl.own_code.importing import allowed, held, hold, imported, look_in, versions
+from ehfl.own_code.importing import allowed, before_first_import, contained, held, hold, imported, look_in, versions
 from ehfl.own_code.script import script_module
 
-__all__ = ["allowed", "held", "hold", "imported", "look_in", "script_module", "versions"]
+__all__ = [
+    "allowed", "before_first_import", "contained", "held", "hold", "imported", "look_in", "script_module", "versions",
+]  # fmt: skip

@@ -7,7 +7,7 @@ import importlib.util
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
@@ -23,6 +23,7 @@ Marks = dict[str, str]  # a fingerprint each
 _CLOCKS_DIFFER = 2.0  # by so much at most, those of a file system and of this machine [s]
 
 _loaded: dict[str, tuple[Files, Marks]] = {}  # what each module that was asked for is made of, as it was imported
+_before_first: list[Callable[[], None]] = []  # calls to make before the first user module is imported
 
 
 class _Beside:
@@ -89,16 +90,36 @@ def allowed(trust: bool, option: str) -> Iterator[None]:
         _beside.refused = outer
 
 
+@contextmanager
+def contained() -> Iterator[None]:
+    """Put the working directory and Python's streams back to what they were, if user code inside changes them."""
+    folder, streams = Path.cwd(), (sys.stdout, sys.stderr)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
+        with suppress(OSError):  # a folder that is gone
+            os.chdir(folder)
+
+
+def before_first_import(call: Callable[[], None]) -> None:
+    """Make this call, once, before the next user module is imported."""
+    _before_first.append(call)
+
+
 def imported(name: str) -> ModuleType:
     """Return a module as it is now: imported anew if a file of the user's own that it is made of has changed."""
     if _beside.refused is not None:  # importing it would run it
         raise UserError(f"not imported: the code that a run folder names is run only with {_beside.refused}")
+    while _before_first:
+        _before_first.pop()()
     outer, _beside.importing = _beside.importing, True
     try:
         if not _beside.held:
             _forget_changed()
         if name not in _loaded or name not in sys.modules:
-            _import(name)
+            with contained():
+                _import(name)
     finally:
         _beside.importing = outer
     return sys.modules[name]
