@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import errno
+import io
 import os
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -76,8 +77,8 @@ def test_a_file_of_another_user_is_not_loaded(folder: Path, monkeypatch: pytest.
 
 def test_a_disk_without_room_costs_time_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
-    def full(path: Path) -> Iterator[Path]:
-        yield path.with_suffix(".part")
+    def full(path: Path) -> Iterator[IO[bytes]]:
+        yield io.BytesIO()
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(kernel_cache, "written_whole", full)

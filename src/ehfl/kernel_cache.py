@@ -56,8 +56,8 @@ class KernelCache:
         if path is None or compiled.library.has_dynamic_globals:  # addresses mean nothing to another process
             return
         content = dumps(compiled._reduce())
-        with suppress(OSError), written_whole(path) as aside:  # a full disk costs the next process its time, no more
-            aside.write_bytes(hashlib.sha256(content).digest() + content)
+        with suppress(OSError), written_whole(path) as file:  # a full disk costs the next process its time, no more
+            file.write(hashlib.sha256(content).digest() + content)
 
     def _path(self, types: object, codegen: Any) -> Path | None:
         folder = kernel_folder()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import secrets
 import stat
 import subprocess
 import sys
@@ -27,12 +28,35 @@ def content(folder: Path) -> dict[str, str]:
 
 def test_what_is_written_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
     write_text(tmp_path / "file.txt", "old")
-    with written_whole(tmp_path / "file.txt") as aside:
-        aside.write_text("new", encoding="utf-8")
-        assert content(tmp_path) == {"file.txt": "old", aside.name: "new"}  # not before all of it is there
-        assert aside.suffix == ".txt"
+    with written_whole(tmp_path / "file.txt") as file:
+        file.write(b"new")
+        assert content(tmp_path)["file.txt"] == "old"  # until the new content is complete
 
     assert content(tmp_path) == {"file.txt": "new"}
+
+
+def test_a_link_at_the_temporary_name_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder that others can write to, a link there would let them choose which file is overwritten."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    monkeypatch.setattr(secrets, "token_hex", lambda *_: "guessed")
+    for token in ("", "guessed-"):
+        (tmp_path / f".part-{platform.node()}-{os.getpid()}-{token}file.txt").symlink_to(victim)
+
+    with pytest.raises(FileExistsError):
+        write_text(tmp_path / "file.txt", "new")
+
+    assert victim.read_text() == "precious"
+    assert not (tmp_path / "file.txt").exists()
+
+
+def test_temporary_names_cannot_be_guessed(tmp_path: Path) -> None:
+    names = []
+    for _ in range(2):
+        with written_whole(tmp_path / "file.txt") as file:
+            names.append(file.name)
+
+    assert names[0] != names[1]
 
 
 @pytest.mark.parametrize("error", [ValueError, OSError, KeyboardInterrupt])
@@ -42,8 +66,8 @@ def test_a_failure_while_writing_leaves_what_was_there(
 ) -> None:
     for name, text in before.items():
         write_text(tmp_path / name, text)
-    with pytest.raises(error), written_whole(tmp_path / "file.txt") as aside:
-        aside.write_text("ha", encoding="utf-8")
+    with pytest.raises(error), written_whole(tmp_path / "file.txt") as file:
+        file.write(b"ha")
         raise error
 
     assert content(tmp_path) == before
@@ -67,8 +91,8 @@ def test_the_new_content_is_on_the_disk_before_the_old_goes(tmp_path: Path, monk
     fsync, replace = os.fsync, Path.replace
 
     def watched_fsync(handle: int) -> None:
-        folder = stat.S_ISDIR(os.fstat(handle).st_mode)
-        seen.append("fsync of the folder" if folder else f"fsync of {os.pread(handle, 9, 0).decode()}")
+        found = os.fstat(handle)
+        seen.append("fsync of the folder" if stat.S_ISDIR(found.st_mode) else f"fsync of {found.st_size} bytes")
         fsync(handle)
 
     def watched_replace(path: Path, target: Path) -> Path:
@@ -79,15 +103,7 @@ def test_the_new_content_is_on_the_disk_before_the_old_goes(tmp_path: Path, monk
     monkeypatch.setattr(Path, "replace", watched_replace)
     write_text(tmp_path / "file.txt", "new")
 
-    assert seen == ["fsync of new", "replace file.txt", "fsync of the folder"]
-
-
-def test_writing_nothing_is_an_error_and_keeps_the_file(tmp_path: Path) -> None:
-    write_text(tmp_path / "file.txt", "old")
-    with pytest.raises(FileNotFoundError), written_whole(tmp_path / "file.txt"):
-        pass
-
-    assert content(tmp_path) == {"file.txt": "old"}
+    assert seen == ["fsync of 3 bytes", "replace file.txt", "fsync of the folder"]
 
 
 def test_a_folder_of_that_name_is_left_alone(tmp_path: Path) -> None:
@@ -115,8 +131,8 @@ def test_text_is_utf_8(tmp_path: Path) -> None:
 
 def test_what_was_there_is_kept_under_another_name_if_wanted(tmp_path: Path) -> None:
     for text in ("one", "two", "three"):
-        with written_whole(tmp_path / "file.txt", previous=tmp_path / "before.txt") as aside:
-            aside.write_text(text, encoding="utf-8")
+        with written_whole(tmp_path / "file.txt", previous=tmp_path / "before.txt") as file:
+            file.write(text.encode())
 
     assert content(tmp_path) == {"file.txt": "three", "before.txt": "two"}
 
@@ -152,8 +168,8 @@ def test_sweeping_knows_the_names_that_writing_gives(tmp_path: Path, monkeypatch
     gone = ended()
     monkeypatch.setattr(os, "getpid", lambda: gone)
     monkeypatch.setattr(Path, "unlink", lambda _: None)  # it was killed before it could tidy up
-    with pytest.raises(KeyboardInterrupt), written_whole(tmp_path / "file.txt") as aside:
-        aside.write_text("ha", encoding="utf-8")
+    with pytest.raises(KeyboardInterrupt), written_whole(tmp_path / "file.txt") as file:
+        file.write(b"ha")
         raise KeyboardInterrupt
     monkeypatch.undo()
     assert len(content(tmp_path)) == 1

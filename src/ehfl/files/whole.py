@@ -5,39 +5,44 @@ from __future__ import annotations
 import errno
 import os
 import platform
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 _PART = ".part-"
 
 
 @contextmanager
-def written_whole(path: Path, previous: Path | None = None) -> Iterator[Path]:
-    """Give a path beside this one to write to, which takes its place when all went well; else nothing is left.
+def written_whole(path: Path, previous: Path | None = None) -> Iterator[IO[bytes]]:
+    """Open a temporary file beside this path, which replaces it if the block succeeds; on an error it is deleted.
 
     The new content is on the disk before the old one goes, or is kept under the name `previous`: between the two
-    renames there is that one, and at no instant none. The suffix is kept: some writers choose the format by it.
+    renames there is that one, and at no instant none.
     """
-    aside = path.with_name(f"{_mine(os.getpid())}{path.name}")
-    try:
-        with naming(path, instead_of=aside):
-            yield aside
-            with aside.open("rb") as file:
+    aside = path.with_name(f"{_mine(os.getpid())}{secrets.token_hex(8)}-{path.name}")
+    with naming(path, instead_of=aside):
+        # "x" follows no link and opens no existing file: in a shared folder another user may have put one there.
+        file = aside.open("xb")
+        try:
+            with file:
+                yield file
+                file.flush()
                 os.fsync(file.fileno())
             if previous is not None and path.exists():
                 path.replace(previous)
             aside.replace(path)
             _sync_folder(path.parent)
-    finally:
-        with suppress(OSError):
-            aside.unlink()
+        finally:
+            with suppress(OSError):
+                aside.unlink()
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file, whole or not at all."""
-    with written_whole(path) as aside:
-        aside.write_bytes(text.encode())  # no line is ended otherwise on another system
+    with written_whole(path) as file:
+        file.write(text.encode())  # the same line ends on every system
 
 
 @contextmanager

@@ -128,8 +128,8 @@ def _write(folder: Path, files: Mapping[str, bytes]) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         if not (folder / name).is_file() or (folder / name).read_bytes() != content:
-            with written_whole(folder / name) as aside:
-                aside.write_bytes(content)
+            with written_whole(folder / name) as file:
+                file.write(content)
     for name in earlier - set(files):
         (folder / name).unlink(missing_ok=True)
 

@@ -122,8 +122,8 @@ def rewind(path: Path, rounds: int, digest: str) -> list[Record]:
         raise UserError(f"{path} was changed since it was written: {fault}: {remedy}")
     if path.exists():
         # A new file, so that a process that was taken for dead and works on does not write into it.
-        with written_whole(path) as aside:
-            aside.write_bytes(path.read_bytes()[: kept[-1][1] if kept else 0])
+        with written_whole(path) as file:
+            file.write(path.read_bytes()[: kept[-1][1] if kept else 0])
     return records
 
 

@@ -56,8 +56,8 @@ class Checkpoint:
         # One key of metadata, because safetensors writes several in any order, and equal runs shall have equal files.
         facts = json.dumps(self._facts() | {"sha256": self._checksum()}, sort_keys=True)
         content = save(self._arrays(), metadata={"ehfl": facts})
-        with written_whole(folder / NAME, previous=folder / PREVIOUS) as aside:
-            aside.write_bytes(content)
+        with written_whole(folder / NAME, previous=folder / PREVIOUS) as file:
+            file.write(content)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         # safetensors writes an array's bytes as they lie in memory, so they must lie in the order of its shape.

@@ -86,9 +86,10 @@ def count(axis: Axis) -> None:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write the figure: aside first and then renamed, so that the file is whole or absent."""
+    """Write the figure in the format of the path's suffix; the file is complete or absent."""
+    kind = path.suffix.removeprefix(".")
     # The salt makes the same figure the same file.
-    with written_whole(path) as aside, rc_context({"svg.hashsalt": "ehfl"}), warnings.catch_warnings():
+    with written_whole(path) as file, rc_context({"svg.hashsalt": "ehfl"}), warnings.catch_warnings():
         # A name in letters that the font lacks is drawn as boxes: nothing that the user could mend.
         warnings.filterwarnings("ignore", r"Glyph .* missing from ", UserWarning)
-        figure.savefig(aside, dpi=200, metadata={"Date": None} if path.suffix == ".svg" else None)
+        figure.savefig(file, format=kind, dpi=200, metadata={"Date": None} if kind == "svg" else None)

@@ -110,7 +110,7 @@ class Participation:
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS} | {"facts": np.array(json.dumps(facts))}
         arrays |= {name: value for name in _OPTIONAL if (value := getattr(self, name)) is not None}
-        with written_whole(place) as aside, aside.open("wb") as file:
+        with written_whole(place) as file:
             np.savez_compressed(file, **arrays)  # no array of objects among them, so nothing is pickled
 
     @staticmethod
