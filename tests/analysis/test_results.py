@@ -297,6 +297,12 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object]]] = {
     "rounds lost": ("rounds.jsonl", lambda run: (run / "rounds.jsonl").unlink()),
     "a metric changed": ("rounds.jsonl", lambda run: change_first(run, first_metric=0.92)),
     "a time changed": ("rounds.jsonl", lambda run: change_first(run, seconds=3.0)),
+    "model lost": ("checkpoint.safetensors", lambda run: (run / "checkpoint.safetensors").unlink()),
+    "model, garbage": ("checkpoint.safetensors", lambda run: (run / "checkpoint.safetensors").write_bytes(b"garbage")),
+    "model, an earlier one": (
+        "checkpoint.safetensors",
+        lambda run: shutil.copy(run / "checkpoint-previous.safetensors", run / "checkpoint.safetensors"),
+    ),
     "meta, no JSON": ("meta.json", lambda run: cut(run / "meta.json", 20)),
     "meta, a list": ("meta.json", lambda run: (run / "meta.json").write_text("[1]")),
     "meta, not text": ("meta.json", lambda run: (run / "meta.json").write_bytes(b"\xff\xfe")),
@@ -390,8 +396,13 @@ def test_folders_beside_the_runs_are_none(folder: Path) -> None:
     (folder / "notes" / "spec.toml").write_text("mine = 1")
 
     assert read_results([folder]).comparison.rows == before
-    assert unlisted_runs(RUNS, folder) == []
-    assert unlisted_runs(RUNS[1:], folder) == ["myopic-s4"]
+    assert unlisted_runs(folder) == []
+
+
+def test_runs_that_the_spec_does_not_name_are_listed(folder: Path) -> None:
+    shutil.copy(folder / "greedy-slow-s1" / "spec.toml", folder)
+
+    assert unlisted_runs(folder) == ["greedy-slow-s4", "myopic-s1", "myopic-s4"]
 
 
 def test_a_run_is_looked_for_under_its_own_name(folder: Path) -> None:

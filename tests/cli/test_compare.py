@@ -116,13 +116,26 @@ def test_so_does_the_spec_of_a_single_run(capsys: Capture) -> None:
     assert there.read_bytes() == again.read_bytes()
 
 
+LEFT_OUT = (
+    "not in this report: 3 runs in runs/demo that its spec.toml does not name (greedy-s1, myopic-s0, myopic-s1)\n"
+)
+
+
 def test_runs_that_a_smaller_spec_leaves_out_are_named(capsys: Capture) -> None:
     run_all(small(), Path("runs/demo"), jobs=1)
 
     assert run("compare", *options(FEW), "-o", "schedulers=['greedy']") == 0
 
-    left_out = "not in this report, of other arms or seeds: 3 in runs/demo (greedy-s1, myopic-s0, myopic-s1)\n"
-    assert capsys.readouterr().err == left_out
+    assert capsys.readouterr().err == LEFT_OUT
+
+
+def test_a_runs_spec_in_place_of_the_comparisons_does_not_hide_the_other_runs(capsys: Capture) -> None:
+    run_all(small(), Path("runs/demo"), jobs=1)
+    shutil.copy("runs/demo/greedy-s0/spec.toml", "runs/demo")
+
+    assert run("report", "runs/demo") == 0
+
+    assert capsys.readouterr().err == LEFT_OUT
 
 
 AGAIN = {

@@ -12,7 +12,7 @@ from ehfl.analysis.comparison import Comparison, Goal, compare
 from ehfl.analysis.loading import common_metric, load_trial
 from ehfl.analysis.sources import sources_in, spec_in
 from ehfl.history import Metric
-from ehfl.run_folder import Facts
+from ehfl.run_folder import Facts, folder_name
 from ehfl.validation import InvalidValue, UserError, at, path_of
 
 Folder = str | os.PathLike[str]
@@ -62,10 +62,11 @@ def read(*folders: str | os.PathLike[str], goal: float | None = None) -> Compari
     return read_results(folders, goal).comparison
 
 
-def unlisted_runs(listed: Sequence[str], experiment: Path) -> list[str]:
-    """Return the names of run folders in an experiment's folder that are not among these: of earlier arms or seeds."""
-    found = (path.parent.name for path in experiment.glob("*/meta.json"))
-    return sorted(name for name in found if name not in listed)
+def unlisted_runs(experiment: Path) -> list[str]:
+    """Return the names of the run folders in an experiment's folder that its spec does not name."""
+    facts, _ = spec_in(experiment)
+    listed = {folder_name(arm["label"], seed) for arm in facts["arms"] for seed in facts["seeds"]}
+    return sorted({path.parent.name for path in experiment.glob("*/meta.json")} - listed)
 
 
 def _goal(given: Goal | None, spec: Facts, metric: Metric) -> Goal:

@@ -45,7 +45,7 @@ def show_outcomes(
         if possible:
             results = replace(results, comparison=with_possible([spec], results.comparison))
         print_results(results.comparison, write_report(results, folder, [command]), as_json)
-    _say_left_out(spec, folder)
+        say_left_out(folder)
     if failed:
         ended = f"{len(failed)} of {len(outcomes)} runs failed, {len(outcomes) - len(failed)} finished"
         advice = "tracebacks are in their meta.json; the same command runs them again"
@@ -70,11 +70,12 @@ def say_failed(outcomes: Sequence[Outcome]) -> list[Outcome]:
     return failed
 
 
-def _say_left_out(spec: Spec, folder: Path) -> None:
-    """Tell the user which runs of the folder are of other arms or seeds than the spec's."""
+def say_left_out(folder: Path) -> None:
+    """Tell the user which runs in the folder its spec does not name, so that no report has them."""
     from ehfl.analysis import unlisted_runs
 
-    if others := unlisted_runs([run.folder_name for run in spec.runs()], folder):
+    if others := unlisted_runs(folder):
+        count = f"{len(others)} run{'s' if len(others) > 1 else ''}"
         some = f"{', '.join(others[:3])}{', ...' if len(others) > 3 else ''}"
-        where = visible(f"{folder} ({some})")
-        typer.echo(f"not in this report, of other arms or seeds: {len(others)} in {where}", err=True)
+        line = f"not in this report: {count} in {folder} that its spec.toml does not name ({some})"
+        typer.echo(visible(line), err=True)

@@ -15,7 +15,7 @@ from typer import Argument, Option
 
 from ehfl import own_code
 from ehfl.cli.options import RUNS, AsJson, named_by_option
-from ehfl.cli.outcomes import with_possible
+from ehfl.cli.outcomes import say_left_out, with_possible
 from ehfl.cli.output import check_folder, print_results, say_if_planning_compiles
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path
@@ -77,6 +77,8 @@ def report(
         results = replace(results, comparison=_with_possible(run, results.comparison, trust))
     page = write_report(results, place, again(run, place, goal, clairvoyant=clairvoyant, trust=trust))
     print_results(results.comparison, page, as_json, by_class=classes)
+    for folder in run:
+        say_left_out(folder)
 
 
 def _with_possible(runs: Sequence[Path], comparison: Comparison, trust: bool) -> Comparison:

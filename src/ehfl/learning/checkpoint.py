@@ -26,10 +26,10 @@ from safetensors.numpy import save
 from ehfl.files import refuse_pipe, written_whole
 from ehfl.history import rounds_digest
 from ehfl.learning.flat import Arrays
-from ehfl.run_folder import check_same
+from ehfl.run_folder import CHECKPOINT, check_same
 from ehfl.validation import UserError
 
-NAME = "checkpoint.safetensors"
+NAME = CHECKPOINT
 PREVIOUS = "checkpoint-previous.safetensors"
 STATE = "aggregation/"  # before the names of what the aggregation remembers, in the file
 _FORMAT = 3

@@ -22,7 +22,7 @@ def load_model(
 ) -> nn.Module:
     """Return the model of a run's newest checkpoint, on the CPU and in evaluation mode.
 
-    A run that is not finished gives the model so far, and a checkpoint that is damaged is refused. The task is the one
+    A run that is not finished gives the model so far; a damaged or altered folder is refused. The task is the one
     that the run's spec.toml names, with its data; give it by hand for a `run_dir` of `train`, which has no spec, or
     where the data lie elsewhere now. If spec.toml names a user class, `trust=True` lets its code run: a downloaded
     folder can name any code.
@@ -46,13 +46,12 @@ def load_model(
 
 
 def _newest(run: RunFolder) -> Checkpoint:
+    if run.finished:
+        run.check_untouched(run.meta())
     # A kill between two renames leaves the one before alone.
     path = next((run.path / name for name in (NAME, PREVIOUS) if (run.path / name).exists()), None)
     if path is not None:
-        found = read_checkpoint(path)
-        if run.finished and found.rounds != found.identity.get("rounds"):
-            raise CheckpointError(f"{run.path / NAME} is not the finished run's, whose model is lost: {run.remedy}")
-        return found
+        return read_checkpoint(path)
     inner = sorted(found.parent for found in run.path.glob(f"*/{NAME}"))
     hint = f": give the folder of one of its runs, such as {inner[0]}" if inner else ""
     raise CheckpointError(visible(f"{run.path} has no {NAME}{hint}"))

@@ -25,9 +25,10 @@ from ehfl.run_folder.identity import (
     inside,
     slug,
 )
-from ehfl.run_folder.specs import SPEC, holds_runs, read_comparison, read_facts, read_own, write_sealed
+from ehfl.run_folder.specs import CHECKPOINT, SPEC, holds_runs, read_comparison, read_facts, read_own, write_sealed
 
 __all__ = [
+    "CHECKPOINT",
     "SPEC",
     "Facts",
     "OtherRun",

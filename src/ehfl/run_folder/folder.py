@@ -10,7 +10,7 @@ from typing import Any
 from ehfl import history
 from ehfl.files import digest_of_file, digest_of_text, parse_json, spread_json, write_text
 from ehfl.run_folder.identity import Facts, check_same, identity_of
-from ehfl.run_folder.specs import META, SPEC, being_read, read_own, write_sealed
+from ehfl.run_folder.specs import CHECKPOINT, META, SPEC, being_read, read_own, write_sealed
 from ehfl.validation import UserError
 
 
@@ -108,6 +108,7 @@ class RunFolder:
             SPEC: identity,
             self.participation.name: self._digest_of(self.participation),
             history.NAME: rounds,
+            CHECKPOINT: self._digest_of(self.path / CHECKPOINT),
         }
 
     def _digest_of(self, path: Path) -> str:

@@ -13,6 +13,7 @@ from ehfl.validation import UserError, float_of, shown
 
 SPEC = "spec.toml"
 META = "meta.json"
+CHECKPOINT = "checkpoint.safetensors"
 
 
 def write_sealed(folder: Path, text: str) -> None:
