@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +14,13 @@ import pytest
 import ehfl
 from ehfl import InvalidValue
 from ehfl.analysis import difference, estimate, read_results
+from ehfl.energy import HARVESTS
 from ehfl.experiment import SpecError, make_spec, read_spec, run_all
-from ehfl.partition import Dirichlet
+from ehfl.learning import AGGREGATIONS
+from ehfl.partition import PARTITIONS, Dirichlet
+from ehfl.scheduling import SCHEDULERS
 from ehfl.theory import (
+    STEP_SIZES,
     Constants,
     Extremes,
     Quadratic,
@@ -117,7 +122,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "a number of folders": (lambda: read_results(NUMBER), "folders must be a list of paths, got 3"),
     "a place to save": (lambda: ehfl.simulate(FLEET, "greedy", 3).save(NUMBER), "path must be a path, as a text or"),
     "a file to load": (lambda: ehfl.Participation.load(NOTHING), "path must be a path, as a text or a Path, got None"),
-    "a goal": (lambda: ehfl.Metric("gap").check_goal(TEXT), "goal must be a finite number in [-inf, inf]"),
+    "a goal": (lambda: ehfl.Metric("gap").check_goal(TEXT), "goal must be a finite number in [-1e+100, 1e+100]"),
 }  # fmt: skip
 
 
@@ -126,6 +131,36 @@ def test_an_argument_of_another_kind_is_refused_by_its_name(case: str) -> None:
     call, message = CALLS[case]
     with pytest.raises(InvalidValue, match=f"^{re.escape(message)}"):
         call()
+
+
+REGISTRIES: dict[str, Any] = {
+    "scheduler": SCHEDULERS,
+    "harvest": HARVESTS,
+    "aggregation": AGGREGATIONS,
+    "step size": STEP_SIZES,
+    "partition": PARTITIONS,
+}
+PARAMETERS = [
+    (kind, name, parameter)
+    for kind, registry in REGISTRIES.items()
+    for name in registry
+    for parameter in inspect.signature(registry[name]).parameters
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "parameter"), PARAMETERS)
+@pytest.mark.parametrize("given", [np.array([]), np.array([[2, 3]]), {}], ids=["empty", "table", "dict"])
+def test_no_parameter_of_a_registered_class_raises_an_error_of_its_own(
+    kind: str, name: str, parameter: str, given: Any
+) -> None:
+    made = REGISTRIES[kind][name]
+    needed = [one.name for one in inspect.signature(made).parameters.values() if one.default is one.empty]
+    try:
+        made(**dict.fromkeys(needed, 0.5) | {parameter: given})
+    except InvalidValue as error:
+        assert len(str(error).splitlines()) == 1
+    else:
+        assert np.size(given) > 0  # some parameters are arrays, and none may be empty
 
 
 def test_a_round_is_asked_for_by_a_whole_number() -> None:

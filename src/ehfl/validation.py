@@ -196,6 +196,15 @@ def is_label(value: object, most: int) -> TypeGuard[str]:
     return isinstance(value, str) and value.isprintable() and 0 < len(value) <= most
 
 
+def is_word(value: object, *words: str) -> bool:
+    """Return whether the value is one of these strings; comparing an array with a string gives an array.
+
+    >>> is_word("auto", "auto"), is_word(3, "auto")
+    (True, False)
+    """
+    return isinstance(value, str) and value in words
+
+
 def float_of(text: str) -> float:
     """Return the number that a text of TOML stands for; one beyond floating point is refused, not taken for infinity.
 

@@ -344,6 +344,11 @@ FORGED: dict[str, tuple[str, Callable[[Path], object], str]] = {
     ),
     "no number": ("rounds.jsonl", lambda run: change_first(run, first_metric=math.nan), "NaN is not a finite number"),
     "infinity": ("rounds.jsonl", lambda run: change_first(run, first_metric=-math.inf), "-Infinity is not a finite"),
+    "a loss whose square overflows": (
+        "rounds.jsonl",
+        lambda run: change_first(run, first_loss=1.7e308),
+        "is damaged at byte 0: first_loss cannot be 1.7e+308",
+    ),
     "other participants": ("rounds.jsonl", lambda run: change_first(run, participants=3), "does not fit"),
     "below the bounds": (
         "rounds.jsonl",
@@ -385,6 +390,18 @@ def test_a_spec_of_another_kind_is_named(folder: Path, place: str, key: str) -> 
     expected = f"{folder / place / 'spec.toml'} is no spec that this version of ehfl wrote: it has no {key}"
     assert refusal(lambda: read_results([folder])).startswith(expected)
     assert refusal(lambda: read_results([folder / place])).startswith(expected)
+
+
+@pytest.mark.parametrize("place", ["", "greedy-slow-s1"], ids=["experiment", "run"])
+@pytest.mark.parametrize(("key", "text"), [("name", "small"), ("label", "Greedy, slow")])
+def test_a_spec_whose_names_would_steer_the_terminal_is_refused(folder: Path, place: str, key: str, text: str) -> None:
+    path = folder / place / "spec.toml"
+    spec, _, _ = path.read_text(encoding="utf-8").rpartition("# sha256")
+    write_sealed(path.parent, spec.replace(f'{key} = "{text}"', f'{key} = "{text}\\u001B[31m"'))
+
+    for given in (folder, folder / place):
+        message = refusal(lambda given=given: read_results([given]))  # type: ignore[misc]
+        assert message.startswith(f"{key} in {path} must be ") and message.endswith(f"got {text}\\x1b[31m")
 
 
 def test_folders_beside_the_runs_are_none(folder: Path) -> None:

@@ -96,7 +96,7 @@ SHARE = Metric("accuracy", bounds=(0, 1))
         (87.5, SHARE, "a finite number in [0, 1], the bounds of accuracy, got 87.5"),
         (-0.1, SHARE, "a finite number in [0, 1], the bounds of accuracy, got -0.1"),
         (math.nan, SHARE, "a finite number in [0, 1], the bounds of accuracy, got nan"),
-        (math.inf, Metric("gap"), "a finite number in [-inf, inf], the bounds of gap, got inf"),
+        (math.inf, Metric("gap"), "a finite number in [-1e+100, 1e+100], the bounds of gap, got inf"),
         (None, SHARE, "one number, the accuracy of all outputs, got None"),
         (torch.ones(3), SHARE, "one number, the accuracy of all outputs, got tensor([1., 1., 1.])"),
     ],
@@ -118,6 +118,22 @@ def test_rounding_may_carry_a_score_a_little_beyond_the_bounds(score: Any) -> No
     task = made_task(lambda outputs, targets: score, SHARE)
 
     assert evaluate(task, task.model(None)).metric == float(score)
+
+
+@pytest.mark.parametrize("value", [1.7e308, -1.7e308])
+def test_a_value_whose_square_overflows_is_in_no_record(value: float, gaps: Participation, tmp_path: Path) -> None:
+    """A report could not take means and deviations of it."""
+
+    def loss(outputs: Tensor, targets: Tensor) -> Tensor:  # of the whole set alone
+        return outputs.double().square().mean() + (value if len(outputs) > 50 else 0.0)
+
+    wide, steep = made_task(lambda *_: value, Metric("gap")), made_task(lambda *_: 0.5, SHARE, loss)
+    with pytest.raises(InvalidValue, match=r"^score of task made must be a finite number in \[-1e\+100, 1e\+100\]"):
+        train(wide, gaps, **QUICK, run_dir=tmp_path / "wide")
+    with pytest.raises(Diverged, match=r"^test loss is -?1\.7e\+308 after 0 rounds"):
+        train(steep, gaps, **QUICK, run_dir=tmp_path / "steep")
+
+    assert not any(path.read_bytes() for path in tmp_path.glob("*/rounds.jsonl"))
 
 
 def test_a_test_loss_that_is_no_number_is_divergence_and_in_no_record(gaps: Participation, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_what_lies_between_0_and_1_is_a_share(metric: Metric, share: bool) -> No
     ("metric", "value", "nearest"),
     [
         (ACCURACY, 0.5, 0.5), (ACCURACY, 1.02, 1), (ACCURACY, -0.1, 0), (ACCURACY, math.inf, 1), (ACCURACY, 0, 0),
-        (LOSS, -3, 0), (LOSS, 1e9, 1e9), (LOSS, math.inf, math.inf), (GAP, -1e9, -1e9), (GAP, -math.inf, -math.inf),
+        (LOSS, -3, 0), (LOSS, 1e9, 1e9), (LOSS, math.inf, 1e100), (GAP, -1e9, -1e9), (GAP, -math.inf, -1e100),
         (Metric("score", bounds=(None, 2)), 5, 2), (Metric("score", bounds=(None, 2)), -5, -5),
     ],
 )  # fmt: skip
@@ -56,10 +56,10 @@ def test_goals_that_can_be_come_to_are_taken(metric: Metric, goal: float) -> Non
         (ACCURACY, 90, "[0, 1], the bounds of accuracy, got 90"),
         (ACCURACY, -0.5, "[0, 1], the bounds of accuracy, got -0.5"),
         (ACCURACY, math.nan, "[0, 1], the bounds of accuracy, got nan"),
-        (LOSS, -1, "[0, inf], the bounds of loss, got -1"),
-        (LOSS, math.inf, "[0, inf], the bounds of loss, got inf"),
-        (GAP, math.inf, "[-inf, inf], the bounds of gap, got inf"),
-        (Metric("score", bounds=(None, 2)), 3, "[-inf, 2], the bounds of score, got 3"),
+        (LOSS, -1, "[0, 1e+100], the bounds of loss, got -1"),
+        (LOSS, math.inf, "[0, 1e+100], the bounds of loss, got inf"),
+        (GAP, math.inf, "[-1e+100, 1e+100], the bounds of gap, got inf"),
+        (Metric("score", bounds=(None, 2)), 3, "[-1e+100, 2], the bounds of score, got 3"),
         (Metric("score", bounds=(-2, -1.5)), 0, "[-2, -1.5], the bounds of score, got 0"),
     ],
 )

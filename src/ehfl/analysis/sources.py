@@ -19,7 +19,7 @@ from ehfl.run_folder import (
     read_comparison,
     read_own,
 )  # fmt: skip
-from ehfl.validation import UserError, printable
+from ehfl.validation import InvalidValue, UserError, is_label, printable
 
 # What is read here of a spec; ehfl wrote it, so that anything else is of another version.
 _READ: dict[str, type | tuple[type, ...]] = {
@@ -88,6 +88,10 @@ def _checked(facts: Facts, path: Path) -> Facts:
         wrong.append("arms")
     if wrong:
         raise UserError(f"{path} is no spec that this version of ehfl wrote: it has no {', '.join(wrong)}")
+    # A folder may come from anywhere, and these are shown in the terminal.
+    for key, text in [("name", facts["name"]), *(("label", arm["label"]) for arm in facts["arms"])]:
+        if not is_label(text, most=80):
+            raise InvalidValue(f"{key} in {path}", "1 to 80 printable characters", text)
     return facts
 
 

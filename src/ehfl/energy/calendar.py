@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.arrays import FloatArray
-from ehfl.validation import InvalidValue
+from ehfl.validation import InvalidValue, is_word
 
 DAY = 86_400  # [s]
 YEAR = 365  # [days]: February 29 is left out, so that years can be repeated
@@ -39,7 +39,7 @@ class Days:
         "first" is the first day. Weather of a whole year has every day; of less, those that are there.
         """
         n_days = len(self.rows)
-        day = 0 if given == "first" else (day_of_year(given) - self.first) % YEAR
+        day = 0 if is_word(given, "first") else (day_of_year(given) - self.first) % YEAR
         if day >= n_days:
             ends = [date_of(self.first + day) for day in (0, n_days - 1)]
             raise InvalidValue("start", f"a day of the weather, {ends[0]} to {ends[1]}, or first", given)
@@ -57,7 +57,7 @@ def day_of_year(given: str) -> int:
     364
     """
     try:
-        if not re.fullmatch(r"\d\d-\d\d", given):
+        if not isinstance(given, str) or not re.fullmatch(r"\d\d-\d\d", given):
             raise ValueError
         found = date.fromisoformat(f"{_ANY_YEAR}-{given}")
     except ValueError:

@@ -14,7 +14,7 @@ from ehfl.arrays import FloatArray
 from ehfl.energy.per_client import numbers_per_client, shown
 from ehfl.energy.skies import MOST_WATTS, Skies, names_of, sites_of
 from ehfl.energy.sky import Sky
-from ehfl.validation import InvalidValue, number_in
+from ehfl.validation import InvalidValue, is_word, number_in
 
 if TYPE_CHECKING:
     from ehfl.energy.sun_weather import SunWeather
@@ -106,15 +106,15 @@ class Sun:
     def _check(self) -> None:
         for name in ("losses", "shading", "variation"):
             number_in(name, getattr(self, name), "[0, 1]")
-        if self.tilt not in ("latitude", "file"):
+        if not is_word(self.tilt, "latitude", "file"):
             number_in("tilt", self.tilt, "[0, 180]")
-        if self.azimuth != "equator":
+        if not is_word(self.azimuth, "equator"):
             number_in("azimuth", self.azimuth, "[-360, 360]")
         number_in("azimuth_spread", self.azimuth_spread, "[0, 180]")
         number_in("temperature_coefficient", self.temperature_coefficient, "[-0.01, 0]")
         if self.tilt == "file" and self.azimuth_spread:
             raise InvalidValue("azimuth_spread", "0 where tilt is file", self.azimuth_spread)
-        if self.weather not in ("shuffled", "typical"):
+        if not is_word(self.weather, "shuffled", "typical"):
             raise InvalidValue("weather", "shuffled or typical", repr(self.weather))
 
     def _tables(self, weather: SunWeather) -> FloatArray:

@@ -14,7 +14,7 @@ from ehfl.arrays import FloatArray
 from ehfl.energy.per_client import numbers_per_client, shown
 from ehfl.energy.skies import MOST_WATTS, Skies, names_of, sites_of
 from ehfl.energy.sky import Sky
-from ehfl.validation import InvalidValue, number_in
+from ehfl.validation import InvalidValue, is_word, number_in
 
 if TYPE_CHECKING:
     from ehfl.energy.wind_weather import WindWeather
@@ -115,9 +115,9 @@ class Wind:
             raise InvalidValue(
                 "rated_speed", f"between cut_in {self.cut_in:g} and cut_out {self.cut_out:g}", self.rated_speed
             )
-        if self.profile not in ("logarithmic", "hellman"):
+        if not is_word(self.profile, "logarithmic", "hellman"):
             raise InvalidValue("profile", "logarithmic or hellman", repr(self.profile))
-        if self.weather not in ("shuffled", "recorded"):
+        if not is_word(self.weather, "shuffled", "recorded"):
             raise InvalidValue("weather", "shuffled or recorded", repr(self.weather))
 
     def _table(self, weather: WindWeather) -> FloatArray:

@@ -9,11 +9,12 @@ May enter: NumPy, `ehfl.files`, `scheduling`, `validation`. Leaves: the names be
 """
 
 from ehfl.history.devices import Devices, as_reason
-from ehfl.history.records import Accuracies, Evaluation, History, Metric, Record, evaluations_of
+from ehfl.history.records import LARGEST, Accuracies, Evaluation, History, Metric, Record, evaluations_of
 from ehfl.history.rounds_file import NAME, HistoryFile, Tail, lines_digest, read_history, rewind, rounds_digest
 from ehfl.history.traffic import Traffic
 
 __all__ = [
+    "LARGEST",
     "NAME",
     "Accuracies",
     "Devices",

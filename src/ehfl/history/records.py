@@ -15,6 +15,8 @@ from ehfl.history.traffic import Traffic
 from ehfl.scheduling import Participation
 from ehfl.validation import InvalidValue, is_label, is_number, short
 
+LARGEST = 1e100  # magnitude of a loss or a metric: the squares of larger ones overflow in means and deviations
+
 
 @dataclass(frozen=True, slots=True)
 class Metric:
@@ -54,10 +56,9 @@ class Metric:
         return self.bounds == (0, 1)
 
     def within(self, value: float) -> float:
-        """Return what is nearest to a value among those that there can be; what is no number stays none."""
-        least, most = self.bounds
-        low = value if least is None else max(value, least)
-        return low if most is None else min(low, most)
+        """Return the allowed value that is nearest to a value; NaN stays NaN."""
+        least, most = self._ends
+        return min(max(value, least), most)
 
     def allows(self, value: float) -> bool:
         """Return whether there can be such a value; rounding may have carried it a little beyond the bounds.
@@ -71,9 +72,13 @@ class Metric:
     @property
     def range(self) -> str:
         """What values can be, in words."""
+        least, most = self._ends
+        return f"a finite number in [{least:g}, {most:g}], the bounds of {self.name}"
+
+    @property
+    def _ends(self) -> tuple[float, float]:
         least, most = self.bounds
-        ends = f"[{-math.inf if least is None else least:g}, {math.inf if most is None else most:g}]"
-        return f"a finite number in {ends}, the bounds of {self.name}"
+        return -LARGEST if least is None else least, LARGEST if most is None else most
 
     def check_goal(self, goal: float) -> None:
         """Refuse a goal that no run could come to."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -15,7 +14,7 @@ from typing import IO, Any
 
 from ehfl.files import digest_of_text, naming, parse_json, refuse_pipe, written_whole
 from ehfl.history.devices import Devices
-from ehfl.history.records import Metric, Record, evaluations_of
+from ehfl.history.records import LARGEST, Metric, Record, evaluations_of
 from ehfl.validation import UserError, is_number
 
 NAME = "rounds.jsonl"
@@ -216,15 +215,15 @@ def _could_be(name: str, value: Any) -> bool:
     if value is None:
         return name in _OPTIONAL
     if name in _WHOLE:
-        return _is_finite(value) and isinstance(value, int) and value >= 0
+        return _is_usable(value) and isinstance(value, int) and value >= 0
     if name == "devices":
         return True  # it has been looked at when it was made
     if name in ("losses", "steps"):
-        return all(_is_finite(one) and (name == "losses" or (isinstance(one, int) and one >= 1)) for one in value)
+        return all(_is_usable(one) and (name == "losses" or (isinstance(one, int) and one >= 1)) for one in value)
     if name in _ACCURACIES:
-        return bool(value) and all(share is None or (_is_finite(share) and 0 <= share <= 1) for share in value)
-    return _is_finite(value) and (value >= 0 or name not in _AT_LEAST_0)
+        return bool(value) and all(share is None or (_is_usable(share) and 0 <= share <= 1) for share in value)
+    return _is_usable(value) and (value >= 0 or name not in _AT_LEAST_0)
 
 
-def _is_finite(value: object) -> bool:
-    return is_number(value) and math.isfinite(value)
+def _is_usable(value: object) -> bool:
+    return is_number(value) and abs(value) <= LARGEST

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ehfl.arrays import IntArray
-from ehfl.history import Accuracies
+from ehfl.history import LARGEST, Accuracies
 from ehfl.learning.server import Diverged
 from ehfl.learning.tasks import TASKS, Examples, Task, classes_of
 from ehfl.validation import InvalidValue, of_kind, short
@@ -67,7 +66,7 @@ def judged(task: Task, model: nn.Module, examples: Examples, n_classes: int = 0)
         with torch.inference_mode():
             outputs = torch.cat([outputs_of(model, chunk) for chunk in torch.split(examples.inputs, CHUNK)])
             loss = float(task.loss(outputs, examples.targets))
-            if not math.isfinite(loss):
+            if not abs(loss) <= LARGEST:  # or NaN
                 raise Diverged(f"test loss is {loss}")
             score = checked_score(task, task.score(outputs, examples.targets))
             shares = right_by_class(outputs, examples.targets, n_classes) if n_classes else ()

@@ -24,6 +24,8 @@ def load_model(
 
     A run that is not finished gives the model so far; a damaged or altered folder is refused. The task is the one
     that the run's spec.toml names, with its data; give it by hand for a `run_dir` of `train`, which has no spec, or
+    A run that is not finished gives the model so far; a damaged or altered folder is refused. The task is the one
+    that the run's spec.toml names, with its data; give it by hand for a `run_dir` of `train`, which has no spec, or
     where the data lie elsewhere now. If spec.toml names a user class, `trust=True` lets its code run: a downloaded
     folder can name any code.
 

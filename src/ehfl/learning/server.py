@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from ehfl.history import LARGEST
 from ehfl.learning.aggregation import Aggregation, Assign, State, Update, assignment_of, share_of
 from ehfl.learning.flat import FlatModel
 from ehfl.learning.saved_state import on_device
@@ -52,7 +53,7 @@ class Server:
 
     def _check_finite(self, loss: float | None, t: int) -> None:
         """Say that training has diverged where it has; an aggregation with a memory can do so in an empty round."""
-        if loss is not None and not math.isfinite(loss):
+        if loss is not None and not abs(loss) <= LARGEST:  # or NaN
             raise Diverged(f"training loss is {loss} in round {t}: try a smaller step size or gradient clipping")
         # A sum is one number to fetch from the device, and it is not finite if any weight is not.
         if not math.isfinite(float(self.model.weights.sum())):
@@ -95,13 +96,13 @@ class Heard:
         return _mean(self.losses, self._shares)
 
     def measured(self) -> dict[str, float]:
-        """Return what the noise scale is measured from, as a record names it, where it is there and finite.
+        """Return what the noise scale is measured from, as a record names it, where it is there and can be recorded.
 
         An aggregation may leave out an update that is not finite, so that the round goes on and these lack a value.
         """
         start = _mean(self._start_losses, self._shares)
         found = {"start_loss": start, "update_square": self._spread.square, "update_spread": self._spread.spread}
-        return {name: value for name, value in found.items() if value is not None and math.isfinite(value)}
+        return {name: value for name, value in found.items() if value is not None and abs(value) <= LARGEST}
 
 
 def _mean(values: Sequence[float], shares: Sequence[float]) -> float | None:

@@ -11,7 +11,7 @@ from torch import Tensor
 from ehfl.arrays import real_numbers
 from ehfl.learning.aggregation.contract import State, Update
 from ehfl.learning.aggregation.server_step import moved, weighted_sum
-from ehfl.validation import InvalidValue, positive_number
+from ehfl.validation import InvalidValue, is_word, positive_number
 
 _LEAST = 1e-30  # what is divided by it must fit into float32
 
@@ -34,7 +34,7 @@ class InverseProbability:
     server_step: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.probabilities, str) and self.probabilities == "auto"):
+        if not is_word(self.probabilities, "auto"):
             object.__setattr__(self, "probabilities", _checked(self.probabilities))
         positive_number("server_step", self.server_step)
 

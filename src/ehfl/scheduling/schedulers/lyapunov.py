@@ -9,7 +9,7 @@ import numpy as np
 
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.scheduling.view import Auto, View
-from ehfl.validation import InvalidValue, is_number
+from ehfl.validation import InvalidValue, is_number, is_word
 
 _ENDLESS = 20.0  # rounds that an infinite battery is asked to hold by "auto"
 _ROUNDING = 1e-9  # of levels less thresholds: where both sides are equal a client takes part
@@ -43,7 +43,7 @@ class Lyapunov:
     v: float | Auto = "auto"
 
     def __post_init__(self) -> None:
-        if self.v != "auto" and not (is_number(self.v) and 0 <= self.v <= 1e9):
+        if not is_word(self.v, "auto") and not (is_number(self.v) and 0 <= self.v <= 1e9):
             raise InvalidValue("v", "auto or a number in [0, 1e9]", self.v)
 
     def select(self, view: View) -> IntArray:
