@@ -142,6 +142,18 @@ def test_without_a_common_seed_there_is_no_difference_and_no_slowdown() -> None:
     assert found.measured_slowdown is None
 
 
+def test_p_values_are_corrected_over_all_comparisons_of_a_line() -> None:
+    finals = {"a": [0.1, 0.5, 0.9], "b": [0.11, 0.52, 0.915], "c": [0.1, 0.51, 0.93], "d": [0.2, 0.6, 1.0]}
+    trials = [made_trial(arm, seed, {4: x}) for arm, found in finals.items() for seed, x in enumerate(found)]
+    a, b, c, d = (found.difference for found in compare("x", trials, ACCURACY, 1).rows)
+
+    assert a is None and b is not None and c is not None and d is not None
+    assert b.p_value == pytest.approx(0.0351, abs=1e-4) and c.p_value == pytest.approx(0.2697, abs=1e-4)
+    assert b.holm_p_value == pytest.approx(2 * 0.0351, abs=2e-4)  # of two: d has the same gap with every seed
+    assert c.holm_p_value == pytest.approx(0.2697, abs=1e-4)
+    assert (d.p_value, d.holm_p_value) == (None, None)
+
+
 def test_pairs_go_by_seed_and_not_by_order() -> None:
     finals = {0: 0.1, 1: 0.5, 2: 0.9}
     first = [made_trial("a", seed, {4: final}) for seed, final in finals.items()]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from ehfl.analysis import difference, estimate
+from ehfl.analysis.statistics import holm
 from ehfl.validation import InvalidValue
 
 SAMPLE = [0.81, 0.84, 0.79, 0.90, 0.83]
@@ -145,3 +146,21 @@ def test_the_interval_leaves_zero_out_where_p_is_below_a_twentieth(values: list[
         assert found.low == pytest.approx(found.high) and not found.distinguishable
     elif abs(found.p_value - 0.05) > 1e-9:
         assert found.distinguishable == (found.low > 0 or found.high < 0)
+
+
+def test_holms_correction_by_hand() -> None:
+    # In ascending order 4 x 0.005, 3 x 0.01, 2 x 0.03 and 0.04, which may not fall below 0.06.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.047]) == [0.047]
+    assert holm([0.6, 0.5]) == [1.0, 1.0]
+    assert holm([0.03, 0.03]) == pytest.approx([0.06, 0.06])
+    assert holm([]) == []
+
+
+def test_holms_correction_keeps_false_claims_of_a_table_below_5_of_100() -> None:
+    rng, repeats, comparisons = np.random.default_rng(0), 2000, 7
+    baseline, arms = rng.normal(size=(repeats, 10)), rng.normal(size=(repeats, comparisons, 10))
+    p = [[difference(arm, base).p_value or 0.0 for arm in table] for table, base in zip(arms, baseline, strict=True)]
+    false = [sum(min(found) < 0.05 for found in tables) / repeats for tables in (p, map(holm, p))]
+
+    assert false[0] > 0.2 and false[1] < 0.05 + 4 * math.sqrt(0.05 * 0.95 / repeats)

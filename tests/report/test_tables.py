@@ -50,7 +50,7 @@ def test_caption_says_what_the_intervals_are() -> None:
 
     assert caption == (
         "goal: accuracy 50.0 %; differences to greedy; slowdowns relative to myopic; 95 % t-intervals over 2 seeds; "
-        "p-values of paired t-tests, not corrected for several comparisons"
+        "p-values of paired t-tests"
     )
     assert "no intervals" in str(comparison_table(two_arms(seeds=1)).caption)
 

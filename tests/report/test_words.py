@@ -54,6 +54,18 @@ def test_only_the_better_arm_beats_and_only_outside_chance(metric: Metric, winne
     assert not any(" beat " in sentence for sentence in summary(arms_ending_at(CLOSE, metric=metric)))
 
 
+def test_what_one_test_of_several_shows_by_chance_is_not_claimed() -> None:
+    # gaps of 1, 2 and 1.5 points: t = 5.196 with two degrees of freedom, p = 0.0351; three times that with three arms
+    clear = {"myopic": [0.90, 0.92, 0.94], "greedy": [0.91, 0.94, 0.955]}
+    alike = {"always-on": [0.90, 0.93, 0.93], "round-robin": [0.91, 0.91, 0.94]}
+
+    assert said(arms_ending_at(clear), "Greedy").startswith("Greedy beat myopic by 1.5 points (0.3 to 2.7, p = 0.04)")
+    several = arms_ending_at(clear | alike)
+    assert said(several, "Greedy").startswith("Greedy is not distinguishable from myopic: ")
+    assert "(0.3 to 2.7, p = 0.04, Holm: 0.11)" in said(several, "Greedy")
+    assert "p-value, Holm" in table_text(several) and "p-value, Holm" not in table_text(arms_ending_at(clear))
+
+
 def test_where_less_is_better_more_is_called_worse() -> None:
     comparison = arms_ending_at({"greedy": APART["greedy"], "myopic": APART["myopic"]}, metric=LOSS)
 
@@ -207,10 +219,10 @@ def test_common_seeds_are_counted_where_they_are_not_all() -> None:
     assert said(comparison, "Greedy is").endswith("over the 2 seeds that both have.")
 
 
-def test_several_p_values_are_said_to_be_uncorrected() -> None:
+def test_several_p_values_are_corrected() -> None:
     three = summary(arms_ending_at(CLOSE | {"always-on": [0.9, 0.9, 0.95]}))
 
-    assert "These 2 p-values are not corrected for several comparisons." in three
+    assert "Holm's p-values are corrected for these 2 comparisons; intervals are not." in three
     assert not any("corrected" in sentence for sentence in summary(arms_ending_at(CLOSE)))
 
 

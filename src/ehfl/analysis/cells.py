@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:  # see numbers.py
     from ehfl.analysis.statistics import Difference, Estimate
     from ehfl.history import Metric
 
-PAIRED_TEST = "Student's paired t-test, two-sided, not corrected for several comparisons"
 Subject = TypeVar("Subject")  # what a table has one of for each arm: a Row or a Summary
 
 
@@ -49,13 +48,27 @@ def metric_cell(metric: Metric, found: Estimate | None) -> Cell:
 
 
 def gap_cell(metric: Metric, found: Difference | None) -> Cell:
-    """Return a difference with its interval, which is strong where that leaves zero out; a dash where there is none."""
+    """Return a difference with its interval, strong where it is distinguishable from 0; a dash where there is none."""
     return Cell(DASH) if found is None else _cell(write_gap(metric, found), strong=found.distinguishable)
 
 
-def chance_cell(found: Difference | None) -> Cell:
-    """Return the p-value of a difference."""
-    return Cell(p_value(found.p_value if found else None))
+def p_value_lines(
+    group: str, subjects: Sequence[Subject], gap_of: Callable[[Subject], Difference | None]
+) -> list[Quantity[Subject]]:
+    """Return the line of p-values of a line of differences, and where they are several that of the corrected ones."""
+
+    def alone(subject: Subject) -> Cell:
+        found = gap_of(subject)
+        return Cell(p_value(found.p_value if found else None))
+
+    def corrected(subject: Subject) -> Cell:
+        found = gap_of(subject)
+        return Cell(p_value(found.holm_p_value if found else None))
+
+    raw = Quantity(group, "p-value", "Student's paired t-test, two-sided, of each comparison alone", alone, nested=True)
+    meaning = "The same with Holm's correction for all comparisons of this line"
+    tested = sum(found is not None and found.p_value is not None for found in map(gap_of, subjects))
+    return [raw, *([Quantity(group, "p-value, Holm", meaning, corrected, nested=True)] if tested > 1 else [])]
 
 
 def _cell(made: Written, *, strong: bool = False) -> Cell:

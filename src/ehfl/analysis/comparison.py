@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ehfl.analysis import notebook, pairing
 from ehfl.analysis.clock import Clock, clock_of
-from ehfl.analysis.rows import Row, row_of
+from ehfl.analysis.rows import Row, correct_p_values, row_of
 from ehfl.analysis.scales import Scale, energy_scale
 from ehfl.analysis.statistics import Difference
 from ehfl.analysis.timing import common_goal
@@ -140,7 +140,7 @@ def compare(
     level = common_goal(arms, metric) if goal == "auto" else goal
     worlds = worlds_of(arms, target)
     rows = {arm.name: row_of(arm, world, metric, level) for world in worlds for arm in world.arms}
-    listed = tuple(rows[arm.name] for arm in arms)
+    listed = tuple(correct_p_values([rows[arm.name] for arm in arms]))
     return Comparison(name, metric, arms, level, worlds, listed, tuple(missing))
 
 

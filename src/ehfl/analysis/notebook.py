@@ -141,6 +141,6 @@ def _numbers(row: Row) -> dict[str, float | str]:
             continue
         parts = {name: "mean", f"{name}_low": "low", f"{name}_high": "high"}
         if name.endswith("difference"):
-            parts[f"{name.removesuffix('difference')}p_value"] = "p_value"
+            parts |= {f"{name.removesuffix('difference')}{part}": part for part in ("p_value", "holm_p_value")}
         numbers |= {column: None if found is None else getattr(found, part) for column, part in parts.items()}
     return {name: math.nan if x is None else x for name, x in numbers.items()}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from ehfl.analysis.audit import weight_figures
 from ehfl.analysis.pairing import final_difference, final_metric
 from ehfl.analysis.served import served_figures
-from ehfl.analysis.statistics import Difference, Estimate, estimate
+from ehfl.analysis.statistics import Difference, Estimate, estimate, holm
 from ehfl.analysis.timing import energy_at, rounds_to, slowdown
 from ehfl.analysis.trials import Arm
 from ehfl.analysis.worlds import World
@@ -100,6 +100,17 @@ def row_of(arm: Arm, world: World, metric: Metric, goal: float) -> Row:
         energy_spent=None if arm.trials[0].participation.quantum is None else float(np.mean(_spent(arm))),
         lost=mean("lost"),
     )
+
+
+def correct_p_values(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows with Holm's correction over all differences of a figure: the comparisons of a table's line."""
+    corrected = list(rows)
+    for name in ("difference", "worst_class_difference"):
+        found = {place: getattr(row, name) for place, row in enumerate(rows)}
+        p_values = {place: gap.p_value for place, gap in found.items() if gap and gap.p_value is not None}
+        for place, p in zip(p_values, holm(list(p_values.values())), strict=True):
+            corrected[place] = replace(corrected[place], **{name: replace(found[place], holm_p_value=p)})
+    return corrected
 
 
 def figures_of(rows: Sequence[Row]) -> list[str]:

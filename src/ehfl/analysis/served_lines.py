@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ehfl.analysis.cells import PAIRED_TEST, Cell, Quantity, chance_cell, estimate_cell, gap_cell, metric_cell
+from ehfl.analysis.cells import Cell, Quantity, estimate_cell, gap_cell, metric_cell, p_value_lines
 from ehfl.analysis.numbers import DASH, amount
 from ehfl.history import Metric
 
@@ -32,9 +32,9 @@ def served_lines(rows: Sequence[Row], *, to: str) -> list[Quantity[Row]]:
         return []
     gaps: list[Quantity[Row]] = [
         Quantity(GROUP, "difference [points]", f"Accuracy of the worst class minus that of {to}, whichever "
-                 "class it is, over pairs of runs that met the same; in bold if the 95 % interval leaves zero out",
+                 "class it is, over pairs of runs that met the same; in bold if p < 0.05 after Holm's correction",
                  lambda row: gap_cell(ACCURACY, row.worst_class_difference), nested=True),
-        Quantity(GROUP, "p-value", PAIRED_TEST, lambda row: chance_cell(row.worst_class_difference), nested=True),
+        *p_value_lines(GROUP, rows, lambda row: row.worst_class_difference),
     ]  # fmt: skip
     clients: list[Quantity[Row]] = [
         Quantity(GROUP, "worst tenth of clients", f"{_BY_CLIENT}: mean over the tenth of the clients that a run serves "

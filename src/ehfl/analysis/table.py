@@ -10,14 +10,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ehfl.analysis.cells import (
-    PAIRED_TEST,
     Cell,
     Quantity,
     amount_cell,
-    chance_cell,
     gap_cell,
     index_cell,
     metric_cell,
+    p_value_lines,
     percent_cell,
     positive_cell,
 )
@@ -33,8 +32,6 @@ if TYPE_CHECKING:  # see numbers.py
     from ehfl.analysis.comparison import Comparison
     from ehfl.analysis.rows import Row
     from ehfl.analysis.worlds import World
-
-_TESTED = "p-values of paired t-tests, not corrected for several comparisons"
 
 
 def quantities(comparison: Comparison) -> list[Quantity[Row]]:
@@ -66,10 +63,16 @@ def caption(comparison: Comparison) -> str:
         f"differences to {baselines(comparison)}" if paired else "",
         f"slowdowns relative to {best_arms(comparison)}" if comparison.contests else "",
         "one seed, so no intervals" if seeds == [1] else f"95 % t-intervals over {over} seeds",
-        _TESTED if any(found.n > 1 for found in paired) else "",
+        _tests(sum(found.p_value is not None for found in paired)),
         possible_caption(comparison.rows),
     ]
     return "; ".join(part for part in parts if part)
+
+
+def _tests(n: int) -> str:
+    """Return what the p-values of n comparisons are."""
+    corrected = ", and with Holm's correction for the comparisons of a line" if n > 1 else ""
+    return f"p-values of paired t-tests{corrected}" if n else ""
 
 
 def _results(comparison: Comparison) -> list[Quantity[Row]]:
@@ -85,9 +88,9 @@ def _results(comparison: Comparison) -> list[Quantity[Row]]:
 
     differences: list[Quantity[Row]] = [
         Quantity(group, f"difference{points}", f"Final {metric.name} minus that of {baselines(comparison)}, over "
-                 "pairs of runs that met the same; in bold if the 95 % interval leaves zero out", difference,
+                 "pairs of runs that met the same; in bold if p < 0.05 after Holm's correction", difference,
                  nested=True),
-        Quantity(group, "p-value", PAIRED_TEST, lambda row: chance_cell(row.difference), nested=True),
+        *p_value_lines(group, comparison.rows, lambda row: row.difference),
     ]  # fmt: skip
     return [
         Quantity(group, f"final {metric.name}", f"After the last round, mean over seeds and 95 % interval; {better}",

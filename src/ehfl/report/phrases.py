@@ -49,15 +49,16 @@ def with_range(text: str, ends: str) -> str:
 
 
 def chance(found: Difference) -> str:
-    """Return the p-value as in a sentence; empty for a single seed.
+    """Return the p-value as in a sentence, and Holm's where that is another; empty for a single seed.
 
-    >>> chance(Difference(0.1, 0.05, 0.15, 3, 0.01)), chance(Difference(0.1, 0.09, 0.11, 9, 0.00001))
-    ('p = 0.01', 'p < 0.001')
+    >>> chance(Difference(0.1, 0.05, 0.15, 3, 0.01)), chance(Difference(0.1, 0.09, 0.11, 9, 0.00001, 0.03))
+    ('p = 0.01', 'p < 0.001, Holm: 0.03')
     """
     if found.p_value is None:
         return ""
-    text = p_value(found.p_value)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
+    text, corrected = p_value(found.p_value), p_value(found.holm_p_value)
+    alone = f"p {text}" if text.startswith("<") else f"p = {text}"
+    return alone if found.holm_p_value is None or corrected == text else f"{alone}, Holm: {corrected}"
 
 
 def counted(n: int, noun: str) -> str:

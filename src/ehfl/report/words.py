@@ -98,7 +98,7 @@ def _against(row: Row, first: Row, label: str, metric: Metric, *, timed: bool) -
 
 
 def _judged(found: Difference, other: str, metric: Metric) -> str:
-    """Return what a test says; an arm "beat" the other only where the interval leaves zero out."""
+    """Return what a test says; an arm "beat" the other only where chance is ruled out, see `distinguishable`."""
     side = 1 if found.mean > 0 or not found.distinguishable else -1
     inside = f"({write_gap(metric, found, side).ends}, {chance(found)})"
     if not found.distinguishable:
@@ -119,4 +119,4 @@ def _cautions(rows: Sequence[Row]) -> Iterator[str]:
     if fewest < FEW_SEEDS and not all(difference.distinguishable for difference in tested):
         yield f"{fewest} seeds are few: a difference that they do not show may be there all the same."
     if len(tested) > 1:
-        yield f"These {len(tested)} p-values are not corrected for several comparisons."
+        yield f"Holm's p-values are corrected for these {len(tested)} comparisons; intervals are not."
