@@ -19,10 +19,12 @@ def test_the_demo_tells_its_story(tmp_path: Path) -> None:
     equal, unequal = headlines(compared)
     assert equal == "Equal fleet: greedy cannot be told from myopic, neither by accuracy nor by the worst class."
     assert unequal.startswith("Unequal fleet: greedy + MIFA beat greedy by ")
-    assert "points, which hides that it gets " in unequal
     assert unequal.endswith("; myopic cannot be told from greedy.")
     # README.md: 5 points, half of the worst digit wrong, a fifth. Last bits of models depend on the machine.
     assert mifa.difference is not None and mean.worst_class is not None and mifa.worst_class is not None
     assert mifa.difference.mean == pytest.approx(0.05, abs=0.01)
     assert mean.worst_class.mean == pytest.approx(1 / 2, abs=0.05)
     assert mifa.worst_class.mean == pytest.approx(4 / 5, abs=0.03)
+    # p = 0.053 after Holm's correction for three comparisons, 0.018 before it: docs/experiments.md has fresh seeds.
+    assert mifa.worst_class_difference is not None and mifa.worst_class_difference.holm_p_value is not None
+    assert mifa.worst_class_difference.holm_p_value == pytest.approx(0.053, abs=0.03)

@@ -16,6 +16,8 @@ import pytest
 from ehfl import SCHEDULERS, Bernoulli, Fleet, simulate
 from ehfl.analysis import difference, estimate
 from ehfl.analysis.numbers import p_value
+from ehfl.analysis.statistics import holm
+from ehfl.analysis.timing import energy_at, rounds_to
 from ehfl.experiment import Spec, played_by, read_spec
 from ehfl.experiment.building import step_size_rule_of
 from ehfl.report import as_facts
@@ -83,23 +85,26 @@ def test_the_summary_follows_from_the_rounds(published: Published) -> None:
         if arm["difference"] is not None:
             theirs = difference(published.finals[arm["arm"]], first)
             assert arm["difference"]["p_value"] == pytest.approx(theirs.p_value)
+    tested = [arm["difference"] for arm in published.summary["arms"] if arm["difference"]]
+    corrected = holm([found["p_value"] for found in tested])
+    assert [found["holm_p_value"] for found in tested] == pytest.approx(corrected)
 
 
 def test_the_page_quotes_the_summary(published: Published) -> None:
     lines = (line.split("|") for line in published.section.splitlines())
-    rows = {cells[1].strip(): [cell.strip() for cell in cells] for cells in lines if len(cells) > 8}
+    rows = {cells[1].strip(): [cell.strip() for cell in cells] for cells in lines if len(cells) > 9}
     for arm in published.summary["arms"]:
         final, gap = arm["final"], arm["difference"]
         cells = rows[arm["arm"]]
         assert cells[2] == f"{_percent(final['mean'])} ({_percent(final['low'])} to {_percent(final['high'])})"
-        assert cells[5] == f"{_percent(arm['area']['mean'])} {_ends(arm['area'], 100, 1)}"
-        for cell, found in ((cells[6], arm["rounds_to_goal"]), (cells[7], arm["energy_to_goal"])):
+        assert cells[6] == f"{_percent(arm['area']['mean'])} {_ends(arm['area'], 100, 1)}"
+        for cell, found in ((cells[7], arm["rounds_to_goal"]), (cells[8], arm["energy_to_goal"])):
             assert cell == f"{found['mean']:.0f} {_ends(found, 1, 0)}"
-        assert cells[8] == f"{arm['participants']:.2f} ± {arm['participants_std']:.2f}"
+        assert cells[9] == f"{arm['participants']:.2f} ± {arm['participants_std']:.2f}"
         if gap is not None:
             ends = f"({100 * gap['low']:+.1f} to {100 * gap['high']:+.1f})"
             assert cells[3] == f"{100 * gap['mean']:+.1f} {ends}"
-            assert cells[4] == p_value(gap["p_value"])
+            assert (cells[4], cells[5]) == (p_value(gap["p_value"]), p_value(gap["holm_p_value"]))
 
 
 def _percent(share: float) -> str:
@@ -139,6 +144,31 @@ def test_the_page_quotes_what_the_simulation_gives(capacity: float, scheduler: s
     quoted = f"{_percent(found.mean)} % ({_percent(found.low)} to {_percent(found.high)})"
 
     assert quoted in " ".join((AFTER if capacity == 1 else BEFORE).split())
+
+
+def test_the_page_quotes_what_one_client_a_round_saves_and_costs() -> None:
+    """Against Myopic, corrected for the four arms that are compared with it."""
+    comparison = runpy.run_path(str(ROOT / "results" / "redraw.py"))["published"]("paper")
+    first, *others = comparison.arms
+    rounds = {arm.name: rounds_to(comparison.goal, arm, comparison.metric) for arm in comparison.arms}
+    energy = {arm.name: energy_at(arm, rounds[arm.name]) for arm in comparison.arms}
+    for values, unit in ((energy, "units"), (rounds, "rounds")):
+        gaps = {arm.name: difference(values[arm.name], values[first.name]) for arm in others}
+        found = gaps["round-robin:1"]
+        corrected = holm([gap.p_value or 0.0 for gap in gaps.values()])[list(gaps).index("round-robin:1")]
+        chance = f"p = {p_value(found.p_value)}, Holm {p_value(corrected)}".replace("p = <", "p <")
+
+        quoted = f"{found.mean:+.0f} ({found.low:+.0f} to {found.high:+.0f}) {unit} ({chance})"
+        assert quoted in " ".join(BEFORE.split())
+
+
+def test_no_effect_of_the_battery_is_shown() -> None:
+    finals = {name: _finals(ROOT / "results" / name) for name in ("paper-capacity1", "paper")}
+    arms = ("myopic", "round-robin", "round-robin:1")
+    found = [difference(finals["paper-capacity1"][arm], finals["paper"][arm]).p_value or 0.0 for arm in arms]
+
+    assert min(holm(found)) > 0.05
+    assert f"(p = {found[1]:.2f}, Holm {p_value(holm(found)[1])})" in " ".join(AFTER.split())
 
 
 @pytest.mark.parametrize("arm", ["myopic", "round-robin", "round-robin:1"])
