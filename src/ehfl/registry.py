@@ -228,8 +228,8 @@ class Registry(Generic[Thing]):
                 raise InvalidValue(f"{key}.{parameter}", f"given: {name} needs it", "nothing")
 
     def _checked(self, thing: object, key: str, shown: str) -> Thing:
-        missing = self._missing(lambda method: hasattr(thing, method))
-        missing += [name for name in self.attributes if not hasattr(thing, name)]
+        missing = [name for name in self.attributes if not hasattr(thing, name)]
+        missing += self._missing(lambda method: hasattr(thing, method))
         if missing or isinstance(thing, type):
             article = "an" if self.kind[0] in "aeiou" else "a"
             needed = f"{article} {self.kind}, with {', '.join((*self.attributes, self._contract()))}"
