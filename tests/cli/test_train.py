@@ -62,8 +62,8 @@ def test_a_finished_run_that_was_changed_is_not_shown(capsys: Capture) -> None:
     capsys.readouterr()
 
     assert run("--run", "r") == 2
-    error = "ehfl: error: r/rounds.jsonl was changed since the run ended: delete r to run it again\n"
-    assert capsys.readouterr() == ("", error)
+    error = f"ehfl: error: {path.absolute()} was changed since the run ended: delete {path.parent.absolute()}"
+    assert capsys.readouterr() == ("", f"{error} to run it again\n")
 
 
 @pytest.mark.parametrize(("room", "name"), [(500, "spec.toml"), (1_100, "participation.npz"), (2_000, "rounds.jsonl")])
@@ -76,7 +76,7 @@ def test_a_full_disk_is_told_with_the_file_and_leaves_no_part_of_it(room: int, n
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
     assert code == 2
-    assert capsys.readouterr().err == f"ehfl: error: r/{name}: File too large\n"
+    assert capsys.readouterr().err == f"ehfl: error: {Path('r', name).absolute()}: File too large\n"
     assert not list(Path("r").glob(".part*"))
     assert run("--run", "r") == 0  # it goes on where there is room
 

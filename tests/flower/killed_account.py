@@ -6,6 +6,7 @@ two of them changes nothing on the disk.
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import os
@@ -54,16 +55,20 @@ def serve_until(instant: int, folder: Path, answered: Callable[[], object]) -> N
 
         return wrapped
 
-    whole = Path.write_bytes
+    class Torn(io.BufferedWriter):
+        def write(self, content: Any) -> int:
+            if next(left) <= 0:
+                super().write(content[: len(content) // 2])
+                self.flush()
+                die()
+            return super().write(content)
 
-    def torn(path: Path, content: bytes) -> int:
-        if next(left) <= 0:
-            whole(path, content[: len(content) // 2])
-            die()
-        return whole(path, content)
+    def opened(path: Path, mode: str = "r", *given: Any, **named: Any) -> Any:
+        return torn(path) if mode == "xb" else plain(path, mode, *given, **named)
 
+    torn, plain = before(lambda path: Torn(io.FileIO(path, "x"))), Path.open
     os.fsync, Path.replace = before(os.fsync), before(Path.replace)  # type: ignore[method-assign]
-    Path.write_bytes = before(torn)  # type: ignore[method-assign]
+    Path.open = opened  # type: ignore[assignment]
     serve(folder, answered)
 
 

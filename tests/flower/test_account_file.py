@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import json
+import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -142,16 +142,17 @@ def test_whatever_bit_of_the_file_flips_no_other_balance_is_believed(tmp_path: P
             assert str(error).startswith(f"{path} is damaged (")
 
 
-def test_a_full_disk_names_the_file_and_leaves_it_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_names_the_file_and_leaves_it_as_it_was(tmp_path: Path) -> None:
     account(tmp_path).at(1)
     before = kept(tmp_path)
 
-    def full(path: Path, content: bytes) -> int:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(OSError, match="No space left on device") as caught:
-        account(tmp_path).pay(1)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as caught:
+            account(tmp_path).pay(1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert caught.value.filename == str(tmp_path / f"{RUN}.json")
     assert kept(tmp_path) == before
     assert len(list(tmp_path.iterdir())) == 1

@@ -178,8 +178,8 @@ def test_steadiness_goal_and_theory_are_told_world_by_world() -> None:
     comparison = two_worlds()
 
     assert re.fullmatch(
-        r"Every run came to the goal of 80\.0 %; Equal fleet: greedy was there first on average, after [^;]*; "
-        r"Unequal fleet: greedy \+ MIFA was there first on average, after [^;]*\.",
+        r"Every run came to the goal of 80\.0 %; Equal fleet: greedy took [^;]*, not shown [^;]*; "
+        r"Unequal fleet: greedy \+ MIFA was there first, after [^;]* on average\.",
         said(comparison, "Every run"),
     )
     assert said(comparison, "Equal fleet: myopic was") == (
@@ -229,6 +229,15 @@ def test_several_p_values_are_corrected() -> None:
 def test_few_seeds_are_called_few_where_something_does_not_show() -> None:
     assert said(arms_ending_at(CLOSE), "3 seeds are few")
     assert not any("are few" in sentence for sentence in summary(arms_ending_at(APART)))
+
+
+def test_an_arm_was_first_only_where_paired_tests_show_it() -> None:
+    finals = {"myopic": [0.90, 0.92, 0.94], "greedy": [0.80, 0.83, 0.84]}
+
+    assert "; myopic was there first, after" in said(arms_ending_at(finals, goal=0.6), "Every run")
+    for other in ([0.89, 0.93, 0.9], [0.89]):  # chance may have done it; a single pair
+        comparison = arms_ending_at(finals | {"always-on": other}, goal=0.6)
+        assert said(comparison, "Every run").endswith("not shown to be before all others.")
 
 
 def test_the_goal_is_told_by_who_came_to_it() -> None:
@@ -325,7 +334,7 @@ def test_what_was_there_by_the_first_evaluation_is_not_timed() -> None:
     assert said(soon, "Beside").endswith("greedy cannot be timed: a run was at the goal by its first evaluation.")
 
     one = arms_ending_at({"myopic": [0.9, 0.9], "greedy": [0.4, 0.4]}, counts=counts, goal=0.2)
-    assert said(one, "Every").endswith("; myopic was there first on average, after 2 rounds.")
+    assert said(one, "Every").endswith("; myopic took 2 rounds on average, not shown to be before all others.")
     assert said(one, "Beside").endswith("greedy cannot be timed: a run was at the goal by its first evaluation.")
 
 

@@ -59,7 +59,7 @@ def _wait_for(child: int, reading: int) -> NoReturn:
 
 
 def _report(code: int) -> int:
-    how = f"exit code {code}, without an end in order" if code >= 0 else f"killed by {signal.Signals(-code).name}"
+    how = f"exit code {code} by os._exit" if code >= 0 else f"killed by {signal.Signals(-code).name}"
     hint = " (out of memory?)" if code == -signal.SIGKILL else ""
     typer.echo(f"ehfl: error: user code ended the process: {how}{hint}", err=True)
     return 2

@@ -9,6 +9,8 @@ from ehfl.analysis import Arm, Comparison, Estimate, Row
 from ehfl.analysis.intervals import write_amount
 from ehfl.analysis.numbers import amount, value
 from ehfl.analysis.pairing import pairs
+from ehfl.analysis.statistics import CONFIDENCE, holm
+from ehfl.analysis.timing import time_difference
 from ehfl.analysis.worlds import World
 from ehfl.report.phrases import in_short, in_world, listed, spoken, with_range
 
@@ -16,7 +18,7 @@ _SUPPOSED = "gradient noise alone held learning back and clients' data did not d
 
 
 def goal_sentences(comparison: Comparison) -> Iterator[str]:
-    """Say who came to the goal, and who was there first of each world."""
+    """Say who came to the goal, and who of each world was there first, where a test shows it."""
     level = value(comparison.metric, comparison.goal)
     times = {row.arm: row.rounds_to_goal for row in comparison.rows if row.rounds_to_goal}
     whole = len(times) == len(comparison.rows)
@@ -54,7 +56,17 @@ def _quickest(comparison: Comparison, times: Mapping[str, Estimate], everyone: s
     average = " on average" if times[quickest].n > 1 else ""
     if len(set(took.values())) == 1:
         return f"{everyone} took {lasted}{average}"
-    return f"{spoken(quickest)} was there first{average}, after {lasted}"
+    others = [comparison.arm(arm) for arm in times if arm != quickest]
+    if _is_first(comparison.arm(quickest), others, comparison):
+        return f"{spoken(quickest)} was there first, after {lasted}{average}"
+    return f"{spoken(quickest)} took {lasted}{average}, not shown to be before all others"
+
+
+def _is_first(arm: Arm, others: Sequence[Arm], comparison: Comparison) -> bool:
+    """Return whether paired tests show that the arm was at the goal before each of the others."""
+    later = [time_difference(other, arm, comparison.metric, comparison.goal) for other in others]
+    p_values = [found.p_value for found in later if found is not None and found.p_value is not None]
+    return len(p_values) == len(others) and max(holm(p_values)) < 1 - CONFIDENCE
 
 
 def _lasted(comparison: Comparison, rounds: Estimate, seconds: float) -> str:
