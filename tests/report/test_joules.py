@@ -94,7 +94,7 @@ def test_sentences_name_hours() -> None:
     said = summary(hours_and_joules())
 
     assert any("after 3 rounds (3 h)" in sentence for sentence in said)
-    assert any("myopic took 1.50 rounds, which is 1.50 h on average." in one for one in said)
+    assert any("myopic took 1.50 rounds, which is 1.50 h on average, " in one for one in said)
     assert not any("Charging" in sentence for sentence in said)
 
 
