@@ -117,7 +117,12 @@ def test_results_are_shown_whatever_user_code_does_to_streams_and_folders(folder
 def test_signals_end_the_child_too(folder: Path, number: signal.Signals, code: int) -> None:
     """A terminal sends Ctrl-C to the whole group; `kill` and systems that end a job signal the command alone."""
     with subprocess.Popen(
-        command(folder, "simulate", "wait"), cwd=folder, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command(folder, "simulate", "wait"),
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     ) as process:
         while not (folder / "waiting").exists():
             time.sleep(0.05)
