@@ -82,15 +82,6 @@ def test_the_curve_of_the_worst_class_begins_with_the_first_model() -> None:
     assert worst_class_curve(arms_ending_at({"a": [0.8]}).arms[0]) is None
 
 
-def test_what_an_average_hides_is_how_much_more_the_worst_class_differs() -> None:
-    plain, fair = served(ARMS).arms
-
-    found = hidden_by_average(fair, plain)
-
-    assert isinstance(found, Difference)  # the worst class gains 0.4 twice, the mean 0.59 / 3 and 0.7 / 3
-    assert found.mean == pytest.approx((0.4 - 0.59 / 3 + 0.4 - 0.7 / 3) / 2)
-
-
 def test_the_table_has_a_group_on_who_is_served() -> None:
     compared = served(ARMS, CLIENTS)
 

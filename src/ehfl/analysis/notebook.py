@@ -8,9 +8,8 @@ from dataclasses import fields
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ehfl.analysis.cells import Cell, Quantity
+from ehfl.analysis.compact import compact
 from ehfl.analysis.round_table import round_columns, round_rows
-from ehfl.analysis.table import caption, quantities
 from ehfl.validation import UserError
 
 if TYPE_CHECKING:
@@ -32,47 +31,20 @@ _NAMES = ("scheduler.name", "learning.aggregation.name", "name", "seeds", "arms"
 
 
 def html_table(comparison: Comparison) -> str:
-    """Return the table as HTML without style or script: a line for each figure, a column for each arm."""
-    heading = "".join(f"<th>{escape(row.arm)}</th>" for row in comparison.rows)
-    lines = "".join(
-        f'<tr><th style="text-align: left" title="{escape(line.meaning)}">{_label(line)}</th>'
-        f"{''.join(_html(line.cell(row)) for row in comparison.rows)}</tr>\n"
-        for line in quantities(comparison)
-    )
-    below = "<br>".join(map(escape, _below(comparison)))
-    return (
-        f'<table>\n<caption style="caption-side: bottom; text-align: left">{below}</caption>\n'
-        f"<thead><tr><th>{escape(comparison.name)}</th>{heading}</tr></thead>\n<tbody>\n{lines}</tbody>\n</table>"
-    )
-
-
-def _label(line: Quantity[Row]) -> str:
-    return f"{'&emsp;' if line.nested else ''}{escape(line.label)}"
-
-
-def _html(cell: Cell) -> str:
-    text = f"<strong>{escape(cell.text)}</strong>" if cell.strong else escape(cell.text)
-    return f"<td>{text}{f'<br><small>{escape(cell.ends)}</small>' if cell.ends else ''}</td>"
+    """Return the compact table as HTML, and each run that is missing with its cause."""
+    below = "".join(f"<br>{escape(text)}" for text in _left_out(comparison))
+    table = compact(comparison)
+    return f"<p>{escape(table.title)}{below}</p>\n{table.html()}"
 
 
 def text_table(comparison: Comparison) -> str:
-    """Return the table as plain text: a line for each figure, a column for each arm."""
-    lines = quantities(comparison)
-    columns = [[row.arm, *(_text(line.cell(row)) for line in lines)] for row in comparison.rows]
-    columns = [[text.rjust(max(map(len, column))) for text in column] for column in columns]
-    labels = [comparison.name, *(line.indented for line in lines)]
-    width = max(map(len, labels))
-    table = ["  ".join([label.ljust(width), *texts]) for label, *texts in zip(labels, *columns, strict=True)]
-    return "\n".join([*table, *_below(comparison)])
+    """Return the compact table as plain text, and each run that is missing with its cause."""
+    table = compact(comparison)
+    return "\n".join([table.title, "", table.text(), *_left_out(comparison)])
 
 
-def _below(comparison: Comparison) -> list[str]:
-    """Return the lines below the table: its caption, and each run that is missing with its cause."""
-    return [caption(comparison), *(f"left out: {one}" for one in comparison.missing)]
-
-
-def _text(cell: Cell) -> str:
-    return f"{cell.text} {cell.half_width}".rstrip()
+def _left_out(comparison: Comparison) -> list[str]:
+    return [f"left out: {one}" for one in comparison.missing]
 
 
 def class_frame(comparison: Comparison) -> DataFrame:

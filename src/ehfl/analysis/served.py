@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ehfl.analysis.pairing import final_difference, final_metric
+from ehfl.analysis.pairing import final_difference
 from ehfl.analysis.statistics import Difference, estimate
 from ehfl.analysis.trials import Arm
 from ehfl.arrays import FloatArray
@@ -88,18 +88,6 @@ def why_no_classes(arms: Sequence[Arm]) -> str:
     if common_classes(arms):
         return ""
     return "arms have different classes" if any(arm.trials[0].classes for arm in arms) else "no run has classes"
-
-
-def is_always_worst(arm: Arm) -> bool:
-    """Return whether one class is the worst, or as bad as any, in every run of an arm with classes."""
-    by_class = final_by_class(arm)
-    assert by_class is not None
-    return bool((by_class == np.nanmin(by_class, axis=1, keepdims=True)).all(axis=0).any())
-
-
-def hidden_by_average(arm: Arm, first: Arm) -> Difference | None:
-    """Return by how much more the worst class differs from the first arm's than the metric does, pair by pair."""
-    return _paired(arm, first, lambda one: _worst_class(one) - final_metric(one))
 
 
 def _worst_class(arm: Arm) -> FloatArray:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from ehfl.analysis.pairing import pairs
-from ehfl.analysis.statistics import Difference, Estimate, difference, estimate
+from ehfl.analysis.statistics import Estimate, estimate
 from ehfl.analysis.trials import Arm
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.history import Metric
@@ -57,22 +57,11 @@ def slowdown(arm: Arm, best: Arm, metric: Metric, goal: float) -> Estimate | Non
     None where there are no pairs, or where a run never came to the goal or was there by its first evaluation, which
     leaves open when it came.
     """
-    mine, theirs = _paired_times(arm, best, metric, goal)
-    ratios = mine / theirs
-    return estimate(ratios) if ratios.size and np.isfinite(ratios).all() else None
-
-
-def time_difference(arm: Arm, other: Arm, metric: Metric, goal: float) -> Difference | None:
-    """Return rounds to the goal less the other arm's, pair by pair, or None, as `slowdown`."""
-    mine, theirs = _paired_times(arm, other, metric, goal)
-    return difference(mine, theirs) if mine.size and np.isfinite(mine - theirs).all() else None
-
-
-def _paired_times(arm: Arm, other: Arm, metric: Metric, goal: float) -> tuple[FloatArray, FloatArray]:
-    """Return when runs that met the same came to the goal, in rounds of the other arm's length, (n_pairs,) each."""
-    places = np.array(pairs(arm, other), dtype=int).reshape(-1, 2)
-    mine, theirs = timed(goal, arm, metric), timed(goal, other, metric)
-    return times_as_long(arm, other) * mine[places[:, 0]], theirs[places[:, 1]]
+    common = pairs(arm, best)
+    mine, theirs = timed(goal, arm, metric), timed(goal, best, metric)
+    longer = times_as_long(arm, best)
+    ratios = np.array([longer * mine[one] / theirs[other] for one, other in common])
+    return estimate(ratios) if common and np.isfinite(ratios).all() else None
 
 
 def times_as_long(arm: Arm, other: Arm) -> float:

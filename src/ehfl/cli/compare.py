@@ -11,7 +11,7 @@ import typer
 from typer import Option
 
 from ehfl.cli.live import live
-from ehfl.cli.options import RUNS, AsJson, Data, Override, Runs, SpecFile, named_by_option, with_data
+from ehfl.cli.options import RUNS, AsJson, Data, Full, Override, Runs, SpecFile, named_by_option, with_data
 from ehfl.cli.outcomes import resumable, show_outcomes
 from ehfl.cli.output import check_folder, say, say_if_planning_compiles
 from ehfl.cli.streams import own_prints_aside
@@ -73,6 +73,7 @@ def compare(
         bool,
         Option("--clairvoyant", help="Show each arm's share of what any scheduler could have reached on its harvests."),
     ] = False,
+    full: Full = False,
     as_json: AsJson = False,
 ) -> None:
     """Train a task under several schedulers and seeds, and compare."""
@@ -95,7 +96,7 @@ def compare(
     with resumable(), named_by_option(names), own_prints_aside(), live(totals) as show:
         outcomes = run_all(read, folder, jobs=jobs, on=on, on_look=show, on_note=say)
     again = _again(spec, overrides, runs, clairvoyant=clairvoyant)
-    show_outcomes(read, folder, outcomes, again, as_json, possible=clairvoyant)
+    show_outcomes(read, folder, outcomes, again, as_json, possible=clairvoyant, full=full)
 
 
 def _again(spec: Path | None, overrides: Sequence[str], runs: Path, *, clairvoyant: bool) -> str:

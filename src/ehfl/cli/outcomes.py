@@ -30,7 +30,7 @@ def resumable() -> Iterator[None]:
 
 
 def show_outcomes(
-    spec: Spec, folder: Path, outcomes: Sequence[Outcome], command: str, as_json: bool, *, possible: bool = False
+    spec: Spec, folder: Path, outcomes: Sequence[Outcome], command: str, as_json: bool, *, possible: bool = False, full: bool = False
 ) -> None:
     """Write the report on the runs in the folder, print their table, name those that failed.
 
@@ -44,7 +44,7 @@ def show_outcomes(
         results = read_results([folder])
         if possible:
             results = replace(results, comparison=with_possible([spec], results.comparison))
-        print_results(results.comparison, write_report(results, folder, [command]), as_json)
+        print_results(results.comparison, write_report(results, folder, [command]), as_json, full=full)
         say_left_out(folder)
     if failed:
         ended = f"{len(failed)} of {len(outcomes)} runs failed, {len(outcomes) - len(failed)} finished"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,10 +95,12 @@ def print_table(title: str, table: SideBySide) -> None:
     console.print(table)
 
 
-def print_results(compared: Comparison, page: Path, as_json: bool, *, by_class: bool = False) -> None:
-    """Print a comparison as a table or JSON, and where its page lies; with a line for each class where asked for.
+def print_results(
+    compared: Comparison, page: Path, as_json: bool, *, by_class: bool = False, full: bool = False
+) -> None:
+    """Print a comparison: the compact table, or JSON, then the verdict and where the page lies.
 
-    What it comes to stands last: table and sentences of several worlds are longer than most terminals are high.
+    `full` prints every figure in place of the compact table, `by_class` a line for each class too.
     """
     if as_json:
         from ehfl.files import json_text
@@ -105,12 +108,22 @@ def print_results(compared: Comparison, page: Path, as_json: bool, *, by_class: 
 
         typer.echo(json_text(as_facts(compared)))
     else:
-        from ehfl.report import comparison_table, headlines, summary
+        from rich.console import Console
 
-        print_table(compared.name, comparison_table(compared, by_class=by_class))
-        print_sentences(summary(compared))
-        print_sentences(headlines(compared), style="bold")
+        from ehfl.analysis.compact import compact
+        from ehfl.report import comparison_table, verdict
+
+        table, console = compact(compared), Console()
+        if full or by_class:
+            print_table(table.title, comparison_table(compared, by_class=by_class))
+        else:
+            console.print(table.title, style="bold", markup=False, highlight=False, soft_wrap=True)
+            typer.echo(f"\n{table.text(console.width if console.is_terminal else 100)}")
+        print_sentences(verdict(compared))
+        typer.echo()
     say_where("report", page, err=as_json)
+    if not (as_json or full or by_class):
+        typer.echo(f"every figure: ehfl report {shlex.quote(visible(str(page.parent)))} --full")
 
 
 def print_sentences(sentences: Sequence[str], style: str = "") -> None:

@@ -33,7 +33,7 @@ Nothing is trained. Runs that failed or are not finished are left out and named.
 \b
 Examples:
   ehfl report runs/demo
-  ehfl report runs/demo --goal 0.9
+  ehfl report runs/demo --goal 0.9 --full
   ehfl report runs/paper runs/paper-capacity1 --out together
 """
 
@@ -54,6 +54,7 @@ def report(
         Option("--clairvoyant", help="Show each arm's share of what any scheduler could have reached on its harvests."),
     ] = False,
     trust: Annotated[bool, Option("--trust", help="Let --clairvoyant run user classes that RUN names.")] = False,
+    full: Full = False,
     as_json: AsJson = False,
 ) -> None:
     """Build the table, the figures and the page again from run folders."""
@@ -76,7 +77,7 @@ def report(
     if clairvoyant:
         results = replace(results, comparison=_with_possible(run, results.comparison, trust))
     page = write_report(results, place, again(run, place, goal, clairvoyant=clairvoyant, trust=trust))
-    print_results(results.comparison, page, as_json, by_class=classes)
+    print_results(results.comparison, page, as_json, by_class=classes, full=full)
     for folder in run:
         say_left_out(folder)
 

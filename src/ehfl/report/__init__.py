@@ -1,11 +1,11 @@
 """Report: what people look at. Figures (matplotlib, without pyplot's global state), tables (rich) and the page (Jinja).
 
-`write_report` puts everything about a comparison into a folder: `figures` draws, `words` says in sentences what the
-numbers allow, `page` makes one HTML file of it all (`templates/`), `texts` gives the numbers as text. What a table
-shows is defined in `analysis.table`; `tables` renders it for the terminal, `page` for browsers. An arm looks the same
+`write_report` puts everything about a comparison into a folder: `figures` draws, `verdict` says in a few sentences
+what the numbers allow, `page` makes one HTML file of it all (`templates/`), `texts` gives the numbers as text. What a table
+shows is defined in `analysis.compact` and, with every figure, in `analysis.table`; `tables` renders it for the terminal, `page` for browsers. An arm looks the same
 everywhere (`looks`), and figures and the page choose axes alike (`scales`). Of runs on real devices there are a figure
 (`devices`), a part of the page (`page_devices`) and sentences (`device_words`); of tasks with classes, a map
-(`classes`) and sentences (`served_words`). What clients weigh in the mean has a figure (`audit_figure`), sentences
+(`classes`). What clients weigh in the mean has a figure (`audit_figure`), sentences
 (`audit_words`) and a table (`audit_tables`). Harvests have figures of their day and year (`harvest_figures`) and of
 models fitted to traces (`fit_figure`), tables and sentences (`harvest_tables`, `harvest_words`). Plans of
 fleets have a table (`plan_lines` defines it, `plan_tables` renders it), sentences (`plan_words`, `plan_budget`,
@@ -42,11 +42,10 @@ if TYPE_CHECKING:
     from ehfl.report.plan_tables import plan_table
     from ehfl.report.plan_texts import plan_facts
     from ehfl.report.plan_words import plan_sentences
-    from ehfl.report.story import headlines
     from ehfl.report.tables import comparison_table, summary_table
     from ehfl.report.texts import as_facts
+    from ehfl.report.verdict import verdict
     from ehfl.report.verified_figure import draw_verified
-    from ehfl.report.words import summary
     from ehfl.report.writing import write_report
 
 __all__ = [
@@ -66,7 +65,6 @@ __all__ = [
     "draw_survey",
     "draw_verified",
     "fit_verdict",
-    "headlines",
     "model_table",
     "plan_facts",
     "plan_figures",
@@ -75,10 +73,10 @@ __all__ = [
     "promise_table",
     "share_table",
     "shared_constants",
-    "summary",
     "summary_table",
     "survey_sentences",
     "survey_table",
+    "verdict",
     "verified_table",
     "write_plan",
     "write_report",
@@ -105,11 +103,10 @@ __getattr__, __dir__ = lazy_names(
         "plan_page": {"write_plan"},
         "plan_tables": {"plan_table"},
         "plan_words": {"plan_sentences"},
-        "story": {"headlines"},
         "tables": {"comparison_table", "summary_table"},
         "texts": {"as_facts"},
+        "verdict": {"verdict"},
         "verified_figure": {"draw_verified"},
-        "words": {"summary"},
         "writing": {"write_report"},
     },
 )

@@ -1,54 +1,25 @@
-"""What weights in the mean do to a comparison, in sentences."""
+"""What `ehfl audit` says of weights in the mean, in sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from ehfl.analysis import Comparison
 from ehfl.analysis.audit import HARDLY_HEARD, Audit, Group
 from ehfl.analysis.audit_groups import alike, together
 from ehfl.analysis.intervals import upper_end, write_amount
 from ehfl.analysis.numbers import amount, percent
-from ehfl.report.phrases import in_world, listed, spoken
+from ehfl.report.phrases import listed, spoken
 
 _MEANS = ("mean", "fednova", "fedprox", "fedavgm")  # in which participants weigh alike
 _MUCH = 1.5  # times its fair share of a class from which on it is worth a sentence that a group holds so much of it
-
-
-@dataclass(frozen=True, slots=True)
-class _Tense:
-    """Verbs for what will be, or for what was: of one, and of several."""
-
-    weighs: str
-    holds: str
-    is_heard: str
-    weigh: str
-    hold: str
-    are_heard: str
-
-
-_BEFORE = _Tense("weighs", "holds", "is heard", "weigh", "hold", "are heard")
-_AFTER = _Tense("weighed", "held", "was heard", "weighed", "held", "were heard")
 
 
 def audit_sentences(audits: Sequence[Audit]) -> list[str]:
     """Return what `ehfl audit` says, arms with the same figures together."""
     said = [sentence for group in alike(audits) for sentence in _before(group)]
     return [*said, *_not_means(audits)]
-
-
-def weight_sentences(comparison: Comparison) -> Iterator[str]:
-    """Say of which arms the runs have shown that some clients were heard more than others, and which labels suffer."""
-    for world in comparison.worlds:
-        for group in alike([Audit.played(arm) for arm in world.arms]):
-            if group[0].matters:
-                everyone = len(group) == len(world.arms) > 2
-                under = "Under all arms" if everyone else _under(world.short(audit.arm) for audit in group)
-                yield in_world(world, f"{under} {_extremes(group[0], _AFTER)}.")
-                yield from _held(group[0], _AFTER)
 
 
 def _before(group: Sequence[Audit]) -> Iterator[str]:
@@ -58,8 +29,8 @@ def _before(group: Sequence[Audit]) -> Iterator[str]:
     elif not audit.uneven:
         yield f"{under} {_even(audit)}."
     else:
-        yield f"{under} {_extremes(audit, _BEFORE)}."
-        yield from _held(audit, _BEFORE)
+        yield f"{under} {_extremes(audit)}."
+        yield from _held(audit)
         yield from _mixed(audit)
         yield from _floor(audit)
 
@@ -75,11 +46,11 @@ def _under(arms: Iterable[str]) -> str:
     return f"Under {together(list(map(spoken, arms)))}"
 
 
-def _extremes(audit: Audit, verbs: _Tense) -> str:
+def _extremes(audit: Audit) -> str:
     least, most = int(audit.order[0]), int(audit.order[-1])
     weights = audit.chances.weights
     low, high, fair = (percent(float(x)) for x in (weights[least], weights[most], 1 / audit.n_clients))
-    fates = f"client {least} {verbs.weighs} {low} in a plain mean and client {most} {high}"
+    fates = f"client {least} weighs {low} in a plain mean and client {most} {high}"
     return f"{fates}, where {fair} each would be fair ({_chi_square(audit)})"
 
 
@@ -90,7 +61,7 @@ def _chi_square(audit: Audit) -> str:
     return f"chi^2 = {found.mean}, {known}"
 
 
-def _held(audit: Audit, verbs: _Tense) -> Iterator[str]:
+def _held(audit: Audit) -> Iterator[str]:
     """Say which label those who are hardly heard have most of, if that is much."""
     if not audit.deals:
         return
@@ -98,20 +69,20 @@ def _held(audit: Audit, verbs: _Tense) -> Iterator[str]:
     held = audit.held(group)
     place = int(held.argmax())
     if held[place] >= _MUCH * group.fair:
-        holds, is_heard = _who(audit, group, verbs)
+        holds, is_heard = _who(audit, group)
         share, updates = percent(float(held[place])), percent(group.updates)
         yield f"{holds} {share} of class {audit.classes[place]} and {is_heard} in {updates} of the updates."
 
 
-def _who(audit: Audit, group: Group, verbs: _Tense) -> tuple[str, str]:
+def _who(audit: Audit, group: Group) -> tuple[str, str]:
     """Return who holds something, and that they are heard."""
     if group.name == HARDLY_HEARD:
-        some = f"Clients that {verbs.weigh} less than half of what is fair ({group.clients.size} of {audit.n_clients})"
-        return f"{some} {verbs.hold}", verbs.are_heard
+        some = f"Clients that weigh less than half of what is fair ({group.clients.size} of {audit.n_clients})"
+        return f"{some} hold", "are heard"
     if group.clients.size == 1:
-        return f"The least heard of {audit.n_clients:,} clients {verbs.holds}", verbs.is_heard
+        return f"The least heard of {audit.n_clients:,} clients holds", "is heard"
     # Not "a fifth": of six clients these are two.
-    return f"The {group.clients.size:,} least heard of {audit.n_clients:,} clients {verbs.hold}", verbs.are_heard
+    return f"The {group.clients.size:,} least heard of {audit.n_clients:,} clients hold", "are heard"
 
 
 def _mixed(audit: Audit) -> Iterator[str]:

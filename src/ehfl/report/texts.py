@@ -1,4 +1,4 @@
-"""A comparison as small text: every round as a table, the figures as JSON, and the table with its sentences."""
+"""A comparison as small text: every round as a table, the figures as JSON, and the tables with the verdict."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rich.console import Console
 
 from ehfl.analysis import Comparison
 from ehfl.analysis.audit import Audit
+from ehfl.analysis.compact import compact
 from ehfl.analysis.round_table import round_columns, round_rows
 from ehfl.analysis.rows import figures_of
 from ehfl.analysis.served import common_classes, final_by_class
 from ehfl.analysis.worlds import World
-from ehfl.report.story import headlines
 from ehfl.report.tables import comparison_table
-from ehfl.report.words import summary
+from ehfl.report.verdict import verdict
 
 _WIDTH = 100  # letters of a line in table.txt
 
@@ -48,12 +48,12 @@ def _no_formula(label: str) -> str:
 
 
 def table_text(comparison: Comparison) -> str:
-    """Return the table between the headlines and the sentences as plain text."""
+    """Return the compact table, the verdict and the table of all figures as plain text."""
     text = io.StringIO()
     Console(file=text, width=_WIDTH, force_terminal=False, color_system=None).print(comparison_table(comparison))
     lines = [line.rstrip() for line in text.getvalue().splitlines()]
-    above = [line for headline in headlines(comparison) for line in wrap(headline, _WIDTH)]
-    return "\n".join([comparison.name, *above, *([""] if above else []), *lines, "", *summary(comparison), ""])
+    table, says = compact(comparison), [line for one in verdict(comparison) for line in wrap(one, _WIDTH)]
+    return "\n".join([table.title, "", table.text(_WIDTH), "", *says, "", "All figures", *lines, ""])
 
 
 def as_facts(comparison: Comparison) -> dict[str, Any]:
