@@ -7,8 +7,8 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from ehfl.analysis import Difference, Trial, compare, difference
-from ehfl.analysis.served import final_by_class, hidden_by_average, worst_class_curve, worst_tenth
+from ehfl.analysis import Trial, compare, difference
+from ehfl.analysis.served import final_by_class, worst_class_curve, worst_tenth
 from ehfl.analysis.served_lines import class_lines
 from ehfl.analysis.table import quantities
 from ehfl.validation import UserError

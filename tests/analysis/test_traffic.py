@@ -15,7 +15,6 @@ from ehfl.analysis.numbers import DASH
 from ehfl.analysis.table import quantities
 from ehfl.history import Traffic
 from ehfl.report import as_facts
-from ehfl.report.words import summary
 from ehfl.run_folder import RunFolder
 from ehfl.validation import InvalidValue, UserError
 from made_trials import ACCURACY, made_trial
@@ -59,15 +58,6 @@ def test_a_run_of_an_older_version_has_a_dash() -> None:
 
     assert lines(found)["uploaded [MB]"] == [DASH, "14"]
     assert found.frame()["uploaded"].isna().tolist() == [True, False]
-    assert not any("models" in sentence for sentence in summary(found))
-
-
-def test_a_sentence_says_who_sends_more_a_turn() -> None:
-    said = [sentence for sentence in summary(arms({"mean": ONE, "mifa": ONE, "scaffold": TWO})) if " MB" in sentence]
-
-    counted = "A turn of scaffold counts as 2 models each way, one of mean as 1 model each way"
-    assert said == [f"{counted}: 14 MB up in a run, against 7 MB."]
-    assert not any(" MB" in sentence for sentence in summary(arms({"mean": ONE, "small": Traffic(125_000)})))
 
 
 def test_runs_leave_what_they_sent_in_their_folders(tmp_path: Path) -> None:

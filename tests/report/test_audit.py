@@ -14,7 +14,7 @@ from ehfl.analysis.table import quantities
 from ehfl.energy import Bernoulli, Fleet
 from ehfl.report.audit_figure import audit_figure, draw_audit, weights_figure
 from ehfl.report.audit_tables import audit_table
-from ehfl.report.audit_words import audit_sentences, weight_sentences
+from ehfl.report.audit_words import audit_sentences
 from ehfl.report.looks import looks
 from ehfl.report.texts import as_facts
 from ehfl.scheduling import Chances, chances, simulate
@@ -136,13 +136,9 @@ def played(scheduler: str, seeds: int, fleet: Fleet = TEN) -> list[Trial]:
     ]
 
 
-def test_a_comparison_says_who_was_heard_where_its_seeds_show_it() -> None:
+def test_a_comparison_shows_who_was_heard_where_its_seeds_show_it() -> None:
     several = compare("unequal", played("greedy", 4), ACCURACY, target=5)
-    weighed, held = weight_sentences(several)
 
-    assert weighed.startswith("Under greedy client 0 weighed ") and weighed.endswith(" by 4 seeds).")
-    who = "Clients that weighed less than half of what is fair (3 of 10)"
-    assert held.startswith(f"{who} held 100.0 % of class 0 and were heard in ")
     assert weights_figure(several) is not None
     (row,) = several.rows
     assert row.chi_square is not None and row.chi_square.low is not None and row.chi_square.low > 0.1
@@ -155,7 +151,7 @@ def test_a_comparison_says_who_was_heard_where_its_seeds_show_it() -> None:
 def test_what_seeds_do_not_show_is_not_said(seeds: int, fleet: Fleet) -> None:
     found = compare("equal", played("greedy", seeds, fleet), ACCURACY, target=5)
 
-    assert list(weight_sentences(found)) == [] and weights_figure(found) is None
+    assert weights_figure(found) is None
     assert found.rows[0].chi_square is not None
 
 

@@ -25,7 +25,7 @@ from ehfl.report.figures import draw_all
 from ehfl.report.page import write_page
 from ehfl.report.page_devices import MOST_LINES, device_parts
 from ehfl.report.texts import as_facts, table_text
-from ehfl.report.words import summary
+from ehfl.report.verdict import verdict_of
 from made_devices import NAN, SILENT, device_trial
 from made_trials import ACCURACY, made_trial, two_arms
 
@@ -168,13 +168,13 @@ def test_sentences_say_who_answered_and_what_was_lost() -> None:
 
 
 def test_the_summary_has_a_line_where_work_was_lost_over_all_seeds() -> None:
-    alone = summary(compared(device_trial(ROUNDS), device_trial(["NToo", "oooo", "oooo", "oooo"], seed=1)))
-    several = summary(compared(device_trial(ROUNDS, "a"), device_trial(["To", "oT"], "b")))
+    alone = verdict_of(compared(device_trial(ROUNDS), device_trial(["NToo", "oooo", "oooo", "oooo"], seed=1)))
+    several = verdict_of(compared(device_trial(ROUNDS, "a"), device_trial(["To", "oT"], "b")))
 
     assert f"3 of 8 updates asked for were lost: {NAN} (2); {SILENT} (1)." in alone
     assert f"2 of 6 updates asked for were lost under a: {NAN} (1); {SILENT} (1)." in several
     assert not [sentence for sentence in several if "under b" in sentence]
-    assert not [sentence for sentence in summary(two_arms()) if "asked for" in sentence]
+    assert not [sentence for sentence in verdict_of(two_arms()) if "asked for" in sentence]
 
 
 def test_the_text_beside_the_page_has_the_line_and_the_facts_have_each_device() -> None:

@@ -15,8 +15,7 @@ from ehfl.analysis import Comparison, compare
 from ehfl.analysis.intervals import write_gap
 from ehfl.report import Drawing, style
 from ehfl.report.page import write_page
-from ehfl.report.story import headlines
-from ehfl.report.words import summary, topics
+from ehfl.report.verdict import verdict_of
 from made_trials import ACCURACY, arms_ending_at, made_trial, two_worlds
 
 FINALS = {"myopic": [0.90, 0.92, 0.94], "greedy": [0.80, 0.821, 0.839], "always-on": [0.91, 0.91, 0.96]}
@@ -126,11 +125,20 @@ def test_the_chart_has_every_evaluation(tmp_path: Path) -> None:
     assert data["arms"][0]["metric"]["text"][-1] == "92.0 % (87.0 to 97.0)"
 
 
-def test_summary_spec_facts_and_commands_are_there_in_order(tmp_path: Path, drawing: Drawing) -> None:
+def test_verdict_tables_spec_facts_and_commands_are_there_in_order(tmp_path: Path, drawing: Drawing) -> None:
     comparison = arms_ending_at(FINALS)
     text = " ".join(Parsed(page_of(tmp_path, comparison, drawing)).text)
 
-    parts = [comparison.name, *summary(comparison), "final accuracy", "It rises.", "rounds = 8", "3.12", "ehfl run a"]
+    parts = [
+        comparison.name,
+        *verdict_of(comparison),
+        "baseline",
+        "It rises.",
+        "final accuracy",
+        "rounds = 8",
+        "3.12",
+        "ehfl run a",
+    ]
     places = [text.find(part) for part in parts]
     assert min(places) >= 0
     assert places == sorted(places)
@@ -145,10 +153,9 @@ def test_the_first_line_gives_ranges_where_arms_differ(tmp_path: Path) -> None:
     mixed = Parsed(page_of(tmp_path, compare("both", trials, ACCURACY, 3))).text
     alike = Parsed(page_of(tmp_path, arms_ending_at(FINALS))).text
 
-    judged = "judged by accuracy on test data"
-    wanted = "3 of 6 clients or 3 of 1,000 clients wanted in each"
-    assert f"2 arms, 1 to 2 seeds, 8 to 20 rounds, {wanted}, {judged}" in mixed
-    assert f"3 arms, 3 seeds, 8 rounds, 3 of 6 clients wanted in each, {judged}" in alike
+    wanted = "3 of 6 clients or 3 of 1,000 clients wanted a round"
+    assert f"accuracy, 8 to 20 rounds, 1 to 2 seeds, {wanted}" in mixed
+    assert "accuracy, 8 rounds, 3 seeds, 3 of 6 clients wanted a round" in alike
 
 
 def test_with_two_worlds_differences_are_to_each_arms_baseline(tmp_path: Path) -> None:
@@ -159,17 +166,15 @@ def test_with_two_worlds_differences_are_to_each_arms_baseline(tmp_path: Path) -
     assert page.data["difference"]["label"] == "difference to its baseline [points]"
     text = " ".join(page.text)
     assert "an arm's baseline is the first that did" in text
-    assert "3 of 6 clients or 4 of 6 clients wanted in each" in text
+    assert "3 of 6 clients or 4 of 6 clients wanted a round" in text
 
 
-def test_headlines_come_first_and_the_other_sentences_by_topic(tmp_path: Path) -> None:
-    several, single = (page_of(tmp_path, comparison) for comparison in (two_worlds(), arms_ending_at(FINALS)))
+def test_the_verdict_comes_first_and_every_figure_last(tmp_path: Path) -> None:
+    page = page_of(tmp_path, two_worlds())
 
-    assert re.findall(r'<p class="headline">(.*?)</p>', several) == headlines(two_worlds())
-    assert re.findall(r"<h3>(.*?)</h3>", several) == [*topics(two_worlds())]
-    assert several.index('class="headline"') < several.index(">Curves<") < several.index("<h3>Result</h3>")
-    assert 'class="headline"' not in single
-    assert "<h3>" not in single
+    assert re.findall(r'<p class="headline">(.*?)</p>', page) == verdict_of(two_worlds())
+    places = [page.index(f">{part}<") for part in ("Verdict", "Curves", "Results", "All figures", "Specification")]
+    assert places == sorted(places)
 
 
 def test_one_seed_has_no_band(tmp_path: Path) -> None:

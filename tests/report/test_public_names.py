@@ -22,7 +22,7 @@ def test_public_names_are_all_there() -> None:
     [
         ("from ehfl.report import summary_table", ["matplotlib", "scipy", "jinja2"]),
         ("from ehfl.report import promise_table, verified_table", ["matplotlib", "jinja2"]),
-        ("from ehfl.report import as_facts, comparison_table, summary", ["matplotlib", "jinja2"]),
+        ("from ehfl.report import as_facts, comparison_table, verdict_of", ["matplotlib", "jinja2"]),
         ("from ehfl.analysis import Comparison, Trial, compare", ["rich", "matplotlib", "pandas"]),
     ],
 )

@@ -12,13 +12,12 @@ import pytest
 
 from ehfl.analysis import Comparison, compare
 from ehfl.history import Metric
-from ehfl.report import comparison_table, style, summary
+from ehfl.report import comparison_table, style
 from ehfl.report.captions import say_classes
 from ehfl.report.classes import MOST, classes_figure, drawn_classes
 from ehfl.report.figures import draw_all
 from ehfl.report.page import write_page
 from ehfl.report.page_chart import chart_data
-from ehfl.report.served_words import served_sentences
 from ehfl.report.texts import as_facts, rounds_csv
 from made_served import served, served_trial
 from made_trials import ACCURACY, arms_ending_at
@@ -84,8 +83,6 @@ def test_an_average_of_another_kind_does_not_stand_above_classes() -> None:
 
     assert numbers(other) == ["92", "32", "87"]
     assert "all classes together" not in say_classes(other)
-    (said,) = served_sentences(other)
-    assert said == "Under greedy class 1 is right in 32.3 % (26.1 to 38.6) of its cases."
 
 
 @pytest.mark.parametrize(("arms", "classes"), [(1, 2), (6, 10), (12, 100)])
@@ -100,60 +97,9 @@ def test_maps_of_every_size_can_be_written(tmp_path: Path, arms: int, classes: i
     assert 1 < figure.get_figheight() < 10 and figure.get_figwidth() <= 7.2
 
 
-def test_what_averages_hide_is_said_where_intervals_allow_it() -> None:
-    said = list(served_sentences(served({"greedy": GREEDY, "mifa": MIFA}, CLIENTS)))
-
-    assert said == [
-        "Averages hide it. Under greedy class 1 is right in 32.3 % (26.1 to 38.6) of its cases, under mifa the worst "
-        "class in 81.7 % (77.9 to 85.5), 49.3 points more (46.5 to 52.2).",
-        "The worst tenth of the clients, by their own mixture of labels, comes to 30.0 % under greedy and 80.0 % under "
-        "mifa.",
-    ]
-    assert summary(served({"greedy": GREEDY, "mifa": MIFA}, CLIENTS))[-1] not in said
-
-
-def test_a_worst_class_that_is_worse_is_called_so() -> None:
-    said = next(served_sentences(served({"mifa": MIFA, "greedy": GREEDY})))
-
-    assert said.endswith("under greedy the worst class in 32.3 % (26.1 to 38.6), 49.3 points fewer (46.5 to 52.2).")
-
-
-def test_nothing_is_claimed_where_intervals_do_not_allow_it() -> None:
-    first = (
-        "Under greedy class 1 is right in 32.3 % (26.1 to 38.6) of its cases, all classes together in 70.2 % (65.2 to "
-        "75.2)."
-    )
-
-    assert list(served_sentences(served({"greedy": GREEDY}))) == [first]
-    assert list(served_sentences(served({"greedy": GREEDY, "noisy": NOISY}))) == [
-        f"{first} The worst class of noisy is not distinguishable from that."
-    ]
-    assert list(served_sentences(served({"greedy": GREEDY, "noisy": NOISY, "other": NOISY}))) == [
-        f"{first} No other arm's worst class is distinguishable from that."
-    ]
-    single = list(served_sentences(served({"greedy": GREEDY[:1], "mifa": MIFA[:1]})))
-    assert single == ["Under greedy class 1 is right in 30.0 % of its cases, all classes together in 70.0 %."]
-
-
-def test_an_average_that_differs_as_much_hides_nothing() -> None:
-    more = [(0.94, 0.35, 0.94), (0.94, 0.39, 0.84), (0.99, 0.355, 0.94)]  # all classes gain about 0.04
-
-    said = next(served_sentences(served({"greedy": GREEDY, "better": more})))
-
-    assert said.startswith("Under greedy class 1 is right in ")
-    assert "under better the worst class in " in said
-
-
-def test_a_class_that_is_not_the_worst_with_every_seed_is_named_as_the_average_has_it() -> None:
-    said = next(served_sentences(served({"plain": [(0.9, 0.2, 0.41), (0.9, 0.5, 0.3)]})))
-
-    assert said.startswith("Under plain the worst class (1 on average) is right in 25 % (0 to 89) of its cases")
-
-
-def test_a_comparison_without_classes_says_and_shows_nothing_of_them(tmp_path: Path) -> None:
+def test_a_comparison_without_classes_shows_nothing_of_them(tmp_path: Path) -> None:
     compared = arms_ending_at({"greedy": [0.8, 0.9], "myopic": [0.7, 0.9]})
 
-    assert list(served_sentences(compared)) == []
     assert all(arm["worst"] is None for arm in chart_data(compared)["arms"])
     assert "classes" not in as_facts(compared) and "by_class" not in rounds_csv(compared)
     write_page(compared, [], tmp_path / "page.html", spec="", facts={}, commands=[])
@@ -197,11 +143,3 @@ def two_fleets() -> Comparison:
     trials = [served_trial(arm, seed, shares) for arm, mine in arms.items() for seed, shares in enumerate(mine)]
     worlds = [replace(trial, weather=trial.arm.partition(":")[0]) for trial in trials]
     return compare("fleets", worlds, ACCURACY, 1, goal=0.1)
-
-
-def test_each_world_has_sentences_of_its_own() -> None:
-    equal, unequal = served_sentences(two_fleets())
-
-    assert equal.startswith("Equal fleet: under greedy class 1 is right in 81.7 % (77.9 to 85.5) of its cases, all ")
-    assert unequal.startswith("Unequal fleet: averages hide it. Under greedy class 1 is right in 32.3 % (")
-    assert ", under mifa the worst class in 81.7 % (77.9 to 85.5), 49.3 points more (" in unequal

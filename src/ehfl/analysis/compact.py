@@ -134,9 +134,13 @@ def _at(spec: Any, keys: Sequence[str]) -> Any:
 
 
 def _length(comparison: Comparison) -> str:
-    """Return how long rounds take; empty where that is not known."""
-    lengths = dict.fromkeys(map(as_time, comparison.clock.lengths.values()))
-    return f" of {' or '.join(lengths)}" if lengths else ""
+    """Return how long rounds take, and how long all of them; empty where that is not known."""
+    clock = comparison.clock
+    if not clock.is_known:
+        return ""
+    seconds = {clock.lengths[arm.name] * arm.rounds for arm in comparison.arms}
+    whole = f" ({clock.scale.text(seconds.pop())})" if len(seconds) == 1 else ""
+    return f" of {' or '.join(dict.fromkeys(map(as_time, clock.lengths.values())))}{whole}"
 
 
 def _wanted(comparison: Comparison) -> str:

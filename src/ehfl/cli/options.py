@@ -78,6 +78,7 @@ Data = Annotated[
     Path | None, Option(metavar="FOLDER", parser=path, help="Where the task's data lie [$EHFL_DATA, else downloaded].")
 ]
 Runs = Annotated[Path, Option(metavar="FOLDER", parser=path, help="Where experiments are kept.")]
+Full = Annotated[bool, Option("--full", help="Print every figure, not the compact table.")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
 
 # The key of the spec that each option gives a value for.

@@ -30,7 +30,14 @@ def resumable() -> Iterator[None]:
 
 
 def show_outcomes(
-    spec: Spec, folder: Path, outcomes: Sequence[Outcome], command: str, as_json: bool, *, possible: bool = False, full: bool = False
+    spec: Spec,
+    folder: Path,
+    outcomes: Sequence[Outcome],
+    command: str,
+    as_json: bool,
+    *,
+    possible: bool = False,
+    full: bool = False,
 ) -> None:
     """Write the report on the runs in the folder, print their table, name those that failed.
 

@@ -111,7 +111,7 @@ def print_results(
         from rich.console import Console
 
         from ehfl.analysis.compact import compact
-        from ehfl.report import comparison_table, verdict
+        from ehfl.report import comparison_table, verdict_of
 
         table, console = compact(compared), Console()
         if full or by_class:
@@ -119,7 +119,7 @@ def print_results(
         else:
             console.print(table.title, style="bold", markup=False, highlight=False, soft_wrap=True)
             typer.echo(f"\n{table.text(console.width if console.is_terminal else 100)}")
-        print_sentences(verdict(compared))
+        print_sentences(verdict_of(compared))
         typer.echo()
     say_where("report", page, err=as_json)
     if not (as_json or full or by_class):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from ehfl import own_code
-from ehfl.cli.options import RUNS, AsJson, named_by_option
+from ehfl.cli.options import RUNS, AsJson, Full, named_by_option
 from ehfl.cli.outcomes import say_left_out, with_possible
 from ehfl.cli.output import check_folder, print_results, say_if_planning_compiles
 from ehfl.cli.streams import own_prints_aside

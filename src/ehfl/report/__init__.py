@@ -1,17 +1,17 @@
 """Report: what people look at. Figures (matplotlib, without pyplot's global state), tables (rich) and the page (Jinja).
 
-`write_report` puts everything about a comparison into a folder: `figures` draws, `verdict` says in a few sentences
-what the numbers allow, `page` makes one HTML file of it all (`templates/`), `texts` gives the numbers as text. What a table
-shows is defined in `analysis.compact` and, with every figure, in `analysis.table`; `tables` renders it for the terminal, `page` for browsers. An arm looks the same
-everywhere (`looks`), and figures and the page choose axes alike (`scales`). Of runs on real devices there are a figure
-(`devices`), a part of the page (`page_devices`) and sentences (`device_words`); of tasks with classes, a map
-(`classes`). What clients weigh in the mean has a figure (`audit_figure`), sentences
-(`audit_words`) and a table (`audit_tables`). Harvests have figures of their day and year (`harvest_figures`) and of
-models fitted to traces (`fit_figure`), tables and sentences (`harvest_tables`, `harvest_words`). Plans of
-fleets have a table (`plan_lines` defines it, `plan_tables` renders it), sentences (`plan_words`, `plan_budget`,
-`plan_answers`, `plan_possible`), facts (`plan_texts`), figures (`plan_year`, `plan_months`, `plan_curves`;
-`plan_drawing` has them all) and a page (`plan_page`; what pages share is in `page_parts`). `bound_tables`,
-`bound_figures` and `participation` serve the other commands.
+`write_report` puts everything about a comparison into a folder: `figures` draws, `verdict` says in a few sentences what
+the numbers allow, `page` makes one HTML file of it all (`templates/`), `texts` gives the numbers as text. What a table
+shows is defined in `analysis.compact` and, with every figure, in `analysis.table`; `tables` renders it for the
+terminal, `page` for browsers. An arm looks the same everywhere (`looks`), and figures and the page choose axes alike
+(`scales`). Of runs on real devices there are a figure (`devices`), a part of the page (`page_devices`) and sentences
+(`device_words`); of tasks with classes, a map (`classes`). What clients weigh in the mean has a figure
+(`audit_figure`), sentences (`audit_words`) and a table (`audit_tables`). Harvests have figures of their day and year
+(`harvest_figures`) and of models fitted to traces (`fit_figure`), tables and sentences (`harvest_tables`,
+`harvest_words`). Plans of fleets have a table (`plan_lines` defines it, `plan_tables` renders it), sentences
+(`plan_words`, `plan_budget`, `plan_answers`, `plan_possible`), facts (`plan_texts`), figures (`plan_year`,
+`plan_months`, `plan_curves`; `plan_drawing` has them all) and a page (`plan_page`; what pages share is in
+`page_parts`). `bound_tables`, `bound_figures` and `participation` serve the other commands.
 
 May enter: matplotlib, rich, Jinja, `ehfl.analysis`, `planning` and below. Leaves: the names below, each imported when
 it is first used, so that matplotlib is loaded only where something is drawn.
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ehfl.report.plan_words import plan_sentences
     from ehfl.report.tables import comparison_table, summary_table
     from ehfl.report.texts import as_facts
-    from ehfl.report.verdict import verdict
+    from ehfl.report.verdict import verdict_of
     from ehfl.report.verified_figure import draw_verified
     from ehfl.report.writing import write_report
 
@@ -76,7 +76,7 @@ __all__ = [
     "summary_table",
     "survey_sentences",
     "survey_table",
-    "verdict",
+    "verdict_of",
     "verified_table",
     "write_plan",
     "write_report",
@@ -105,7 +105,7 @@ __getattr__, __dir__ = lazy_names(
         "plan_words": {"plan_sentences"},
         "tables": {"comparison_table", "summary_table"},
         "texts": {"as_facts"},
-        "verdict": {"verdict"},
+        "verdict": {"verdict_of"},
         "verified_figure": {"draw_verified"},
         "writing": {"write_report"},
     },

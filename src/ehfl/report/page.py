@@ -17,7 +17,7 @@ from ehfl.report.looks import looks_of
 from ehfl.report.page_chart import chart_data
 from ehfl.report.page_devices import device_parts
 from ehfl.report.page_parts import render
-from ehfl.report.verdict import verdict
+from ehfl.report.verdict import verdict_of
 
 if TYPE_CHECKING:  # the page shows figures, and needs no matplotlib for it
     from ehfl.report.drawings import Drawing
@@ -41,7 +41,7 @@ def _render(comparison: Comparison, drawings: Sequence[Drawing], **texts: Any) -
     values = {
         "comparison": comparison,
         "line": setting(comparison),
-        "verdict": verdict(comparison),
+        "verdict": verdict_of(comparison),
         "compact": Markup(compact(comparison).html()),
         "devices": device_parts(comparison),
         "data": _safe_json(chart),

@@ -18,7 +18,7 @@ from ehfl.analysis.rows import figures_of
 from ehfl.analysis.served import common_classes, final_by_class
 from ehfl.analysis.worlds import World
 from ehfl.report.tables import comparison_table
-from ehfl.report.verdict import verdict
+from ehfl.report.verdict import verdict_of
 
 _WIDTH = 100  # letters of a line in table.txt
 
@@ -52,7 +52,7 @@ def table_text(comparison: Comparison) -> str:
     text = io.StringIO()
     Console(file=text, width=_WIDTH, force_terminal=False, color_system=None).print(comparison_table(comparison))
     lines = [line.rstrip() for line in text.getvalue().splitlines()]
-    table, says = compact(comparison), [line for one in verdict(comparison) for line in wrap(one, _WIDTH)]
+    table, says = compact(comparison), [line for one in verdict_of(comparison) for line in wrap(one, _WIDTH)]
     return "\n".join([table.title, "", table.text(_WIDTH), "", *says, "", "All figures", *lines, ""])
 
 

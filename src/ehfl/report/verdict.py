@@ -13,13 +13,13 @@ from ehfl.analysis.numbers import p_value
 from ehfl.analysis.worlds import World
 from ehfl.history import Metric
 from ehfl.report.device_words import lost_sentences
-from ehfl.report.phrases import apart, in_short, listed, size, spoken
+from ehfl.report.phrases import apart, in_short, listed, points, size, spoken
 
 FEW_SEEDS = 5  # Student's t makes an interval wide with fewer: half of it is 4.3 standard errors with three
 _MOST_NAMES = 3  # arms that a sentence lists
 
 
-def verdict(comparison: Comparison) -> list[str]:
+def verdict_of(comparison: Comparison) -> list[str]:
     """Return the verdict: a sentence for each world, and cautions."""
     results = [_sentence(world, list(_world(comparison, world))) for world in comparison.worlds]
     return [*filter(None, results), *_cautions(comparison)]
@@ -59,14 +59,17 @@ def _winners(comparison: Comparison, world: World, first: Row, tested: Sequence[
     if better:
         best, *rest = better
         ends = write_gap(metric, _gap(best), metric.sign).ends
-        also = f", and so {'does' if len(rest) == 1 else 'do'} {_names(world, rest)}" if rest else ""
-        yield f"{in_short(world, best)} beats {baseline} by {size(metric, _gap(best))} ({ends}){_classes(best, first)}{also}"
+        won = f"{in_short(world, best)} beats {baseline} by {size(metric, _gap(best))} ({ends})"
+        yield f"{won}{_classes(best, first)}{_also(world, rest)}"
     if worse:
         *rest, worst = worse
-        also = f", and so {'does' if len(rest) == 1 else 'do'} {_names(world, rest)}" if rest else ""
-        side = 1 if metric.lower_is_better else -1
-        ends = write_gap(metric, _gap(worst), side).ends
-        yield f"{in_short(world, worst)} ends {apart(metric, _gap(worst))} {baseline} ({ends}){_classes(worst, first)}{also}"
+        ends = write_gap(metric, _gap(worst), -metric.sign).ends
+        lost = f"{in_short(world, worst)} ends {apart(metric, _gap(worst))} {baseline} ({ends})"
+        yield f"{lost}{_classes(worst, first)}{_also(world, rest)}"
+
+
+def _also(world: World, rows: Sequence[Row]) -> str:
+    return f", and so {'does' if len(rows) == 1 else 'do'} {_names(world, rows)}" if rows else ""
 
 
 def _classes(row: Row, first: Row) -> str:
@@ -97,9 +100,8 @@ def _not_shown(metric: Metric, world: World, first: Row, tested: Sequence[Row]) 
     largest = max(alike, key=lambda row: abs(_gap(row).mean))
     gap = _gap(largest)
     among = f" between {in_short(world, first)} and {_names(world, alike)}" if len(alike) < len(tested) else ""
-    test = f"p = {p}" if not (p := _p(gap)).startswith("<") else f"p {p}"
-    largest_of = "largest: " if len(alike) > 1 else ""
-    yield f"no difference shown{among} ({largest_of}{in_short(world, largest)} {write_gap(metric, gap).mean}{_points(metric)}, {test})"
+    which = f"{'largest: ' if len(alike) > 1 else ''}{in_short(world, largest)}"
+    yield f"no difference shown{among} ({which} {write_gap(metric, gap).mean}{points(metric)}, p = {_p(gap)})"
 
 
 def _untested(metric: Metric, world: World, first: Row, rows: Sequence[Row]) -> Iterator[str]:
@@ -144,14 +146,12 @@ def _p(gap: Difference) -> str:
     return p_value(gap.p_value if gap.holm_p_value is None else gap.holm_p_value)
 
 
-def _points(metric: Metric) -> str:
-    return " points" if metric.is_share else ""
-
-
 def _names(world: World, rows: Sequence[Row]) -> str:
     if len(rows) <= _MOST_NAMES:
         return in_short(world, *rows)
-    return f"{in_short(world, *rows[: _MOST_NAMES - 1]).replace(' and ', ', ')} and {len(rows) - _MOST_NAMES + 1} others"
+    return (
+        f"{in_short(world, *rows[: _MOST_NAMES - 1]).replace(' and ', ', ')} and {len(rows) - _MOST_NAMES + 1} others"
+    )
 
 
 def _share(found: Estimate | None) -> str:
