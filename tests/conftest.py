@@ -1,6 +1,7 @@
 """Set-up that every test shares: the way to modules of their own, how much Hypothesis tries, environment."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -25,6 +26,9 @@ settings.load_profile("ehfl")
 # What a terminal or a user may have set, for this process and those that tests start.
 for _name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "EHFL_DATA", "RAY_ADDRESS"):
     os.environ.pop(_name, None)
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in a shell's background jobs; processes that tests start
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # would inherit it, and no Ctrl-C would stop them
 
 # Compiled kernels are kept with the tests, not with the user's own: tests call them with types of their own.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "kernels"))

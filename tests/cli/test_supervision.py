@@ -122,7 +122,6 @@ def test_signals_end_the_child_too(folder: Path, number: signal.Signals, code: i
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  a shell's background jobs ignore it
     ) as process:
         while not (folder / "waiting").exists():
             time.sleep(0.05)
