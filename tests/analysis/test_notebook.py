@@ -29,7 +29,7 @@ def test_the_notebook_shows_the_compact_table() -> None:
 
     assert table.title in text and table.note in text
     for column in table.columns:
-        assert " ".join(column.head).strip() in text and all(cell.strip() in text for cell in column.cells.values())
+        assert "<br>".join(column.head) in text and all(cell.strip() in text for cell in column.cells.values())
 
 
 def test_names_stay_text_in_a_notebook() -> None:

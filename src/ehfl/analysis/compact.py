@@ -79,7 +79,7 @@ class Compact:
 
     def html(self) -> str:
         """Return the table as HTML without style or script."""
-        heads = "".join(f'<th scope="col">{escape(" ".join(column.head).strip())}</th>' for column in self.columns)
+        heads = "".join(f'<th scope="col">{"<br>".join(map(escape, column.head))}</th>' for column in self.columns)
         rows = "".join(self._html_rows())
         return (
             f'<table>\n<caption style="caption-side: bottom; text-align: left">{escape(self.note)}</caption>\n'
@@ -89,7 +89,7 @@ class Compact:
     def _html_rows(self) -> Iterator[str]:
         for group in self.groups:
             if group.name:
-                yield f'<tr><th scope="rowgroup" colspan="{1 + len(self.columns)}">{escape(group.name)}</th></tr>\n'
+                yield f'<tr class="group"><th colspan="{1 + len(self.columns)}"><span>{escape(group.name)}</span></th></tr>\n'
             for arm, label in group.labels.items():
                 cells = "".join(f"<td>{escape(column.cells[arm].strip())}</td>" for column in self.columns)
                 yield f'<tr><th scope="row">{escape(label)}</th>{cells}</tr>\n'
