@@ -72,8 +72,8 @@ def test_runs_lie_where_the_command_line_looks_for_them(tmp_path: Path) -> None:
 def test_it_shows_as_a_table_and_its_figures_can_be_asked_for(tmp_path: Path) -> None:
     compared = ehfl.compare(SMALL, jobs=1)
 
-    assert str(compared).splitlines()[0].split()[-2:] == ["myopic", "greedy"]
-    assert "<th>greedy</th>" in compared._repr_html_()
+    assert [line.split()[0] for line in str(compared).splitlines()[-3:-1]] == ["myopic", "greedy"]
+    assert '<th scope="row">greedy</th>' in compared._repr_html_()
     assert compared.metric.name == "gap" and compared.missing == ()
 
 

@@ -82,14 +82,15 @@ class Compact:
         heads = "".join(f'<th scope="col">{"<br>".join(map(escape, column.head))}</th>' for column in self.columns)
         rows = "".join(self._html_rows())
         return (
-            f'<table>\n<caption style="caption-side: bottom; text-align: left">{escape(self.note)}</caption>\n'
+            f"<table>\n<caption>{escape(self.note)}</caption>\n"
             f"<thead><tr><th></th>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>"
         )
 
     def _html_rows(self) -> Iterator[str]:
         for group in self.groups:
             if group.name:
-                yield f'<tr class="group"><th colspan="{1 + len(self.columns)}"><span>{escape(group.name)}</span></th></tr>\n'
+                name = f"<span>{escape(group.name)}</span>"
+                yield f'<tr class="group"><th colspan="{1 + len(self.columns)}">{name}</th></tr>\n'
             for arm, label in group.labels.items():
                 cells = "".join(f"<td>{escape(column.cells[arm].strip())}</td>" for column in self.columns)
                 yield f'<tr><th scope="row">{escape(label)}</th>{cells}</tr>\n'

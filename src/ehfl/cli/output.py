@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -112,6 +111,7 @@ def print_results(
 
         from ehfl.analysis.compact import compact
         from ehfl.report import comparison_table, verdict_of
+        from ehfl.report.place import TEXTS
 
         table, console = compact(compared), Console()
         if full or by_class:
@@ -120,10 +120,8 @@ def print_results(
             console.print(table.title, style="bold", markup=False, highlight=False, soft_wrap=True)
             typer.echo(f"\n{table.text(console.width if console.is_terminal else 100)}")
         print_sentences(verdict_of(compared))
-        typer.echo()
+        typer.echo(f"\nevery figure: {visible(str(page.parent / TEXTS[-1]))}")
     say_where("report", page, err=as_json)
-    if not (as_json or full or by_class):
-        typer.echo(f"every figure: ehfl report {shlex.quote(visible(str(page.parent)))} --full")
 
 
 def print_sentences(sentences: Sequence[str], style: str = "") -> None:
