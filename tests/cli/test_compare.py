@@ -62,7 +62,6 @@ def test_compare_ends_with_table_words_and_the_way_to_the_page(
     assert {"myopic", "greedy"} <= {line.split()[0] for line in lines[2:7] if line}
     assert lines[-1] == "report: runs/demo/report.html"
     assert any("greedy" in line for line in lines[7:])
-    assert "greedy seed 1: 8 rounds" in shown.err
     assert Path("runs/demo/report.html").exists()
     assert {path.suffix for path in Path("runs/demo/figures").iterdir()} == {".png", ".svg"}
 

@@ -46,18 +46,24 @@ def test_a_failure_is_printed_once_above_the_bars(monkeypatch: pytest.MonkeyPatc
     assert re.search(r"mine.*0/8 rounds.*failed", terminal.getvalue())
 
 
-def test_plain_lines_name_each_end_once_and_count_no_rounds_that_will_not_come(
-    capsys: pytest.CaptureFixture[str],
+def test_plain_lines_name_failures_once_and_progress_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with live({"mine": 8, "greedy": 8}) as show:
-        show([State("mine", 0, 0, 8, None), State("greedy", 0, 0, 8, None)])
-        for _ in range(2):
-            show([State("mine", 0, 3, 8, None, "the sun went out"), State("greedy", 0, 3, 8, 0.5)])
-        show([State("mine", 0, 3, 8, None, "the sun went out"), State("greedy", 0, 8, 8, 0.9, metric_name="accuracy")])
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    with live({"mine": 40, "greedy": 40}) as show:
+        for played in range(41):  # two seconds a round
+            failed = "the sun went out" if played > 3 else None
+            show([State("mine", 0, min(played, 3), 40, None, failed), State("greedy", 0, played, 40, 0.5)])
+            now += 2
+        now += 60  # nothing is played in a minute
+        show([State("mine", 0, 3, 40, None, failed), State("greedy", 0, 40, 40, 0.5)])
 
-    first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith("mine seed 0 failed: the sun went out (6 of 11 rounds in all")
-    assert second == "greedy seed 0: 8 rounds, accuracy 0.9 (11 of 11 rounds in all)"
+    first, *others = capsys.readouterr().err.splitlines()
+    assert first == "mine seed 0 failed: the sun went out"
+    # Of 43 rounds that there are, ten percent take longer than ten seconds only at first.
+    assert others[0] == "21% done, 9 of 43 rounds, about 45 s left"
+    assert others[-1].startswith("100% done, 43 of 43 rounds") and "left" not in others[-1] and len(others) == 7
 
 
 def test_arms_of_different_lengths_have_bars_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ def unwritten(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_all_figures_are_written_in_both_formats_and_nothing_else(tmp_path: Path) -> None:
     drawings = draw_all(two_arms(), tmp_path / "new" / "folder")
 
-    names = ["learning", "differences", "energy", "participation", "weights", "batteries", "slowdown"]
+    names = ["learning", "differences", "participation", "weights", "energy", "batteries", "slowdown"]
     assert [d.name for d in drawings] == names
     assert sorted((tmp_path / "new" / "folder").iterdir()) == sorted(
         [d.png for d in drawings] + [d.svg for d in drawings]
@@ -86,7 +86,7 @@ def test_rounds_are_counted_in_whole_numbers(rounds: int) -> None:
 def test_without_energy_and_goal_their_figures_are_left_out(tmp_path: Path) -> None:
     drawings = draw_all(two_arms(goal=2.0, recorded=False), tmp_path)
 
-    assert [d.name for d in drawings] == ["learning", "differences", "energy", "participation", "weights"]
+    assert [d.name for d in drawings] == ["learning", "differences", "participation", "weights", "energy"]
     assert "No run came to the goal of 200.0 %." in drawings[0].caption
 
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from ehfl.experiment import State
 
 Show = Callable[[list["State"]], None]
-_SILENCE_SECONDS = 60.0  # plain lines say at least this often that the work goes on
+_LEAST_SILENCE, _LONGEST_SILENCE = 10.0, 60.0  # between plain lines [s]
+_STEP = 0.1  # of all rounds, between plain lines
 
 
 @contextmanager
@@ -70,31 +71,33 @@ def _mean_metric(states: Sequence[State]) -> str:
 
 
 class _Lines:
-    """A line whenever a run is over, and once a minute while none is."""
+    """Failures at once, and progress with the time left: every ten percent or ten seconds, whichever is rarer.
+
+    At least once a minute, so that long work shows that it goes on.
+    """
 
     def __init__(self) -> None:
         self.began = self.spoke = time.monotonic()
-        self.over: set[tuple[str, int]] | None = None
-        self.start = 0  # rounds that were there before
+        self.failed: set[tuple[str, int]] = set()
+        self.start: int | None = None  # rounds that were there before
+        self.said = 0.0  # share of the rounds that the last line named
 
     def show(self, states: list[State]) -> None:
-        over = {(state.arm, state.seed) for state in states if state.over}
-        if self.over is None:
-            self.over, self.start = over, sum(state.rounds for state in states)
-        for state in states:
-            if (state.arm, state.seed) in over - self.over:
-                ended = f"{state.arm} seed {state.seed}: {state.rounds} rounds, {_mean_metric([state])}"
-                self._say(_failure(state) if state.error else ended, states)
-        self.over = over
-        if time.monotonic() - self.spoke > _SILENCE_SECONDS:
-            self._say("working", states)
-
-    def _say(self, what: str, states: list[State]) -> None:
-        self.spoke = time.monotonic()
         done, total = _rounds(states)
-        pace = (done - self.start) / (self.spoke - self.began)
-        left = f", about {_duration((total - done) / pace)} left" if 0 < done < total and pace > 0 else ""
-        typer.echo(f"{what} ({done:,} of {total:,} rounds in all{left})", err=True)
+        if self.start is None:
+            self.start, self.said = done, done / max(total, 1)
+            self.failed = {(state.arm, state.seed) for state in states if state.error}
+        for state in states:
+            if state.error and (state.arm, state.seed) not in self.failed:
+                self.failed.add((state.arm, state.seed))
+                typer.echo(_failure(state), err=True)
+        now, share = time.monotonic(), done / max(total, 1)
+        silence = now - self.spoke
+        if silence > _LONGEST_SILENCE or (silence > _LEAST_SILENCE and share - self.said >= _STEP):
+            pace = (done - self.start) / (now - self.began)
+            left = f", about {_duration((total - done) / pace)} left" if pace > 0 and done < total else ""
+            typer.echo(f"{share:.0%} done, {done:,} of {total:,} rounds{left}", err=True)
+            self.spoke, self.said = now, share
 
 
 def _duration(seconds: float) -> str:

@@ -19,11 +19,12 @@ class Drawing:
     caption: str
     png: Path
     svg: Path
+    topic: str = ""  # figures of one topic stand together on a page
 
 
-def drawn(figure: Figure, folder: Path, name: str, title: str, caption: str) -> Drawing:
+def drawn(figure: Figure, folder: Path, name: str, title: str, caption: str, topic: str = "") -> Drawing:
     """Write a figure as PNG and SVG into a folder that is there."""
     png, svg = folder / f"{name}.png", folder / f"{name}.svg"
     for path in (png, svg):
         style.save(figure, path)
-    return Drawing(name, title, caption, png, svg)
+    return Drawing(name, title, caption, png, svg, topic)

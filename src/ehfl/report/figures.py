@@ -32,11 +32,11 @@ def draw_all(comparison: Comparison, folder: Path) -> tuple[Drawing, ...]:
 
 
 def _draw(name: str, comparison: Comparison, folder: Path) -> Drawing | None:
-    title, make, caption = _FIGURES[name]
+    topic, title, make, caption = _FIGURES[name]
     figure = make(comparison)
     if figure is None:
         return None
-    return drawn(figure, folder, name, title, caption(comparison))
+    return drawn(figure, folder, name, title, caption(comparison), topic)
 
 
 def _participation(comparison: Comparison) -> Figure:
@@ -45,15 +45,15 @@ def _participation(comparison: Comparison) -> Figure:
     return participation_figure(counts, looks_of(comparison), targets, comparison.clock)
 
 
-# Title, figure and caption by name, in reading order.
-_FIGURES: dict[str, tuple[str, Callable[[Comparison], Figure | None], Callable[[Comparison], str]]] = {
-    "learning": ("Learning, round by round", rounds_figure, captions.say_rounds),
-    "differences": ("Differences, pair by pair", differences_figure, captions.say_differences),
-    "classes": ("Who is served, class by class", classes_figure, captions.say_classes),
-    "energy": ("Learning for the energy spent", energy_figure, captions.say_energy),
-    "participation": ("Participants", _participation, captions.say_participation),
-    "weights": ("Who was heard", weights_figure, captions.say_weights),
-    "devices": ("Devices, round by round", devices.devices_figure, captions.say_devices),
-    "batteries": ("Batteries", batteries.batteries_figure, captions.say_batteries),
-    "slowdown": ("Slowdown, measured and by theory", slowdown_figure, captions.say_slowdown),
+# Topic, title, figure and caption by name, in reading order.
+_FIGURES: dict[str, tuple[str, str, Callable[[Comparison], Figure | None], Callable[[Comparison], str]]] = {
+    "learning": ("Learning", "Learning, round by round", rounds_figure, captions.say_rounds),
+    "differences": ("Learning", "Differences, pair by pair", differences_figure, captions.say_differences),
+    "classes": ("Who is served", "Accuracy, class by class", classes_figure, captions.say_classes),
+    "participation": ("Who took part", "Participants", _participation, captions.say_participation),
+    "weights": ("Who took part", "Who was heard", weights_figure, captions.say_weights),
+    "devices": ("Who took part", "Devices, round by round", devices.devices_figure, captions.say_devices),
+    "energy": ("Energy", "Learning for the energy spent", energy_figure, captions.say_energy),
+    "batteries": ("Energy", "Batteries", batteries.batteries_figure, captions.say_batteries),
+    "slowdown": ("Theory", "Slowdown, measured and by theory", slowdown_figure, captions.say_slowdown),
 }

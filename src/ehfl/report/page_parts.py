@@ -42,7 +42,10 @@ def render(
     script = Markup("".join(map(_template, scripts)))
     return environment.get_template(template).render(
         groups=[(group, list(of_group)) for group, of_group in groupby(lines, key=lambda line: line.group)],
-        figures=[(drawing, _data_uri(drawing)) for drawing in drawings],
+        figures=[
+            (topic, [(drawing, _data_uri(drawing)) for drawing in mine])
+            for topic, mine in groupby(drawings, key=lambda drawing: drawing.topic)
+        ],
         look=look,
         script=script,
         look_hash=_hash(look),
