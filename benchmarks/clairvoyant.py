@@ -12,13 +12,18 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
+from pathlib import Path
 
 import numpy as np
 from benchmarks.fleet import seconds
 from numpy.typing import NDArray
 
 from ehfl import Bernoulli, Fleet, Harvest, Replay
-from ehfl.planning import clairvoyant, income_of, most_turns, turns_of
+from ehfl.planning import clairvoyant, income_of, turn_batteries
+
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "planning"))  # the plain definition is a test's
+from flows import most_turns
 
 
 def day_and_night(clients: int, rounds: int) -> Replay:
@@ -43,7 +48,7 @@ def main() -> None:
                 fleet = Fleet(clients=clients, harvest=harvest, capacity=capacity)
                 found = clairvoyant(fleet, rounds)
                 ours = seconds(lambda: clairvoyant(fleet, rounds))  # noqa: B023
-                turns, middle = turns_of(fleet, income_of(fleet, rounds, 0)), int(np.median(found.counts))
+                turns, middle = turn_batteries(fleet, income_of(fleet, rounds, 0)), int(np.median(found.counts))
                 one = seconds(lambda: most_turns(turns, middle))  # noqa: B023
                 assert found.turns(middle) == most_turns(turns, middle)
                 label = f"{clients:>6,} clients, {name}, battery {capacity:g}"

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ehfl import Bernoulli, Fleet, Greedy, Myopic, play, simulate
+from ehfl import Bernoulli, Fleet, Greedy, Myopic, Play, simulate
 
 STARTS = {"empty": 0, "stocked": 3}
 
@@ -58,7 +58,7 @@ def compare(clients: int, rounds: int, initial: int, repeats: int) -> tuple[floa
     for _ in range(repeats + 1):
         theirs = seconds(lambda: plain_numpy(clients, rounds, initial))
         ours = seconds(lambda: simulate(fleet, scheduler, rounds))
-        loop = seconds(lambda: deque(play(fleet, scheduler, rounds), maxlen=0))
+        loop = seconds(lambda: deque(Play(fleet, scheduler, rounds), maxlen=0))
         turns.append((theirs, ours, loop))
     theirs, ours, loop = (statistics.median(turn) / rounds / clients * 1e9 for turn in zip(*turns[1:], strict=True))
     return theirs, ours, loop
@@ -72,12 +72,12 @@ def bytes_per_client(clients: int) -> float:
 
 
 def peak(clients: int) -> float:
-    for _ in play(Fleet(clients=10_000, harvest=Bernoulli(0.5), initial=3), Myopic(5000), rounds=3):
+    for _ in Play(Fleet(clients=10_000, harvest=Bernoulli(0.5), initial=3), Myopic(5000), rounds=3):
         pass  # numba and its kernels are loaded before the measurement starts
     Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
     before = resident("VmRSS")
     fleet = Fleet(clients=clients, harvest=Bernoulli(0.5), initial=3)
-    for _ in play(fleet, Myopic(clients // 2), rounds=4):
+    for _ in Play(fleet, Myopic(clients // 2), rounds=4):
         pass
     return (resident("VmHWM") - before) / clients
 

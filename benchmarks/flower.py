@@ -5,7 +5,7 @@
 A round is the paper's: 5 of 10 clients, K = 5, batch 50, its CNN on CIFAR-shaped data. All three train the same clients
 with the same engine. FedAvg is Flower's own strategy, without evaluation: sample, send, average. ehfl's server asks all
 nodes for their energy first, checks what comes back, and keeps a line and a checkpoint each round. Both meet the same
-actors of one simulation, in turns; the engine in one process has both cores as threads. Medians of rounds, and the
+actors of one simulation, in turns; in one process there is a worker a core. Medians of rounds, and the
 spread of the turns: these machines are noisy, so only ratios mean something.
 """
 
@@ -31,19 +31,18 @@ from flwr.serverapp.strategy import FedAvg
 from flwr.simulation import run_simulation
 
 from ehfl.experiment import Run, make_spec, run_all
-from ehfl.experiment.execution import Threads
+from ehfl.experiment.run.execute import Cores
 from ehfl.flower.bundle import Bundle, NodeRun, digest_of_run
 from ehfl.flower.client import client_app
 from ehfl.flower.exchange import Exchange
-from ehfl.flower.node_setup import engine_of
+from ehfl.flower.node_setup import trainer_of
 from ehfl.flower.server import play_on_devices
 from ehfl.flower.simulation import ENVIRONMENT, RAY
 from ehfl.flower.specs import bundle_of
-from ehfl.history import History, Record
 from ehfl.learning import Examples
 from ehfl.learning.device import keep_freed_memory, pick_device
 from ehfl.learning.first_model import initial_model
-from ehfl.run_folder import RunFolder
+from ehfl.runs import History, Record, RunFolder
 
 CLIENTS, PER_ROUND, ETA = 10, 5, 0.05
 Durations = list[float]
@@ -88,9 +87,12 @@ def bare_training(run: NodeRun, message: Message, context: Context) -> Message:
     """Train as a client of FedAvg's: no energy, no checks."""
     import torch
 
-    engine = engine_of(run)
+    from ehfl.learning.orders import Order
+
+    engine, model = trainer_of(run)
     x = torch.from_numpy(message.content.array_records["arrays"]["weights"].numpy().copy())
-    update = engine.local_update(x, int(context.node_config["partition-id"]), 0, ETA)
+    order = Order(int(context.node_config["partition-id"]), 0, x, engine.rule.local_steps, ETA)
+    update = engine.train(order, model)
     arrays = ArrayRecord({"weights": Array(update.weights.numpy())})
     metrics = MetricRecord({"num-examples": update.examples, "loss": update.loss})
     return Message(RecordDict({"arrays": arrays, "metrics": metrics}), reply_to=message)
@@ -120,7 +122,7 @@ def one_process(rounds: int, folder: Path) -> Durations:
 def timed(rounds: int, folder: Path, play: Callable[..., History]) -> Durations:
     stamps: list[float] = []
 
-    def stamped(run: Run, threads: Threads, place: RunFolder, on_round: Callable[[Record], None] | None) -> History:
+    def stamped(run: Run, threads: Cores, place: RunFolder, on_round: Callable[[Record], None] | None) -> History:
         return play(run, threads, place, lambda record: stamps.append(time.perf_counter()))
 
     for outcome in run_all(make_spec(facts(rounds)), folder, play=stamped):

@@ -20,7 +20,7 @@ from functools import partial
 import numpy as np
 from benchmarks.fleet import seconds
 
-from ehfl import Bernoulli, Fleet, fleet_in_joules, play, simulate
+from ehfl import Bernoulli, Fleet, Play, simulate
 
 ROUNDS = 10
 
@@ -30,7 +30,7 @@ def fleets(clients: int) -> dict[str, Fleet]:
     chance = np.random.default_rng(0)
     return {
         "units": Fleet(clients, Bernoulli(0.5), capacity=8, initial=2),
-        "joules": fleet_in_joules(
+        "joules": Fleet.in_joules(
             clients, Bernoulli(0.5), capacity=chance.uniform(400, 1200, clients), cost=chance.uniform(90, 110, clients),
             initial=200, round_length=3600, arrival=100, self_discharge=0.05, standby=1e-5,
         ),
@@ -53,7 +53,7 @@ def main() -> None:
         print(f"  {scheduler:<8} units {units:6.2f}   joules {joules:6.2f}   ratio {ratio:5.2f}")
     for rounds in (10, 40):
         tracemalloc.start()
-        deque(play(both["joules"], "greedy", rounds), maxlen=0)
+        deque(Play(both["joules"], "greedy", rounds), maxlen=0)
         peak = tracemalloc.get_traced_memory()[1] / clients
         tracemalloc.stop()
         print(f"  memory of {rounds} rounds: {peak:.1f} bytes a client")

@@ -1,6 +1,6 @@
 """How fast a round of the paper trains: ehfl against plain torch and against the machine's matmul, in one run.
 
-    make bench                      or  python benchmarks/training.py [--rounds 5] [--threads 2]
+    make bench                      or  python benchmarks/training.py [--rounds 5] [--workers 2]
 
 A round is 5 clients, K = 5, batch 50, the paper's CNN on CIFAR-shaped data. "plain" is the way most people would write
 it: nn.Conv2d and nn.LocalResponseNorm in NCHW, a DataLoader and a fresh optimizer per client, state_dict copies and
@@ -27,13 +27,16 @@ from torch.utils.data import DataLoader, Subset, TensorDataset
 from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
 from ehfl.arrays import IntArray
 from ehfl.learning import Examples, LocalSgd, Mean, Metric, train
-from ehfl.learning.device import keep_freed_memory, thread_limit
+from ehfl.learning.device import keep_freed_memory
 from ehfl.learning.engine import Engine
 from ehfl.learning.evaluation import evaluate
 from ehfl.learning.first_model import initial_model
+from ehfl.learning.flat import FlatModel
+from ehfl.learning.orders import Turns
 from ehfl.learning.server import Server
 from ehfl.learning.tasks import accuracy, load_task
 from ehfl.learning.tasks.cifar10 import Standardise, paper_network
+from ehfl.learning.workers import Workers, cores
 from ehfl.partition import Iid
 
 CLIENTS, PER_ROUND, STEPS, BATCH, ETA = 10, 5, 5, 50, 0.05
@@ -78,7 +81,7 @@ def plain_network() -> nn.Module:
 
 
 def plain_round(model: nn.Module, data: TensorDataset, parts: Sequence[IntArray]) -> None:
-    """Train and average as one would write it in an afternoon."""
+    """Train and average as one would write it in an afternoon, with all cores inside each operation."""
     start = copy.deepcopy(model.state_dict())
     states = []
     for part in parts:
@@ -110,22 +113,34 @@ def peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def play(engine: Engine, t: int, n_clients: int) -> None:
-    """Play a round of both halves; the mean remembers nothing, so a server lasts a round."""
-    server = Server(engine.model, Mean(), len(engine.parts))
-    server.play(t, lambda x: engine.updates(x, np.arange(n_clients), t, ETA))
+@dataclass(frozen=True, eq=False)
+class Team:
+    """What plays rounds: an engine, the server's model and the workers."""
+
+    engine: Engine
+    model: FlatModel
+    workers: Workers
+
+    def play(self, t: int, n_clients: int) -> None:
+        """Play a round of both halves; the mean remembers nothing, so a server lasts a round."""
+        server = Server(self.model, Mean(), len(self.engine.parts))
+        turns = Turns(np.arange(n_clients, dtype=np.int32), np.full(n_clients, self.engine.rule.local_steps), n_clients)
+        orders = server.orders(t, turns, ETA)
+        server.absorb(t, self.workers.map(lambda model, order: self.engine.train(order, model), orders))
 
 
-def compare_rounds(task: CifarShaped, engine: Engine, parts: list[IntArray], rounds: int) -> None:
+def compare_rounds(task: CifarShaped, team: Team, parts: list[IntArray], rounds: int) -> None:
     few = torch.from_numpy(np.concatenate(parts[:PER_ROUND]))  # floats of all 50,000 would be 600 MB
     chosen = [np.arange(k * len(parts[0]), (k + 1) * len(parts[0])) for k in range(PER_ROUND)]
     images = Standardise()(task.training.inputs[few]).contiguous()
     data, plain = TensorDataset(images, task.training.targets[few]), plain_network()
     theirs, ours, rates = [], [], []
     for t in range(rounds + 1):
+        torch.set_num_threads(cores())
         rates.append(matmul_rate())
         theirs.append(seconds(lambda: plain_round(plain, data, chosen)))
-        ours.append(seconds(lambda: play(engine, t, PER_ROUND)))  # noqa: B023
+        torch.set_num_threads(1)
+        ours.append(seconds(lambda: team.play(t, PER_ROUND)))  # noqa: B023
     a, b, ceiling = statistics.median(theirs[1:]), statistics.median(ours[1:]), statistics.median(rates[1:])
     work = PER_ROUND * STEPS * BATCH * FLOP_PER_SAMPLE
     ratios = [x / y for x, y in zip(theirs[1:], ours[1:], strict=True)]
@@ -135,21 +150,21 @@ def compare_rounds(task: CifarShaped, engine: Engine, parts: list[IntArray], rou
     print(f"{work / b / ceiling:.2f} of it   plain {work / a / ceiling:.2f}", flush=True)
 
 
-def growth(engine: Engine, repeats: int) -> None:
+def growth(team: Team, repeats: int) -> None:
     """Print the cost against clients per round: it must be linear."""
     sizes = (1, 2, 5, 10)
     took: dict[int, list[float]] = {n: [] for n in sizes}
     for t in range(repeats):
         for n in sizes:
-            took[n].append(seconds(lambda: play(engine, t, n)))  # noqa: B023
+            took[n].append(seconds(lambda: team.play(t, n)))  # noqa: B023
     best = {n: min(times) for n, times in took.items()}
     listed = "   ".join(f"{n}: {best[n]:.2f} s, {best[n] / n:.3f} s each" for n in sizes)
     print(f"clients a round      {listed}", flush=True)
 
 
-def evaluation(task: CifarShaped, engine: Engine) -> None:
+def evaluation(task: CifarShaped, team: Team) -> None:
     before = peak_mib()
-    took = min(seconds(lambda: evaluate(task, engine.model.module, task.test)) for _ in range(2))
+    took = min(seconds(lambda: evaluate(task, team.model.module, task.test)) for _ in range(2))
     print(f"evaluation           10,000 CIFAR images in {took:.2f} s, {peak_mib() - before:.0f} MiB more at its peak")
 
 
@@ -163,20 +178,21 @@ def digits(rounds: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--workers", type=int, default=cores())
     options = parser.parse_args()
 
     keep_freed_memory()  # as the command line and its workers do, which own their processes
-    with thread_limit(options.threads):
-        task = CifarShaped()
-        parts = Iid().partition(task.training.targets.numpy(), CLIENTS, seed=0)
-        cpu = torch.device("cpu")
-        engine = Engine(task, initial_model(task, 0, cpu), parts, LocalSgd(STEPS, BATCH), seed=0, device=cpu)
-        play(engine, 0, PER_ROUND)
-        evaluation(task, engine)  # before the plain way raises the peak
-        growth(engine, repeats=3)
+    task = CifarShaped()
+    parts = Iid().partition(task.training.targets.numpy(), CLIENTS, seed=0)
+    cpu = torch.device("cpu")
+    model = initial_model(task, 0, cpu)
+    team = Team(Engine(task, parts, LocalSgd(STEPS, BATCH), cpu), model, Workers(model, options.workers))
+    with team.workers.running():
+        team.play(0, PER_ROUND)
+        evaluation(task, team)  # before the plain way raises the peak
+        growth(team, repeats=3)
         print(f"peak memory          {peak_mib():.0f} MiB, data included", flush=True)
-        compare_rounds(task, engine, parts, options.rounds)
+        compare_rounds(task, team, parts, options.rounds)
         digits(rounds=60)
 
 

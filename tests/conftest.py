@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, settings
 
 # Modules that tests import plainly; pytest's importlib mode adds nothing itself.
 sys.path[:0] = [
-    str(Path(__file__).parent / folder) for folder in ("scheduling", "analysis", "energy", "flower", "learning/plain")
+    str(Path(__file__).parent / folder)
+    for folder in ("scheduling", "analysis", "energy", "flower", "learning/plain", "planning")
 ]
 
 settings.register_profile(

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import ast
 import errno
-import io
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 
 pytest.importorskip("numba")
+
+from numba.core.caching import IndexDataCacheFile
 
 from ehfl import kernel_cache, randomness
 from ehfl.cli.output import say_if_compiling
@@ -53,45 +52,42 @@ def test_a_kernel_is_compiled_once_and_then_loaded(folder: Path) -> None:
     assert not kernels_are_cached()  # those of large fleets are not
 
 
-def flipped(content: bytes) -> bytes:
-    at = len(content) // 2
-    return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
-
-
-def test_a_damaged_file_is_compiled_again_and_replaced(folder: Path) -> None:
+@pytest.mark.parametrize("kind", ["*.nbi", "*.nbc"])
+def test_a_damaged_file_is_compiled_again_and_replaced(folder: Path, kind: str) -> None:
     called_anew()
-    (file,) = folder.glob("*.kernel")
-    damages: list[Callable[[bytes], bytes]] = [lambda _: b"", lambda content: content[:-9], flipped]
-    for damage in damages:
-        file.write_bytes(damage(file.read_bytes()))
+    (file,) = folder.rglob(kind)
+    whole = file.read_bytes()
+    for damaged in (b"", whole[:-9], b"other" + whole):
+        file.write_bytes(damaged)
 
         assert [called_anew(), called_anew()] == [(42, False), (42, True)]
 
 
-def test_a_file_of_another_user_is_not_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_for_other_types_is_not_taken(folder: Path) -> None:
     called_anew()
-    monkeypatch.setattr(kernel_cache, "_user", lambda: os.geteuid() + 1)
+    (file,) = folder.rglob("*.nbc")
+    content = file.read_bytes()
+    assert kernel(twice)(0.5) == 1.0
+    (other,) = set(folder.rglob("*.nbc")) - {file}
+    other.write_bytes(content)
 
-    assert called_anew() == (42, False)
+    assert kernel(twice)(0.5) == 1.0
 
 
 def test_a_disk_without_room_costs_time_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    @contextmanager
-    def full(path: Path) -> Iterator[IO[bytes]]:
-        yield io.BytesIO()
+    def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(kernel_cache, "written_whole", full)
+    monkeypatch.setattr(IndexDataCacheFile, "_save_data", full)
 
     assert [called_anew(), called_anew()] == [(42, False), (42, False)]
 
 
+@pytest.mark.parametrize("place", ["/proc/cache", "~/.cache"])  # the latter is what an unknown home comes to
 def test_without_a_place_to_write_to_kernels_work_and_nothing_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
-        monkeypatch.setenv(name, f"/proc/{name}")
-    monkeypatch.setattr(tempfile, "tempdir", "/proc/tmp")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", place)
     monkeypatch.chdir(tmp_path)
     kernel_folder.cache_clear()
 
@@ -104,32 +100,14 @@ def test_without_a_place_to_write_to_kernels_work_and_nothing_is_left(
     kernel_folder.cache_clear()
 
 
-def test_a_folder_that_others_could_write_to_is_passed_over(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = folder.parent.parent / "home"
-    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
-    folder.chmod(0o777)
-    kernel_folder.cache_clear()
-    assert kernel_folder() == home / "ehfl" / folder.name
-
-    folder.rmdir()
-    folder.symlink_to(home)
-    kernel_folder.cache_clear()
-    assert kernel_folder() == home / "ehfl" / folder.name
-
-
-def test_without_a_home_no_folder_bears_its_sign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown() -> Path:
-        raise RuntimeError("Could not determine home directory.")
-
-    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(Path, "home", unknown)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+def test_kernels_are_in_the_users_cache_folder_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     kernel_folder.cache_clear()
     found = kernel_folder()
     kernel_folder.cache_clear()
 
-    assert found is not None and found.parent == tmp_path / f"ehfl-{os.geteuid()}"
+    assert found is not None and found.parent == tmp_path / "ehfl"
 
 
 @pytest.mark.parametrize("changed", ["randomness.py", "compiled.py", "energy/kernels.py", "planning/kernels.py"])

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from ehfl import AlwaysOn, Bernoulli, Fleet, Lockstep, Myopic, PowerOfChoice, machine, simulate, train
+from ehfl import AlwaysOn, Bernoulli, Fleet, Myopic, machine, simulate, train
 from ehfl.experiment import read_spec, run_all
 from ehfl.scheduling.simulation import Recorder
 from ehfl.validation import InvalidValue, UserError
@@ -36,7 +35,7 @@ def test_what_would_not_fit_into_memory_is_refused_with_what_it_would_take() -> 
 
     with pytest.raises(InvalidValue, match=rf"^clients {free}, got 2147483647 \(13 GB\)$"):
         simulate(fleet(HUGE), Myopic(), rounds=1)
-    with pytest.raises(InvalidValue, match=rf"^rounds {free}, got 2147483647 \(172 GB\)$"):
+    with pytest.raises(InvalidValue, match=rf"^rounds {free}, got 2147483647 \(429 GB\)$"):
         simulate(fleet(), "greedy", rounds=HUGE)
     with pytest.raises(InvalidValue, match=rf"^rounds {free}, got 1000000 \(800 GB\)$"):
         simulate(fleet(100_000), "greedy", rounds=1_000_000, record_energy=True)
@@ -50,9 +49,9 @@ def test_rounds_that_outgrow_the_memory_while_they_are_played_are_refused_before
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Recorder, "_BLOCK", 1000)
-    monkeypatch.setattr(machine, "free_memory", lambda: 1e6)
+    monkeypatch.setattr(machine, "free_memory", lambda: 3e6)
 
-    with pytest.raises(InvalidValue, match=r"^rounds must be small enough .* \(1 MB\), got 10000 \(8 MB\)$"):
+    with pytest.raises(InvalidValue, match=r"^rounds must be small enough .* \(3 MB\), got 10000 \(8 MB\)$"):
         simulate(fleet(200), AlwaysOn(100), rounds=10_000)
     assert simulate(fleet(200), AlwaysOn(100), rounds=1_000).counts.sum() == 100_000
 
@@ -67,33 +66,9 @@ def test_so_are_more_jobs_than_workers_have_room_for(tmp_path: Path) -> None:
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize(
-    "given", [{"local_steps": 10**20}, {"local_steps": 10**12}, {"played": Lockstep(fleet(), PowerOfChoice(), 10)}]
-)
-def test_what_would_not_end_in_a_year_is_refused(given: dict[str, Any]) -> None:
-    steps: dict[str, Any] = {"local_steps": 10**12, "step_size": "nominal-causal"} | given
-    played = steps.pop("played", None) or simulate(fleet(), "greedy", rounds=10)
-
-    with pytest.raises(
-        InvalidValue, match=r"^local_steps must be small enough to end in a year, got \d+ \(.* years\)$"
-    ):
-        train("quadratic", played, **steps)
-
-
-def test_so_are_runs_that_would_not_all_of_them_together(tmp_path: Path) -> None:
-    small = read_spec(
-        overrides=["learning.task=quadratic", "rounds=1000000", "learning.local_steps=1000000", "seeds=9"]
-    )
-
-    with pytest.raises(
-        InvalidValue, match=r"^rounds must be small enough to end in a year, got 1000000 \(\d+ years\)$"
-    ):
-        run_all(small, tmp_path / "runs", jobs=1)
-
-
 def test_so_are_threads_that_torch_could_not_be_asked_for() -> None:
-    with pytest.raises(InvalidValue, match=r"^threads must be a whole number in \[1, 1024\], got 9{20}$"):
-        train("quadratic", simulate(fleet(), "greedy", rounds=2), threads=10**20 - 1)
+    with pytest.raises(InvalidValue, match=r"^workers must be a whole number in \[1, 1024\], got 9{20}$"):
+        train("quadratic", simulate(fleet(), "greedy", rounds=2), workers=10**20 - 1)
 
 
 def test_the_smallest_of_what_system_container_and_process_have_left_counts(

@@ -15,13 +15,13 @@ import pytest
 
 from ehfl import SCHEDULERS, Bernoulli, Fleet, simulate
 from ehfl.analysis import difference, estimate
-from ehfl.analysis.numbers import p_value
 from ehfl.analysis.statistics import holm
 from ehfl.analysis.timing import energy_at, rounds_to
 from ehfl.experiment import Spec, played_by, read_spec
-from ehfl.experiment.building import step_size_rule_of
+from ehfl.experiment.spec.build import step_size_rule_of
 from ehfl.report import as_facts
-from ehfl.report.texts import table_text
+from ehfl.report.folder import table_text
+from ehfl.report.write import p_value
 from ehfl.scheduling import Participation
 
 ROOT = Path(__file__).parents[1]

@@ -67,8 +67,8 @@ class TestRealValuedTargets:
             deal(dealer, np.zeros(shape, np.float32), 2, seed=0)
 
         assert str(refused.value).startswith(
-            "partition must be iid, or one of your own, where targets are no class labels: "
-            "dirichlet and shards need a whole number for each example, got "
+            "partition must be iid or a user class where targets are not labels: "
+            "dirichlet and shards need whole numbers, got "
         )
         assert str(refused.value).endswith(f" for float32 of shape {shape}")
 
@@ -101,7 +101,7 @@ BROKEN: list[tuple[object, str, str]] = [
     ([[0, 1, 2, 3]], "one that returns a list of example numbers for each of 2 clients", "1 lists"),
     ([[0], [1], [2, 3]], "one that returns a list of example numbers for each of 2 clients", "3 lists"),
     (None, "one that returns a list of example numbers for each of 2 clients", "None"),
-    ([[[0], [1, 2]], [3]], "one that returns lists of whole numbers", "lists of different lengths for client 0"),
+    ([[[0], [1, 2]], [3]], "one that returns lists of whole numbers", "object of shape () for client 0"),
 ]
 
 

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from ehfl.analysis import Comparison, Difference, difference
-from ehfl.analysis.numbers import p_value
 from ehfl.analysis.served import final_by_class
 from ehfl.analysis.statistics import holm
 from ehfl.arrays import FloatArray
 from ehfl.experiment import Arm, read_spec
 from ehfl.report import as_facts
-from ehfl.report.texts import table_text
+from ehfl.report.folder import table_text
+from ehfl.report.write import p_value
 
 ROOT = Path(__file__).parents[1]
 PAGE = " ".join((ROOT / "docs" / "unequal.md").read_text(encoding="utf-8").split())

@@ -13,7 +13,7 @@ import pytest
 
 import ehfl
 from ehfl import InvalidValue
-from ehfl.analysis import difference, estimate, read_results
+from ehfl.analysis import difference, estimate
 from ehfl.energy import HARVESTS
 from ehfl.experiment import SpecError, make_spec, read_spec, run_all
 from ehfl.learning import AGGREGATIONS
@@ -27,13 +27,13 @@ from ehfl.theory import (
     best_along,
     best_of_all,
     bound,
+    bound_slowdown,
     known_problems,
     largest_eta,
     largest_step,
     leading_order,
     pace,
     promise,
-    slowdown,
     theorem1,
     theorem2,
 )
@@ -50,11 +50,11 @@ RAGGED: Any = [[1], 2]
 
 CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "a fleet in simulate": (lambda: ehfl.simulate(TEXT, "greedy", 3), "fleet must be of the kind Fleet, got 'text'"),
-    "a fleet in play": (lambda: next(ehfl.play(TEXT, ehfl.Greedy(), 3)), "fleet must be of the kind Fleet, got 'text'"),
+    "a fleet in play": (lambda: ehfl.Play(TEXT, ehfl.Greedy(), 3), "fleet must be of the kind Fleet, got 'text'"),
     "many clients": (lambda: ehfl.check_aggregation("mean", clients=2**31), "clients must be a whole number in [1, 1"),
     "a seed": (lambda: ehfl.check_harvest("bernoulli:0.5", seed=TEXT), "seed must be a whole number in [0, 1844"),
     "a place": (lambda: run_all(read_spec(), "runs", on=RAGGED), "on must be local or ray, got [[1], 2]"),
-    "a folder": (lambda: make_spec({}, folder=FLEET), "folder must be a path, as a text or a Path, got Fleet("),
+    "a folder": (lambda: make_spec({}, folder=FLEET), "folder must be a path, as a string or a Path, got Fleet("),
     "a fleet in a lockstep": (lambda: ehfl.Lockstep(TEXT, ehfl.Greedy(), 3), "fleet must be of the kind Fleet"),
     "a fleet in a ledger": (lambda: ehfl.Ledger(TEXT, 3, 0), "fleet must be of the kind Fleet, got 'text'"),
     "rounds in a ledger": (lambda: ehfl.Ledger(FLEET, TEXT, 0), "rounds must be a whole number in [1, 2147483647]"),
@@ -64,7 +64,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "a round": (lambda: ehfl.Ledger(FLEET, 3, 0).settle(3, np.arange(0)), "t must be a whole number in [0, 2], got 3"),
     "a function": (lambda: ehfl.simulate(FLEET, "greedy", 3, on_round=NUMBER), "on_round must be a function or None"),
     "a concentration": (lambda: Dirichlet(TEXT), "alpha must be a number in (0, 1e9], got 'text'"),
-    "costs": (lambda: ehfl.Fleet(2, ehfl.Bernoulli(0.5), cost=RAGGED), "cost must be one number or one per client (2)"),
+    "costs": (lambda: ehfl.Fleet(2, ehfl.Bernoulli(0.5), cost=RAGGED), "cost must be one number or a list of"),
     "a width": (lambda: ehfl.Myopic(target=RAGGED), "target must be a whole number >= 1, got [[1], 2]"),
     "candidates": (
         lambda: ehfl.PowerOfChoice(target=2, candidates=RAGGED),
@@ -86,7 +86,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "constants of a rule": (lambda: best_along("sqrt", [1], 1, NOTHING), "constants must be of the kind Constants"),
     "constants of the best": (lambda: best_of_all([1], 1, NOTHING), "constants must be of the kind Constants"),
     "a value": (lambda: pace(TEXT, [1], 1, ONES), "value must be in [1e-100, 1e100], got text"),
-    "a promise": (lambda: slowdown(TEXT, [1], 1, ONES), "kept must be of the kind Promise, got 'text'"),
+    "a promise": (lambda: bound_slowdown(TEXT, [1], 1, ONES), "kept must be of the kind Promise, got 'text'"),
     "curvature": (lambda: Quadratic(TEXT), "curvature must be finite numbers > 0, one per coordinate, got 'text'"),
     "minimiser": (
         lambda: Quadratic([1.0], TEXT),
@@ -105,23 +105,22 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a spec": (lambda: ehfl.compare(NUMBER), "spec must be a TOML file, a table or nothing, got 3"),
     "a list as a spec": (lambda: read_spec(LIST), "spec must be a TOML file, a table or nothing, got ['text']"),
-    "no name of a spec": (lambda: read_spec(""), "spec must be a path, as a text or a Path, got ''"),
+    "no name of a spec": (lambda: read_spec(""), "spec must be a path, as a string or a Path, got ''"),
     "overrides": (lambda: read_spec(None, NUMBER), "overrides must be texts such as rounds=20, or values"),
     "an override": (lambda: read_spec(None, [NUMBER]), "overrides must be texts such as rounds=20, or values by key, "
                     "got [3]"),
     "a number as a key": (lambda: read_spec(None, {NUMBER: 1}), "overrides must be texts such as rounds=20, or values "
                           "by key, got {3: 1}"),
     "a number as a key of a spec": (lambda: read_spec({NUMBER: 1}), "spec must be a table whose keys are texts, got"),
-    "runs": (lambda: ehfl.compare(rounds=3, runs=NUMBER), "runs must be a path, as a text or a Path, got 3"),
-    "no name of runs": (lambda: ehfl.compare(rounds=3, runs=""), "runs must be a path, as a text or a Path, got ''"),
+    "runs": (lambda: ehfl.compare(rounds=3, runs=NUMBER), "runs must be a path, as a string or a Path, got 3"),
+    "no name of runs": (lambda: ehfl.compare(rounds=3, runs=""), "runs must be a path, as a string or a Path, got ''"),
     "what to run": (lambda: run_all(TEXT, "runs/x"), "spec must be of the kind Spec, got 'text'"),
-    "where to run": (lambda: run_all(read_spec(), NUMBER), "experiment must be a path, as a text or a Path, got 3"),
+    "where to run": (lambda: run_all(read_spec(), NUMBER), "experiment must be a path, as a string or a Path, got 3"),
     "on what to run": (lambda: run_all(read_spec(), "runs/x", on=TEXT), "on must be local or ray, got text"),
     "who looks on": (lambda: run_all(read_spec(), "x", on_look=NUMBER), "on_look must be a function or None, got 3"),
-    "folders": (lambda: ehfl.read(NUMBER), "folders must be a path, as a text or a Path, got 3"),
-    "a number of folders": (lambda: read_results(NUMBER), "folders must be a list of paths, got 3"),
-    "a place to save": (lambda: ehfl.simulate(FLEET, "greedy", 3).save(NUMBER), "path must be a path, as a text or"),
-    "a file to load": (lambda: ehfl.Participation.load(NOTHING), "path must be a path, as a text or a Path, got None"),
+    "folders": (lambda: ehfl.read(NUMBER), "folders must be a path, as a string or a Path, got 3"),
+    "a place to save": (lambda: ehfl.simulate(FLEET, "greedy", 3).save(NUMBER), "path must be a path, as a string or"),
+    "a file to load": (lambda: ehfl.Participation.load(NOTHING), "path must be a path, as a string or a Path, got"),
     "a goal": (lambda: ehfl.Metric("gap").check_goal(TEXT), "goal must be a finite number in [-1e+100, 1e+100]"),
 }  # fmt: skip
 
@@ -150,13 +149,18 @@ PARAMETERS = [
 
 @pytest.mark.parametrize(("kind", "name", "parameter"), PARAMETERS)
 @pytest.mark.parametrize("given", [np.array([]), np.array([[2, 3]]), {}], ids=["empty", "table", "dict"])
+@pytest.mark.parametrize("in_a_table", [False, True])
 def test_no_parameter_of_a_registered_class_raises_an_error_of_its_own(
-    kind: str, name: str, parameter: str, given: Any
+    kind: str, name: str, parameter: str, given: Any, in_a_table: bool
 ) -> None:
     made = REGISTRIES[kind][name]
     needed = [one.name for one in inspect.signature(made).parameters.values() if one.default is one.empty]
     try:
-        made(**dict.fromkeys(needed, 0.5) | {parameter: given})
+        parameters = dict.fromkeys(needed, 0.5) | {parameter: given}
+        if in_a_table:
+            REGISTRIES[kind].make({"name": name} | parameters)
+        else:
+            made(**parameters)
     except InvalidValue as error:
         assert len(str(error).splitlines()) == 1
     else:
@@ -181,8 +185,7 @@ def test_a_path_may_be_a_text_or_a_path(kind: Callable[[str], Any], tmp_path: Pa
     played = ehfl.simulate(FLEET, "greedy", 3)
     played.save(kind(f"{here}/p.npz"))
 
-    assert read_results([kind(f"{here}/mine")]).comparison.rows == compared.rows
-    assert read_results(kind(f"{here}/mine")).comparison.rows == ehfl.read(kind(f"{here}/mine")).rows == compared.rows
+    assert ehfl.read(kind(f"{here}/mine")).rows == compared.rows
     assert ehfl.Participation.load(kind(f"{here}/p.npz")).counts.tolist() == played.counts.tolist()
 
 

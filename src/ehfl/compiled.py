@@ -17,7 +17,7 @@ import numba
 import numpy as np
 
 from ehfl import randomness
-from ehfl.kernel_cache import KernelCache, kernel_folder
+from ehfl.kernel_cache import keep, kernel_folder
 from ehfl.randomness import LANES
 from ehfl.validation import whole_number
 
@@ -33,17 +33,12 @@ _one_at_a_time = threading.RLock()  # numba's fallback threading layer must not 
 
 def kernel(function: _Function) -> _Function:
     """Compile on first use for the argument types met, for one thread; kept on disk."""
-    return _kept(numba.njit(function))
+    return cast(_Function, keep(numba.njit(function)))
 
 
 def parallel_kernel(function: _Function) -> _Function:
     """Compile on first use for the argument types met, `prange` spread over threads; kept on disk."""
-    return _kept(numba.njit(parallel=True)(function))
-
-
-def _kept(dispatcher: Any) -> _Function:
-    dispatcher._cache = KernelCache(dispatcher)  # numba's own way to say so leads to numba's own cache
-    return cast(_Function, dispatcher)
+    return cast(_Function, keep(numba.njit(parallel=True)(function)))
 
 
 def kernels_are_cached(name: str = "scheduling.kernels.longest") -> bool:
@@ -52,7 +47,8 @@ def kernels_are_cached(name: str = "scheduling.kernels.longest") -> bool:
     `name` is the kernel that is compiled last.
     """
     folder = kernel_folder()
-    return folder is not None and any(folder.glob(f"ehfl.{name}-*"))
+    room, _, kernel = name.partition(".")
+    return folder is not None and any(folder.glob(f"{room}_*/{kernel}-*.nbi"))
 
 
 class ThreadLimit:

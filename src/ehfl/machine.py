@@ -1,6 +1,6 @@
-"""What the machine has, and what work would take of it: sizes that cannot end well are refused before they begin.
+"""How much memory is free, and the refusal of work that would need more.
 
-Estimates are from below: what is refused could not have worked, what is not may still be slow.
+Estimates are lower bounds: what is refused could not have worked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from pathlib import Path
 
 from ehfl.validation import InvalidValue
 
-_YEAR_SECONDS = 365 * 86_400.0
 _SMALL = 1e6  # bytes; the machine is not asked for so little, since asking takes longer than a small fleet
 _NO_LIMIT = 2**60  # what old control groups give as a limit where there is none
 
@@ -27,17 +26,6 @@ def check_memory(name: str, given: object, needed: float) -> None:
     if needed > _SMALL and needed > (free := free_memory()):
         allowed = f"small enough for the memory that is free ({bytes_text(free)})"
         raise InvalidValue(name, allowed, f"{given} ({bytes_text(needed)})")
-
-
-def check_time(name: str, given: object, seconds: float) -> None:
-    """Refuse a value whose work takes more than a year, though it were as quick as it can be.
-
-    >>> check_time("local_steps", 10**15, seconds=1e10)
-    Traceback (most recent call last):
-    ehfl.validation.InvalidValue: local_steps must be small enough to end in a year, got 1000000000000000 (317 years)
-    """
-    if seconds > _YEAR_SECONDS:
-        raise InvalidValue(name, "small enough to end in a year", f"{given} ({_figure(seconds / _YEAR_SECONDS)} years)")
 
 
 def free_memory() -> float:

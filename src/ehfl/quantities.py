@@ -16,28 +16,30 @@ UNITS = {
     "s": {"ms": 1e-3} | _SECONDS,
 }
 _SHOWN = {"J": "J, mJ, kJ, Wh", "W": "W, mW, kW", "s": "s, min, h, d"}
-_TEXT = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµ]+)\s*")
+_QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµ]+)\s*")
 
 
-def is_quantity(text: object) -> bool:
-    """Return whether this is a text of a number and a unit, as opposed to the name of a file."""
-    found = _TEXT.fullmatch(text) if isinstance(text, str) else None
+def is_quantity(given: object) -> bool:
+    """Return whether this is a string of a number and a unit, rather than the name of a file."""
+    found = _QUANTITY.fullmatch(given) if isinstance(given, str) else None
     return found is not None and any(found[2] in units for units in UNITS.values())
 
 
 def quantity(name: str, given: object, unit: str) -> float:
-    """Return an amount in `unit` (J, W or s) from a number of it or a text with a unit.
+    """Return an amount in `unit` (J, W or s) from a number of it or a string with a unit.
 
     >>> quantity("capacity", "5 Wh", "J"), quantity("round_length", "15 min", "s"), quantity("capacity", 40, "J")
     (18000.0, 900.0, 40.0)
     """
     if isinstance(given, int | float) and not isinstance(given, bool):
         return float(given)
-    found = _TEXT.fullmatch(given) if isinstance(given, str) else None
+    found = _QUANTITY.fullmatch(given) if isinstance(given, str) else None
     factor = UNITS[unit].get(found[2]) if found else None
     if found is None or factor is None:
         example = {"J": "5 Wh", "W": "2 mW", "s": "1 h"}[unit]
-        raise InvalidValue(name, f'a number [{unit}], or a text with a unit ({_SHOWN[unit]}) as in "{example}"', given)
+        raise InvalidValue(
+            name, f'a number [{unit}], or a string with a unit ({_SHOWN[unit]}) as in "{example}"', given
+        )
     return float(found[1]) * factor
 
 

@@ -9,14 +9,15 @@ Each is a class whose fields are its parameters, and is named in specs, on the c
     "mine:Daylight", {"name": "mine:Daylight", "peak": 3}    a user class, package.module:Class
     Daylight(peak=3)                    from Python, an instance of one
 
-Registered classes are given as texts and imported when they are first needed, so that a registry of torch's things can
-be read without torch.
+Registered classes are given as strings and imported when they are first needed, so that a registry of torch's things
+can be read without torch.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import os
 import tomllib
 import typing
 from collections.abc import Iterator, Mapping
@@ -28,20 +29,21 @@ from typing import Any, Generic, Literal, TypeVar, Union, cast
 
 import numpy as np
 
-from ehfl import own_code
+from ehfl import user_code
 from ehfl.toml_values import HELD, holds_paths, to_parameter, to_toml
-from ehfl.validation import FAILURES, InvalidValue, at, closest, float_of, one_line
+from ehfl.validation import FAILURES, InvalidValue, SpecError, at, closest, one_line
 
 Thing = TypeVar("Thing")
 Table = dict[str, Any]  # {"name": ..., parameter: value, ...}
 Factory = typing.Callable[..., Any]
 
 _ABSENT = object()
-_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", type(None): "none"}
+_FORM = "NAME, NAME:VALUE or NAME:parameter=value,parameter=value"
+_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a string", type(None): "none"}
 
 
 class Here(str):
-    """A text that was not read from a file, such as an override: a path in it starts from the current folder."""
+    """A string that was not read from a file, such as an override: a path in it starts from the current folder."""
 
     __slots__ = ()
 
@@ -62,9 +64,6 @@ class Registry(Generic[Thing]):
     def __len__(self) -> int:
         return len(self.members)
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.members
-
     def __getitem__(self, name: str) -> Factory:
         """Return the registered class, or the function that makes its instances."""
         if name not in self.members:
@@ -72,10 +71,10 @@ class Registry(Generic[Thing]):
         return self._factory(name, self.kind)
 
     def table(self, given: object, key: str = "", folder: Path | None = None) -> Table:
-        """Return what was given, a string, a table or an instance, as a table; parameters at their default stay out.
+        """Return a string, a table or an instance as a table, without parameters at their default.
 
-        With a `folder` it is the table that a spec keeps: paths that lie there are absolute (in the current folder, if
-        they are `Here`), those of defaults too, and a class of the script that runs is named by the script's file.
+        With a `folder` it is the table that a spec keeps: paths of existing files there are made absolute (`Here`
+        paths start from the current folder), and a class of the running script is named by the script's module.
         Errors name `key` (else the kind).
 
         >>> Registry("partition", {"dirichlet": "ehfl.partition:Dirichlet"}, ()).table("dirichlet:0.3")
@@ -85,9 +84,7 @@ class Registry(Generic[Thing]):
         if isinstance(given, str):
             found = self._parsed(given, key)
             folder = Path() if folder is not None and isinstance(given, Here) else folder
-        elif (
-            isinstance(given, Mapping) and isinstance(given.get("name"), str) and all(isinstance(k, str) for k in given)
-        ):
+        elif isinstance(given, Mapping) and isinstance(given.get("name"), str):
             found = self._parsed(given["name"], key) | {k: v for k, v in given.items() if k != "name"}
         elif self._is_thing(given):
             found = self._table_of_instance(given, key)
@@ -98,7 +95,7 @@ class Registry(Generic[Thing]):
         return found if folder is None else self._anchored(found, folder, key)
 
     def make(self, given: object, key: str = "") -> Thing:
-        """Return the thing that a text or a table names; a thing that is there already is returned as it is."""
+        """Return the thing that a string or a table names; an instance is returned as it is."""
         key = key or self.kind
         if not isinstance(given, str | Mapping):
             return self._checked(given, key, repr(given))
@@ -108,33 +105,30 @@ class Registry(Generic[Thing]):
         self._check_parameters(name, factory, table, key)
         with at(key):
             try:
-                with own_code.contained() if ":" in name else nullcontext():
+                with user_code.contained() if ":" in name else nullcontext():
                     made = factory(**_as_taken(factory, table))
-            except InvalidValue:
+            except (InvalidValue, SpecError):
                 raise
-            except FAILURES as error:  # whatever the user's own code raises
-                raise InvalidValue("", "one that can be made", f"{name} ({one_line(error)})") from error
+            except FAILURES as error:  # of user code
+                raise SpecError("", f"cannot be constructed: {name} raises {one_line(error)}") from error
         return self._checked(made, key, name)
 
     def spelled_out(self, given: object, key: str = "") -> Table:
-        """Return the table with a value for every parameter that has a default."""
+        """Return the table with defaults filled in."""
         table = self.table(given, key)
         name, key = table["name"], key or self.kind
         defaults = _defaults(self._factory(name, key))
         for parameter, value in table.items():
-            _held(value, f"{key}.{parameter}", f"{value!r}")
-        held = {
-            parameter: _held(value, f"{key}.{parameter}", f"{value!r}, the default in {name}")
-            for parameter, value in defaults.items()
-        }
+            _held(value, f"{key}.{parameter}", repr(value))
+        held = {p: _held(v, f"{key}.{p}", f"{v!r}, the default in {name}") for p, v in defaults.items()}
         return {"name": name} | held | table
 
     def takes(self, given: object, parameter: str, key: str = "") -> bool:
-        """Return whether what was given has a parameter of that name."""
+        """Return whether the class has a parameter of that name."""
         return parameter in _parameters(self._factory(self.table(given, key)["name"], key or self.kind))
 
     def names_declared(self, given: object, attribute: str, key: str = "") -> tuple[str, ...]:
-        """Return the parameters that the class of what was given lists under an attribute, none where it has none.
+        """Return the parameter names that the class lists in an attribute.
 
         >>> Registry("harvest", {"bernoulli": "ehfl.energy:Bernoulli"}, ()).names_declared("bernoulli:1", "per_client")
         ('rate',)
@@ -148,14 +142,18 @@ class Registry(Generic[Thing]):
         return tuple(declared)
 
     def text(self, table: Table) -> str:
-        """Return a table in the short form in which people write it, which serves as a label.
+        """Return a table in its short form, which serves as the label.
 
-        >>> schedulers = Registry("scheduler", {"round-robin": "ehfl.scheduling.schedulers.round_robin:RoundRobin"}, ())
+        >>> schedulers = Registry("scheduler", {"round-robin": "ehfl.scheduling.schedulers.paper:RoundRobin"}, ())
         >>> schedulers.text({"name": "round-robin", "per_round": 1})
         'round-robin:1'
         """
         name = table["name"]
-        given = [(key, _written(value)) for key, value in table.items() if key != "name"]
+        given = [
+            (key, str(value).lower() if isinstance(value, bool) else str(value))
+            for key, value in table.items()
+            if key != "name"
+        ]
         if len(given) == 1 and name in self.members and given[0][0] == _first(self._factory(name, self.kind)):
             return f"{name}:{given[0][1]}"
         parameters = ",".join(f"{key}={value}" for key, value in given)
@@ -180,7 +178,7 @@ class Registry(Generic[Thing]):
             known = f"{name.strip().removesuffix('.py')}:{kind.strip()}"
         if not rest:
             if text.endswith(":"):
-                raise InvalidValue(key, "NAME, NAME:VALUE or NAME:parameter=value,parameter=value", text)
+                raise InvalidValue(key, _FORM, text)
             return {"name": known}
         if "=" in rest:
             return {"name": known} | _assignments(rest, key)
@@ -190,29 +188,25 @@ class Registry(Generic[Thing]):
         return {"name": known, first: literal(rest)}
 
     def _factory(self, name: str, key: str) -> Factory:
-        """Return the class of that name; errors of a user's module become one line.
+        """Return the class of that name, imported; errors of a user module become one line.
 
-        A spec can name anything that Python can import, os:system too: only a class with the contract's methods is
-        returned, so that nothing else is ever called.
+        A spec can name whatever Python can import, os:system too: only a class with the contract's methods is returned.
         """
         module, _, attribute = self.members.get(name, name).partition(":")
-        bring = importlib.import_module if name in self.members else own_code.imported
+        bring = importlib.import_module if name in self.members else user_code.imported
         try:
             found = getattr(bring(module), attribute)
-        except FAILURES as error:  # whatever the user's own module raises, an exit included
+        except FAILURES as error:
             why = error if isinstance(error, ImportError | AttributeError) else one_line(error)
-            hint = closest(module, self.members)  # a name with a value, misspelt, looks like a module
+            hint = closest(module, self.members)  # "gredy:3" looks like a module
             raise InvalidValue(key, "importable as package.module:Class", f"{name} ({why}){hint}") from error
         if name not in self.members:
-            self._check_class(found, name, key)
+            allowed = f"a class with {self._contract()}"
+            if not isinstance(found, type):
+                raise InvalidValue(key, allowed, f"{name}, which is not a class")
+            if missing := self._missing(lambda method: _has_method(found, method)):
+                raise InvalidValue(key, allowed, f"{name} without {missing[0]}")
         return cast(Factory, found)
-
-    def _check_class(self, found: object, name: str, key: str) -> None:
-        allowed = f"a class with {self._contract()}"
-        if not isinstance(found, type):
-            raise InvalidValue(key, allowed, f"{name}, which is not a class")
-        if missing := self._missing(lambda method: _has_method(found, method)):
-            raise InvalidValue(key, allowed, f"{name} without {missing[0]}")
 
     def _check_parameters(self, name: str, factory: Factory, given: Table, key: str) -> None:
         parameters, hints = _parameters(factory), _hints(factory)
@@ -237,7 +231,7 @@ class Registry(Generic[Thing]):
         return cast(Thing, thing)
 
     def _missing(self, has: typing.Callable[[str], bool]) -> list[str]:
-        """Return the methods of the contract that are missing, none if those in their place are there."""
+        """Return the contract's methods that are missing, none if the alternative methods are there."""
         missing = [method for method in self.methods if not has(method)]
         return [] if self.or_methods and all(map(has, self.or_methods)) else missing
 
@@ -245,20 +239,18 @@ class Registry(Generic[Thing]):
         return ", ".join(self.methods) + (f", or {', '.join(self.or_methods)}" if self.or_methods else "")
 
     def _anchored(self, table: Table, folder: Path, key: str) -> Table:
-        """Return the table with relative paths made absolute, where such a file lies in the folder."""
+        """Return the table with relative paths of files in the folder made absolute."""
         found = table | {"name": _importable(table["name"], key)}
-        texts = [name for name, value in table.items() if name != "name" and _holds_texts(value)]
-        if not texts and not is_own(table):  # ehfl's own have no paths as defaults, and need not be imported
-            return found
+        if not is_own(table) and not any(_holds_texts(value) for name, value in table.items() if name != "name"):
+            return found  # registered classes have no paths as defaults, so need not be imported
         factory = self._factory(found["name"], key)
         hints, defaults = _hints(factory), _defaults(factory)
         values = {name: to_toml(value) if holds_paths(value) else value for name, value in defaults.items()} | table
         for name, given in values.items():
             if _holds_texts(given) and (holds_paths(defaults.get(name)) or _may_be_path(hints.get(name))):
                 with at(f"{key}.{name}"):
-                    path = (
-                        _path_in(folder, given) if isinstance(given, str) else [_path_in(folder, one) for one in given]
-                    )
+                    paths = [_path_in(folder, one) for one in ([given] if isinstance(given, str) else given)]
+                path = paths[0] if isinstance(given, str) else paths
                 if name in table or path != given:  # a default that names no file is left to the class
                     found[name] = path
         return found
@@ -267,7 +259,7 @@ class Registry(Generic[Thing]):
         return not isinstance(given, type | Mapping) and not self._missing(lambda method: hasattr(given, method))
 
     def _table_of_instance(self, thing: object, key: str) -> Table:
-        """Return the table that makes an equal instance: its class by name, and the parameters that its fields hold."""
+        """Return the table of an equal instance: its class by name, and its parameters, read from its fields."""
         if isinstance(thing, FunctionType):
             raise InvalidValue(key, "an instance of a class, a name or a table: a spec holds no functions", repr(thing))
         name = self._name_of(type(thing), key)
@@ -276,11 +268,10 @@ class Registry(Generic[Thing]):
         # Compared as strings, in which NaN equals NaN.
         given = {p: v for p, v in values.items() if p not in defaults or repr(v) != repr(to_toml(defaults[p]))}
         table = {"name": name} | given
-        # A class that changes what it is given before it keeps it would change it once more.
+        # A class that changes a parameter before it stores it would change it twice.
         if repr(self._values(self.make(table, key), factory, name, key)) != repr(values):
-            raise InvalidValue(
-                key, f"an instance that keeps its parameters as given, or a table of {name}", repr(thing)
-            )
+            allowed = f"an instance that keeps its parameters as given, or a table of {name}"
+            raise InvalidValue(key, allowed, repr(thing))
         return table
 
     def _name_of(self, kind: type, key: str) -> str:
@@ -291,9 +282,9 @@ class Registry(Generic[Thing]):
         return _importable(f"{kind.__module__}:{kind.__qualname__}", key)
 
     def _values(self, thing: object, factory: Factory, name: str, key: str) -> Table:
-        """Return the parameters that an instance was made with, as its attributes have them."""
+        """Return the parameters of an instance, read from attributes."""
         values: Table = {}
-        kept = getattr(thing, "parameters", {})  # where a method has a parameter's name
+        kept = getattr(thing, "parameters", {})  # for classes in which a method has a parameter's name
         for parameter, one in _parameters(factory, by_name_alone=False).items():
             where, value = f"{key}.{parameter}", kept.get(parameter, getattr(thing, parameter, _ABSENT))
             if value is _ABSENT:
@@ -305,20 +296,20 @@ class Registry(Generic[Thing]):
 
 
 def _importable(name: str, key: str) -> str:
-    """Return a class's name as other processes import it: one of the running script by the script's own module."""
+    """Return a class's name as other processes import it: __main__ becomes the script's own module."""
     module, _, kind = name.partition(":")
     with at(key):
-        return f"{own_code.script_module(kind)}:{kind}" if module == "__main__" else name
+        return f"{user_code.script_module(kind)}:{kind}" if module == "__main__" else name
 
 
 def _as_taken(factory: Factory, table: Table) -> Table:
-    """Return parameters in the types that the class declares: a spec has no paths, tuples, arrays or enums."""
+    """Return parameters in the types that the class declares: TOML has no paths, tuples, arrays or enums."""
     hints, defaults = _hints(factory), _defaults(factory)
     return {name: to_parameter(value, hints.get(name), defaults.get(name)) for name, value in table.items()}
 
 
 def _defaults(factory: Factory) -> Table:
-    """Return the default values of the parameters that have one; those of dataclass factories are made."""
+    """Return the default values of the parameters that have one."""
     of_class = fields(factory) if is_dataclass(factory) else ()
     made: dict[str, Any] = {one.name: one.default_factory for one in of_class if one.default_factory is not MISSING}
     given = {name: one.default for name, one in _parameters(factory).items() if one.default is not one.empty}
@@ -346,12 +337,12 @@ def _holds_texts(value: Any) -> bool:
 
 
 def _may_be_path(hint: Any) -> bool:
-    """Return whether a type is a path, or has one among its parts: Path | str, Sequence[Path]."""
+    """Return whether a type is or contains Path: Path | str, Sequence[Path]."""
     return hint is Path or any(map(_may_be_path, typing.get_args(hint)))
 
 
 def _path_in(folder: Path, text: str) -> str:
-    """Return a text that names a file in the folder as its absolute path, any other text as it is."""
+    """Return the absolute path of a file in the folder, any other string unchanged."""
     start = Path() if isinstance(text, Here) else folder
     if lies_there(start / text):
         return str((start / text).resolve())
@@ -361,58 +352,44 @@ def _path_in(folder: Path, text: str) -> str:
 
 
 def is_own(table: Mapping[str, Any]) -> bool:
-    """Return whether a table names a class of the user's own, as package.module:Class."""
+    """Return whether a table names a user class, as package.module:Class."""
     return ":" in table["name"]
 
 
 def lies_there(path: Path) -> bool:
-    """Return whether there is a file or folder of that name; one that no system would allow is none."""
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return False
+    """Return whether the path exists."""
+    return os.path.exists(path)  # noqa: PTH110 (Path.exists raises for a string too long to be a path)
 
 
 def literal(text: str) -> Any:
-    """Return the value that a text stands for: TOML's, else the bare word itself.
+    """Return the value of a string as TOML, or the string itself.
 
     >>> literal("3"), literal("[0.1, 0.9]"), literal("by-label")
     (3, [0.1, 0.9], 'by-label')
     """
     try:
-        found = tomllib.loads(f"value = {text}", parse_float=float_of)
-    except (ValueError, RecursionError):
+        return tomllib.loads(f"value = {text}")["value"]
+    except ValueError:
         return text.strip()
-    return found["value"] if len(found) == 1 else text.strip()  # a text of several lines may hold more than a value
 
 
 def _assignments(text: str, key: str) -> Table:
     """Return parameters by name, from "a=1,b=word"."""
     try:
-        found: Table
-        (found,) = tomllib.loads(f"table = {{{text}}}", parse_float=float_of).values()
-    except (ValueError, RecursionError):  # bare words, which TOML does not have
+        return cast(Table, tomllib.loads(f"table = {{{text}}}")["table"])
+    except ValueError:  # bare words, which TOML does not have
         pairs = [part.partition("=") for part in text.split(",")]
         found = {name.strip(): literal(value) for name, equals, value in pairs if equals}
         if len(found) < len(pairs) or not all(found):
-            raise InvalidValue(key, "NAME, NAME:VALUE or NAME:parameter=value,parameter=value", text) from None
-    if "name" in found:
-        raise InvalidValue(key, "given parameters that are not called name", text)
-    return found
-
-
-def _written(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+            raise InvalidValue(key, _FORM, text) from None
+        return found
 
 
 def _parameters(factory: Factory, *, by_name_alone: bool = True) -> dict[str, inspect.Parameter]:
     """Return the parameters, all or those that can be given by name."""
     unnamed = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
-    try:
-        found = inspect.signature(factory).parameters
-        return {name: one for name, one in found.items() if not by_name_alone or one.kind not in unnamed}
-    except (TypeError, ValueError):  # a class of C that tells no signature
-        return {}
+    found = inspect.signature(factory).parameters
+    return {name: one for name, one in found.items() if not by_name_alone or one.kind not in unnamed}
 
 
 def _first(factory: Factory) -> str | None:
@@ -420,23 +397,23 @@ def _first(factory: Factory) -> str | None:
 
 
 def _hints(factory: Factory) -> dict[str, Any]:
-    """Return the types of the parameters, as far as they can be known."""
+    """Return the parameters' types, none if annotations cannot be evaluated."""
     try:
         own = vars(factory).get("__init__") if isinstance(factory, type) else None
         return typing.get_type_hints(own or factory)
-    except Exception:  # annotations in words, names that only a type checker imports
+    except Exception:  # names imported under TYPE_CHECKING, annotations that are prose
         return {}
 
 
 def _fits(value: object, hint: Any) -> bool:
-    """Return whether a value is of a type; types that a spec cannot show (arrays, protocols) are left to the class."""
+    """Return whether a value is of a type; types that specs do not have (arrays, protocols) are left to the class."""
     if hint in _KINDS:
         if isinstance(value, bool | np.bool_):
             return hint is bool
         number = (int, np.integer) if hint is int else (int, float, np.number)
         return isinstance(value, number if hint in (int, float) else hint)
     if typing.get_origin(hint) is Literal:
-        return value in typing.get_args(hint)
+        return isinstance(value, str | int) and value in typing.get_args(hint)  # arrays compare entry by entry
     if typing.get_origin(hint) in (Union, UnionType):
         return any(_fits(value, one) for one in typing.get_args(hint))
     return not (hint is Path and not isinstance(value, str | Path))

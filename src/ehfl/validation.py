@@ -1,9 +1,8 @@
-"""One way to refuse bad input: name the argument, what is allowed, what was given."""
+"""Errors of bad input, which name the argument, what is allowed and what was given; checks that raise them."""
 
 from __future__ import annotations
 
 import difflib
-import math
 import numbers
 import operator
 import os
@@ -16,20 +15,20 @@ from typing import Any, SupportsIndex, TypeGuard, TypeVar
 
 Thing = TypeVar("Thing")
 
-# What code of the user's own may raise and must not end a comparison; Ctrl-C is none of it.
+# What user code may raise without ending a comparison; KeyboardInterrupt is not among it.
 FAILURES: tuple[type[BaseException], ...] = (Exception, SystemExit)
 
 
 class UserError(ValueError):
-    """Something that the user can put right; the command line shows its message alone, without a traceback."""
+    """An error that the user can fix; the command line shows its message without a traceback."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let it cross from a worker: Python would make it anew from its message, which is not what it is made from."""
+        """Make it picklable for workers: pickle would call the class with the message alone."""
         return UserError.__new__, (type(self), *self.args), vars(self)
 
 
 class InvalidValue(UserError):
-    """A value outside its range; `name` is the argument, or the key of a spec that it came from."""
+    """A value outside its range; `name` is the argument or the key of the spec."""
 
     def __init__(self, name: str, allowed: str, given: object) -> None:
         super().__init__(f"{shown(name)} must be {allowed}, got {shown(given)}")
@@ -39,7 +38,7 @@ class InvalidValue(UserError):
 
 
 class SpecError(UserError):
-    """A spec that cannot be run as it is: the key, and what is wrong with it in one line."""
+    """What is wrong with the value of a spec's key, in one line."""
 
     def __init__(self, key: str, fault: str) -> None:
         super().__init__(printable(f"{shown(key)} {fault}"))
@@ -48,7 +47,7 @@ class SpecError(UserError):
 
 
 class BrokenRules(UserError):
-    """Something of the user's own breaks the rules of its kind: a line for each, with the first case that breaks it."""
+    """A user class breaks its contract: a line for each rule, with the first case that breaks it."""
 
     def __init__(self, name: str, faults: Sequence[str]) -> None:
         super().__init__(f"{name} breaks the rules:" + "".join(f"\n  - {fault}" for fault in faults))
@@ -58,21 +57,21 @@ class BrokenRules(UserError):
 
 @contextmanager
 def at(key: str) -> Iterator[None]:
-    """Put the key under which values were given before the name of any that is refused inside.
+    """Prefix the names in errors raised inside with the key of a section.
 
     >>> with at("fleet"):
     ...     whole_number("cost", 0, low=1)
     Traceback (most recent call last):
     ehfl.validation.InvalidValue: fleet.cost must be a whole number >= 1, got 0
     """
-    # a variable of the environment has a name of its own, wherever it is read
+    # Environment variables keep their names.
     with renamed(lambda name: name if name.startswith("$") else f"{key}.{name}".strip(".")):
         yield
 
 
 @contextmanager
 def renamed(rename: Callable[[str], str]) -> Iterator[None]:
-    """Let what is refused inside be called by the name, or the key, that `rename` makes of its own."""
+    """Apply `rename` to the name or key in errors that are raised inside."""
     try:
         yield
     except InvalidValue as error:
@@ -82,7 +81,7 @@ def renamed(rename: Callable[[str], str]) -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """Return what went wrong in one line; errors that are not the user's carry their kind.
+    """Return an error in one line; errors other than UserError with their class.
 
     >>> one_line(FileNotFoundError(2, "No such file or directory", "spec.toml"))
     'spec.toml: No such file or directory'
@@ -94,24 +93,21 @@ def one_line(error: BaseException) -> str:
     text = printable(str(error))
     if isinstance(error, UserError):
         return text
-    # Some libraries' errors quote all that they were given.
+    # Some libraries' errors quote their whole input.
     return f"{type(error).__name__}: {short(text, 300)}".removesuffix(": ")
 
 
 def shown(given: object, limit: int = 200) -> str:
-    """Return what was given as it can be shown in a line: nothing as '', long texts in part.
+    """Return a value as one line of a message: an empty string as '', a long one cut off.
 
     >>> shown(""), shown(3)
     ("''", '3')
     """
-    try:
-        return short(printable(str(given)), limit) or "''"
-    except ValueError:  # Python writes no whole number of more than 4,300 digits
-        return "a number of thousands of digits"
+    return short(printable(str(given)), limit) or "''"
 
 
 def printable(text: str) -> str:
-    r"""Return the text in one line, without signs that a terminal would obey instead of showing.
+    r"""Return the string in one line, control characters escaped.
 
     >>> printable("two\nlines, \x1b[31mred")
     'two lines, \\x1b[31mred'
@@ -120,19 +116,16 @@ def printable(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Return the text as it is but for signs that a terminal would obey: of a path no space may be lost.
+    r"""Return the string with control characters escaped and white space kept, as paths need it.
 
     >>> visible("two  spaces\a")
     'two  spaces\\x07'
     """
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def blame(thing: object, error: BaseException) -> str:
-    """Return what went wrong in something of the user's own, in one line, and where.
-
-    The place is the last line of the thing's own file that the error passed through, else where it was raised.
-    """
+    """Return an error of user code in one line, with the last line of the user's file in its traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     home = getattr(sys.modules.get(type(thing).__module__), "__file__", None)
     last = ([frame for frame in frames if frame.filename == home] or frames)[-1]
@@ -140,7 +133,7 @@ def blame(thing: object, error: BaseException) -> str:
 
 
 def short(text: str, limit: int = 60) -> str:
-    """Return the text, cut off if it is longer than an error message has room for.
+    """Return the string, cut off after `limit` characters.
 
     >>> short("a long list of numbers", limit=12)
     'a long li...'
@@ -166,12 +159,12 @@ def whole_number(name: str, value: SupportsIndex, *, low: int, high: int | None 
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Return whether the value is a real number, Python's or NumPy's; True is none."""
+    """Return whether the value is a real number, Python's or NumPy's, and not a boolean."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def number_in(name: str, value: object, interval: str) -> float:
-    """Return the value as a float, if it is a number in the interval; round brackets leave their end out.
+    """Return the value as a float, if it is a number in the interval; round brackets exclude their end.
 
     >>> number_in("momentum", 1, "[0, 1)")
     Traceback (most recent call last):
@@ -187,12 +180,12 @@ def number_in(name: str, value: object, interval: str) -> float:
 
 
 def positive_number(name: str, value: object) -> float:
-    """Return the value as a float, if models in float32 can be moved by so much: less is lost, more overflows."""
+    """Return the value as a float, in the range that float32 can hold."""
     return number_in(name, value, "[1e-30, 1e30]")
 
 
 def is_label(value: object, most: int) -> TypeGuard[str]:
-    """Return whether the value is a text that tables have room for: 1 to so many characters, all printable."""
+    """Return whether the value is a string of 1 to `most` printable characters."""
     return isinstance(value, str) and value.isprintable() and 0 < len(value) <= most
 
 
@@ -205,23 +198,8 @@ def is_word(value: object, *words: str) -> bool:
     return isinstance(value, str) and value in words
 
 
-def float_of(text: str) -> float:
-    """Return the number that a text of TOML stands for; one beyond floating point is refused, not taken for infinity.
-
-    >>> float_of("1e3"), float_of("inf")
-    (1000.0, inf)
-    >>> float_of("1e400")
-    Traceback (most recent call last):
-    ValueError: 1e400 does not fit into floating point
-    """
-    number = float(text)
-    if math.isinf(number) and "inf" not in text:
-        raise ValueError(f"{text} does not fit into floating point")
-    return number
-
-
 def of_kind(name: str, value: object, kind: type[Thing]) -> Thing:
-    """Return the value, if it is of that kind.
+    """Return the value, if it is an instance of `kind`.
 
     >>> of_kind("fleet", "ten clients", range)
     Traceback (most recent call last):
@@ -244,22 +222,22 @@ def check_function(name: str, given: object) -> None:
 
 
 def path_of(name: str, given: object) -> Path:
-    """Return a text or a path as a path; no text at all is none.
+    """Return a non-empty string or path as a Path.
 
     >>> path_of("runs", "runs/demo").name
     'demo'
     >>> path_of("runs", 3)
     Traceback (most recent call last):
-    ehfl.validation.InvalidValue: runs must be a path, as a text or a Path, got 3
+    ehfl.validation.InvalidValue: runs must be a path, as a string or a Path, got 3
     """
     text = os.fspath(given) if isinstance(given, str | os.PathLike) else ""
-    if not text or not isinstance(text, str) or "\0" in text:
-        raise InvalidValue(name, "a path, as a text or a Path", repr(given))
+    if not text or not isinstance(text, str):
+        raise InvalidValue(name, "a path, as a string or a Path", repr(given))
     return Path(text)
 
 
 def closest(given: str, known: Iterable[str]) -> str:
-    """Return a hint for a word that was probably meant, or nothing.
+    """Return a hint with the word that was probably meant, or an empty string.
 
     >>> closest("mypoic", ["myopic", "greedy"])
     ' (did you mean myopic?)'

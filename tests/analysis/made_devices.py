@@ -8,7 +8,7 @@ import numpy as np
 
 from ehfl.analysis import Trial
 from ehfl.energy import EnergyTotals
-from ehfl.history import Devices, Record
+from ehfl.runs import Devices, Record
 from ehfl.scheduling import SCHEDULERS, Participation
 
 SILENT, NAN = "no reply in 30 s", "its update is not finite"
@@ -58,7 +58,7 @@ def _played(seen: Sequence[Devices], mains: bool) -> Participation:
     return Participation(
         n_clients=known.shape[1],
         offsets=np.cumsum([0, *map(len, took_part)], dtype=np.int32),
-        indices=np.array([client for clients in took_part for client in clients], dtype=np.int32),
+        participants=np.array([client for clients in took_part for client in clients], dtype=np.int32),
         spent=spent,
         final_energy=known[-1],
         totals=EnergyTotals(first, stored + paid, paid, stored, first, total - paid),

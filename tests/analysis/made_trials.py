@@ -9,7 +9,7 @@ import numpy as np
 
 from ehfl.analysis import Comparison, Goal, Trial, compare
 from ehfl.energy import EnergyTotals
-from ehfl.history import Metric, Record
+from ehfl.runs import Metric, Record
 from ehfl.scheduling import SCHEDULERS, Participation
 
 ACCURACY = Metric("accuracy", bounds=(0, 1))
@@ -31,7 +31,7 @@ def made_participation(
     return Participation(
         n_clients=clients,
         offsets=np.cumsum([0, *counts], dtype=np.int32),
-        indices=np.concatenate([np.arange(n, dtype=np.int32) for n in counts]),
+        participants=np.concatenate([np.arange(n, dtype=np.int32) for n in counts]),
         spent=spent,
         final_energy=np.zeros(clients, np.int32),
         totals=EnergyTotals(0, 2 * total, 0 if mains else total, 0, total, total if mains else 0),

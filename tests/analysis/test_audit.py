@@ -7,12 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from ehfl.analysis.audit import Audit
-from ehfl.analysis.audit_groups import alike
-from ehfl.analysis.audit_table import MOST_CLASSES, audited, caption, shown_classes
+from ehfl.analysis.audit import Audit, alike
 from ehfl.analysis.trials import Arm
 from ehfl.energy import Bernoulli, Fleet
-from ehfl.scheduling import Chances, Greedy, chances, realised, simulate
+from ehfl.report.tables.audit import MOST_CLASSES, audited, caption, shown_classes
+from ehfl.scheduling import Chances, Greedy, chances, observed_chances, simulate
 from made_trials import made_trial
 
 
@@ -103,7 +102,7 @@ def test_an_arm_is_audited_as_it_was_played() -> None:
         object.__setattr__(trial, "classes", tuple("0123456789"))
     audit = Audit.played(Arm("greedy", tuple(trials)))
 
-    assert audit.chances.weights.tolist() == realised(runs).weights.tolist() and len(audit.deals) == 4
+    assert audit.chances.weights.tolist() == observed_chances(runs).weights.tolist() and len(audit.deals) == 4
     exact = chances(fleet, Greedy(), rounds=50)
     assert abs(audit.chi_square.mean - exact.chi_square) < 4.5 * audit.chances.chi_square_error
     object.__setattr__(trials[2], "labels", None)  # of a run whose devices had data of their own
@@ -144,7 +143,7 @@ def test_the_table_says_how_it_is_known_and_what_everyone_weighs(two: Audit) -> 
 def test_a_figure_that_chance_could_have_made_is_given_as_what_it_is_below() -> None:
     found = cells(Audit("myopic", known([0.5, 0.5], seeds=20, error=0.01)))
 
-    assert (found["known"], found["chi^2"]) == ("by 20 seeds", "< 0.03")  # 2.093 * 0.01, rounded up
+    assert (found["known"], found["chi^2"]) == ("20 seeds", "< 0.03")  # 2.093 * 0.01, rounded up
 
 
 def test_many_clients_are_shown_in_fifths_and_many_classes_by_those_that_move() -> None:
@@ -159,7 +158,7 @@ def test_many_clients_are_shown_in_fifths_and_many_classes_by_those_that_move() 
     assert "client 3" not in cells(audit)
     shown = shown_classes([audit])
     assert len(shown) == MOST_CLASSES and shown[0] == "kind 0" and "kind 10" not in shown  # whose weight is nearly fair
-    assert "8 of 20 classes, which are moved least, left out" in caption([audit])
+    assert "8 of 20 classes, which are moved least: --classes" in caption([audit])
     assert len([label for label in cells(audit, every_class=True) if label.startswith("class")]) == 20
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ehfl.analysis import Comparison, Row, Trial, compare
-from ehfl.history import Evaluation
+from ehfl.runs import Evaluation
 from ehfl.validation import UserError
 from made_trials import ACCURACY, GAP, made_trial
 

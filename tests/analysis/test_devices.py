@@ -9,7 +9,7 @@ import pytest
 
 from ehfl.analysis.devices import Device, DeviceState, device_log
 from ehfl.analysis.trials import Trial
-from ehfl.history import Devices
+from ehfl.runs import Devices
 from made_devices import NAN, SILENT, device_trial
 from made_trials import made_trial
 

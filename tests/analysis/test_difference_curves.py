@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ehfl.analysis import compare
-from ehfl.analysis.difference_curves import difference_curves
+from ehfl.analysis.pairing import difference_curves
 from ehfl.analysis.statistics import estimate
 from made_trials import ACCURACY, arms_ending_at, made_trial, two_arms
 

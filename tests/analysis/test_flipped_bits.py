@@ -12,7 +12,7 @@ import pytest
 import ehfl
 from ehfl.experiment import make_spec, run_all
 from ehfl.files import json_text
-from ehfl.report.texts import as_facts, rounds_csv
+from ehfl.report.folder import as_facts, rounds_csv
 from ehfl.validation import UserError
 
 SPEC = {

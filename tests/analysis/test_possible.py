@@ -8,14 +8,14 @@ import pytest
 
 import ehfl
 from ehfl.analysis import Comparison, compare
-from ehfl.analysis.numbers import DASH
-from ehfl.analysis.possible import with_shares
-from ehfl.analysis.table import caption, quantities
+from ehfl.analysis.rows import with_shares
 from ehfl.experiment import read_spec
-from ehfl.experiment.building import fleet_of
-from ehfl.experiment.possible import shares_of
+from ehfl.experiment.play import shares_of
+from ehfl.experiment.spec.build import fleet_of
 from ehfl.planning import Share, clairvoyant, share
 from ehfl.report import as_facts
+from ehfl.report.tables.comparison import caption, quantities
+from ehfl.report.write import DASH
 from made_trials import ACCURACY, made_trial
 
 FIGURES = {"share_of_possible", "share_of_lowest", "possible"}

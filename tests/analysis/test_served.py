@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from ehfl.analysis import Trial, compare, difference
-from ehfl.analysis.served import final_by_class, worst_class_curve, worst_tenth
-from ehfl.analysis.served_lines import class_lines
-from ehfl.analysis.table import quantities
+from ehfl.analysis.served import final_by_class, worst_class_curve, worst_tenth, worst_tenth_differences
+from ehfl.report.tables.comparison import class_lines, quantities
 from ehfl.validation import UserError
 from made_served import served, served_trial
-from made_trials import ACCURACY, arms_ending_at
+from made_trials import ACCURACY, arms_ending_at, two_arms
 
 # With the first arm the worst class is another one with every seed, and class 1 is the lowest on average.
 ARMS = {"plain": [(0.9, 0.2, 0.41), (0.9, 0.5, 0.3)], "fair": [(0.8, 0.7, 0.6), (0.8, 0.9, 0.7)]}
@@ -133,6 +132,33 @@ def test_frames_have_the_worst_class_and_every_class() -> None:
     classes = compared.class_frame()
     assert classes.index.tolist() == ["0", "1", "2"] and classes.columns.tolist() == ["plain", "fair"]
     assert classes.loc["1", "plain"] == pytest.approx(0.35)
+
+
+def test_accuracies_of_classes_and_clients_are_rows_of_their_own() -> None:
+    compared = served(ARMS, CLIENTS)
+    classes, clients = compared.rounds(per="class"), compared.rounds(per="client")
+    last = classes[(classes["arm"] == "plain") & (classes["seed"] == 0) & (classes["round"] == 3)]
+
+    assert last["class"].tolist() == ["0", "1", "2"] and last["accuracy"].tolist() == list(ARMS["plain"][0])
+    assert len(classes) == 2 * 2 * 2 * 3  # arms, seeds, evaluations, classes
+    assert sorted(set(clients["client"])) == list(range(len(CLIENTS["plain"][0])))
+    assert not {"by_class", "by_client"} & set(compared.rounds().columns)
+    with pytest.raises(UserError, match="per must be class, client or None, got seed"):
+        compared.rounds(per="seed")  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="no run has classes"):
+        two_arms().rounds(per="class")
+
+
+def test_worst_clients_are_compared_pair_by_pair_with_holms_correction() -> None:
+    low = [[0.2, 0.9], [0.25, 0.9], [0.21, 0.9]]
+    high = [[0.6, 0.9], [0.64, 0.9], [0.62, 0.9]]
+    shares = [(0.8, 0.7), (0.8, 0.7), (0.8, 0.71)]
+    found = worst_tenth_differences(served({"a": shares, "b": shares, "c": shares}, {"a": low, "b": high, "c": low}))
+
+    assert found["b"].mean == pytest.approx((0.4 + 0.39 + 0.41) / 3) and found["b"].distinguishable
+    raw, corrected = found["b"].p_value, found["b"].holm_p_value
+    assert raw is not None and corrected == pytest.approx(2 * raw)  # of two comparisons
+    assert not found["c"].distinguishable
 
 
 def test_rows_as_facts_have_the_figures() -> None:

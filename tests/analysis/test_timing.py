@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ehfl.analysis import Arm, Comparison, Row, compare, rounds_to, timing, worlds
-from ehfl.history import Metric
+from ehfl.analysis import Arm, Comparison, Row, compare, comparison, rounds_to, timing
+from ehfl.runs import Metric
 from ehfl.validation import UserError
 from made_trials import ACCURACY, GAP, made_trial
 
@@ -131,7 +131,7 @@ def test_the_noise_limit_is_computed_once_an_arm(monkeypatch: pytest.MonkeyPatch
         asked.append(arm.name)
         return timing.noise_limit(arm, seeds)
 
-    monkeypatch.setattr(worlds, "noise_limit", counted)
+    monkeypatch.setattr(comparison, "noise_limit", counted)
 
     compare("x", [made_trial(arm, 0, {4: 0.5}) for arm in "abc"], ACCURACY, 1)
 

@@ -11,11 +11,10 @@ import pytest
 
 import ehfl
 from ehfl.analysis import Comparison, compare
-from ehfl.analysis.numbers import DASH
-from ehfl.analysis.table import quantities
-from ehfl.history import Traffic
 from ehfl.report import as_facts
-from ehfl.run_folder import RunFolder
+from ehfl.report.tables.comparison import quantities
+from ehfl.report.write import DASH
+from ehfl.runs import RunFolder, Traffic
 from ehfl.validation import InvalidValue, UserError
 from made_trials import ACCURACY, made_trial
 

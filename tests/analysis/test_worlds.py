@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from ehfl.analysis import Arm
-from ehfl.analysis.cells import Cell
-from ehfl.analysis.numbers import DASH
-from ehfl.analysis.table import caption, quantities
-from ehfl.analysis.worlds import worlds_of
-from ehfl.report.texts import as_facts
+from ehfl.analysis.comparison import worlds_of
+from ehfl.report.folder import as_facts
+from ehfl.report.tables.comparison import caption, quantities
+from ehfl.report.tables.render import Cell
+from ehfl.report.write import DASH
 from made_trials import ENDED_AT, arms_ending_at, made_trial, two_worlds
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ehfl.cli import main
-from ehfl.experiment.spec import EvaluationSpec, FleetSpec, LearningSpec, Section
+from ehfl.experiment.spec.models import EvaluationSpec, FleetSpec, LearningSpec, Section
 
 EHFL = str(Path(sys.executable).with_name("ehfl"))
 # Modules of Python's that the commands and their workers import on their way, and one of a library's.
@@ -89,7 +89,13 @@ def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["", "compare", "report", "simulate", "bound", "train"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("", "compare", "report", "simulate", "plan", "audit", "bound", "devices", "train"),
+        *("harvest fit", "harvest show", "flower up", "flower simulate", "flower app"),
+    ],
+)
 def test_help_fits_80_columns_breaks_no_word_and_names_no_type_of_python(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

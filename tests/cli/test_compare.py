@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from ehfl.analysis import read_results
+from ehfl.analysis import read
 from ehfl.cli import main
-from ehfl.cli.report import again
+from ehfl.cli.commands.report import compare_again
 from ehfl.experiment import Spec, read_spec, run_all
-from ehfl.experiment.building import fleet_of
+from ehfl.experiment.spec.build import fleet_of
 from ehfl.planning import clairvoyant, share
-from ehfl.report import writing
-from ehfl.report.figures import draw_all
+from ehfl.report.figures import comparison as figures
+from ehfl.report.figures.comparison import draw_all
 
 Capture = pytest.CaptureFixture[str]
 OVERRIDES = ["learning.task=quadratic", "learning.step_size=0.1", "rounds=8", "evaluation.every=2", "seeds=2",
@@ -34,7 +34,7 @@ SMALL = options(OVERRIDES)
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(writing, "draw_all", lambda *_: ())  # figures take seconds; the first test draws them
+    monkeypatch.setattr(figures, "draw_all", lambda *_: ())  # figures take seconds; the first test draws them
 
 
 def small(*more: str) -> Spec:
@@ -48,11 +48,18 @@ def run(*arguments: str) -> int:
     return stop.value.code
 
 
+def test_the_demo_can_be_copied_and_is_read_from_the_copy(capsys: Capture) -> None:
+    assert run("compare", "--show-demo") == 0
+    Path("demo.toml").write_text(capsys.readouterr().out)
+
+    assert read_spec("demo.toml").facts() == read_spec().facts()
+
+
 def test_compare_ends_with_table_words_and_the_way_to_the_page(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr(writing, "draw_all", draw_all)
+    monkeypatch.setattr(figures, "draw_all", draw_all)
 
     assert run("compare", *SMALL) == 0
 
@@ -63,14 +70,14 @@ def test_compare_ends_with_table_words_and_the_way_to_the_page(
     assert lines[-1] == "report: runs/demo/report.html"
     assert any("greedy" in line for line in lines[7:])
     assert Path("runs/demo/report.html").exists()
-    assert {path.suffix for path in Path("runs/demo/figures").iterdir()} == {".png", ".svg"}
+    assert {path.suffix for path in Path("runs/demo/figures").iterdir()} == {".pdf", ".png", ".svg"}
 
 
 def test_json_table_and_text_files_hold_the_same_numbers(capsys: Capture) -> None:
     assert run("compare", *SMALL, "--json") == 0
 
     shown = json.loads(capsys.readouterr().out)
-    rows = read_results([Path("runs/demo")]).comparison.rows
+    rows = read(Path("runs/demo")).rows
     assert [arm["final"]["mean"] for arm in shown["arms"]] == [row.final.mean for row in rows]
     assert json.loads(Path("runs/demo/summary.json").read_text()) == shown
     with Path("runs/demo/rounds.csv").open() as file:
@@ -149,11 +156,10 @@ def test_what_is_run_again_is_run_in_the_same_folders(monkeypatch: pytest.Monkey
     shutil.copytree("runs/demo", "elsewhere/moved")
 
     for runs, trained in AGAIN.items():
-        commands = again([Path(folder) for folder in runs.split()], Path("out"), goal=0.5)
-        assert commands == [trained, f"ehfl report {runs} --out out --goal 0.5"]
+        assert compare_again([Path(folder) for folder in runs.split()]) == [trained]
     monkeypatch.chdir("runs/demo")
     for inside in ("greedy-s1", "."):
-        trained, _ = again([Path(inside)], Path("out"), goal=None)
+        (trained,) = compare_again([Path(inside)])
         assert trained == f"ehfl compare {Path().resolve()}/spec.toml --runs {Path('..').resolve()}"
 
 
@@ -186,7 +192,11 @@ def test_what_several_worlds_come_to_stands_last_where_a_terminal_shows_it(capsy
     assert run("compare", *options([*FEW[:-1], "seeds=3", f"arms=[{arms},{bright}]"])) == 0
 
     *_, empty, dim, bright, _, _, text, page = capsys.readouterr().out.splitlines()
-    assert (empty, text, page) == ("", "every figure: runs/demo/table.txt", "report: runs/demo/report.html")
+    assert (empty, text, page) == (
+        "",
+        "next: every row: --full, or runs/demo/table.txt",
+        "report: runs/demo/report.html",
+    )
     assert dim.startswith("Dim: ") and bright.startswith("Bright: ")
 
 
@@ -240,9 +250,7 @@ def test_a_comparison_does_not_move_into_the_folder_of_a_single_run(capsys: Capt
 
     assert "runs/mine is the folder of a single run, not of a comparison: give this one" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in Path("runs/mine").rglob("*")} == before
-    assert again([Path("runs/mine")], Path("out"), goal=None) == [
-        "ehfl compare runs/mine/spec.toml -o name=mine-again", "ehfl report runs/mine --out out"
-    ]  # fmt: skip
+    assert compare_again([Path("runs/mine")]) == ["ehfl compare runs/mine/spec.toml -o name=mine-again"]
     assert run("compare", "runs/mine/spec.toml", "-o", "name=mine-again", "--jobs", "1") == 0
 
 
@@ -252,7 +260,7 @@ def test_clairvoyant_shows_each_arms_share_of_what_was_possible(capsys: Capture)
     greedy = json.loads(capsys.readouterr().out)["arms"][1]
     setting = small().base
     best = [clairvoyant(fleet_of(setting), setting.rounds, seed) for seed in (0, 1)]
-    played = [trial.participation for trial in read_results(["runs/demo"]).comparison.arm("greedy").trials]
+    played = [trial.participation for trial in read("runs/demo").arm("greedy").trials]
     shares = [share(one, most) for one, most in zip(played, best, strict=True)]
 
     assert greedy["share_of_possible"]["mean"] == pytest.approx(sum(one.mean_sqrt for one in shares if one) / 2)
@@ -264,3 +272,12 @@ def test_clairvoyant_shows_each_arms_share_of_what_was_possible(capsys: Capture)
     assert run("report", "runs/demo", "runs/other", "--clairvoyant", "--json") == 0
     arms = {one["arm"]: one["share_of_possible"] for one in json.loads(capsys.readouterr().out)["arms"]}
     assert arms["demo: greedy"] == arms["other: greedy"] == greedy["share_of_possible"]
+
+
+def test_a_page_says_how_it_is_made_again(capsys: Capture) -> None:
+    run_all(small(), Path("runs/demo"), jobs=1)
+
+    assert run("report", "runs/demo", "--goal", "0.5", "--json") == 0
+
+    page = Path("runs/demo/report.html").read_text()
+    assert "ehfl compare runs/demo/spec.toml" in page and "ehfl report runs/demo --goal 0.5" in page

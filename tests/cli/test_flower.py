@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ehfl import Bernoulli, Fleet, fleet_in_joules
-from ehfl.analysis.scales import Scale
+from ehfl import Bernoulli, Fleet
+from ehfl.analysis.units import Scale
 from ehfl.cli import main
-from ehfl.cli.flower_live import battery_scale, live_nodes
+from ehfl.cli.live import battery_scale, live_nodes
 from ehfl.experiment import Outcome, Run, Spec
 from ehfl.flower.status import NodeStatus, Status
 from ehfl.validation import UserError
@@ -108,7 +108,7 @@ Play = Callable[..., Outcome]
 def played(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Play], None]:
     """A way to say what happens instead of a deployment."""
     monkeypatch.chdir(tmp_path)
-    return lambda instead: monkeypatch.setattr("ehfl.flower.up.run_up", instead)
+    return lambda instead: monkeypatch.setattr("ehfl.flower.run_up", instead)
 
 
 def test_a_failed_server_is_one_line_and_exit_code_1(
@@ -203,7 +203,7 @@ def test_a_terminal_has_a_line_for_each_node(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_batteries_are_shown_in_joules_where_quanta_have_a_size() -> None:
     harvest = Bernoulli(rate=0.5)
-    scale = battery_scale(fleet_in_joules(3, harvest, capacity=18_000, cost=12, round_length=60, arrival=12))
+    scale = battery_scale(Fleet.in_joules(3, harvest, capacity=18_000, cost=12, round_length=60, arrival=12))
 
     assert (scale.unit, scale.of(360_000.0)) == ("Wh", 1.0)  # quanta of 10 mJ
     assert battery_scale(Fleet(clients=3, harvest=harvest, unit="mJ")) == Scale("mJ")

@@ -8,8 +8,7 @@ import sys
 
 import pytest
 
-from ehfl.cli.live import live
-from ehfl.cli.output import progress
+from ehfl.cli.live import live, progress
 from ehfl.experiment import State
 
 
@@ -86,9 +85,38 @@ def test_values_have_labels_in_bars_and_in_the_progress_of_a_single_run(monkeypa
     with live({"mine": 8}) as show:
         show([State("mine", 0, 4, 8, 0.93, None, "accuracy [%]")])
     with progress("training", 8, lambda step: "gap 0.25" if step == 1 else "") as advance:
-        assert advance is not None
         for step in (1, 2):
             advance(step)
+    with progress("planning", detail=str) as advance:
+        advance("battery 2 Wh")
 
     assert re.search(r"4/8 rounds.*accuracy \[%\] 0\.93", terminal.getvalue())
-    assert "gap 0.25" in terminal.getvalue()
+    assert "gap 0.25" in terminal.getvalue() and re.search(r"planning.*battery 2 Wh", terminal.getvalue())
+
+
+def test_without_a_terminal_a_long_command_says_now_and_then_how_long_it_will_take(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+
+    with progress("playing", 20, unit="rounds") as advance:
+        for _ in range(20):  # four seconds a round
+            now += 4
+            advance(None)
+    with progress("planning", detail=str) as advance:  # a search, whose number of steps is not known
+        for step in ("battery 1 Wh", "battery 2 Wh", "battery 3 Wh"):
+            now += 6
+            advance(step)
+
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "playing: 15% done, 3 of 20 rounds, about 68 s left"
+    assert len(lines) == 7 and lines[-1] == "planning: 2 steps done; battery 2 Wh"
+
+
+def test_short_work_says_nothing_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress("playing", 3) as advance:
+        for step in range(3):
+            advance(step)
+
+    assert capsys.readouterr().err == ""

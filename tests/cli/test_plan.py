@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,17 +37,17 @@ def called(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 def test_a_fleet_in_units(capsys: pytest.CaptureFixture[str]) -> None:
     out = run(UNITS, capsys)
 
-    assert "12 clients, Bernoulli(rate=0.4), 200 rounds, 2 seeds" in out
-    assert "counted on in 95 % of rounds" in out
+    assert out.startswith("12 clients, bernoulli, 200 rounds, 2 seeds\n")
+    assert "counted on in 95 % of rounds" in run(f"{UNITS} --full", capsys)
+    assert max(map(len, out.splitlines())) <= 100
     assert "worst month" not in out  # rounds of units have no calendar
 
 
 def test_a_year_under_the_sun_by_month(capsys: pytest.CaptureFixture[str]) -> None:
     out = run(SUN, capsys)
 
-    assert "1,460 rounds, 1 seed" in out  # a year of rounds of six hours
+    assert "1,460 rounds of 6 h (a year), 1 seed" in out
     assert "worst month" in out
-    assert "the poorest month" in out
 
 
 def test_json_has_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,7 +118,7 @@ def test_with_a_target_the_best_is_who_meets_it_most_often(capsys: pytest.Captur
     assert greedy["mean"]["mean"] > myopic["mean"]["mean"]
     assert greedy["on_target"]["mean"] < myopic["on_target"]["mean"]
     assert facts["best"] == "myopic"
-    assert any(sentence.startswith("Under myopic you can count on") for sentence in facts["sentences"])
+    assert any("under myopic" in sentence for sentence in facts["sentences"])
 
 
 def test_mains_power_sustains_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,8 +132,7 @@ def test_a_hopeless_search_says_so_below_the_table(capsys: pytest.CaptureFixture
     line = "plan -n 10 --rate 0.1 --capacity 2 --rounds 20 --seeds 1 --free battery --want"
     out = called([*line.split(), "9 clients in 99 % of rounds"], capsys)
 
-    assert "counted on in 95 % of rounds" in out
-    assert "under any of 2 schedulers: the best that was reached is 0.0 %, with" in out
+    assert "No battery up to " in out and "at best 0.0 %, with" in out
 
 
 def test_a_hopeless_number_of_clients_ends_soon(capsys: pytest.CaptureFixture[str]) -> None:
@@ -155,7 +155,7 @@ def test_a_battery_that_is_free_may_be_too_small_or_infinite_to_begin_with(
     facts = json.loads(called([*words.split(), *more, capacity], capsys))
 
     assert facts["answer"]["found"]
-    assert shown in facts["sentences"][0]
+    assert shown in called([word for word in (*words.split(), *more, capacity) if word != "--json"], capsys)
     given = json.loads(called([*words.split(), *more, "1 Wh"], capsys))
     assert facts["answer"]["value"] == pytest.approx(given["answer"]["value"], rel=0.011)  # as fine as it searches
 
@@ -187,7 +187,7 @@ def test_shorter_rounds_are_searched_no_further_than_the_harvest_pays_for(capsys
 def test_the_most_that_can_be_sustained(capsys: pytest.CaptureFixture[str]) -> None:
     out = run(f"{UNITS} --sustain 90", capsys)
 
-    assert "can be wanted a round if they are to come in 90 % of rounds: under myopic they come in" in out
+    assert re.search(r"At most \d clients can be wanted in 90 % of rounds \(under myopic", out)
 
 
 def test_clairvoyant_shows_what_any_scheduler_could_have_reached(capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,8 +195,8 @@ def test_clairvoyant_shows_what_any_scheduler_could_have_reached(capsys: pytest.
     best = [clairvoyant(Fleet(12, Bernoulli(0.4), capacity=3), 200, seed) for seed in (0, 1)]
 
     assert facts["possible"] == [{"seed": seed} | one.as_facts() for seed, one in enumerate(best)]
-    assert "share of possible" in run(f"{UNITS} --clairvoyant", capsys)
-    assert "possible" not in run(UNITS, capsys)
+    assert "perfect foresight" in run(f"{UNITS} --clairvoyant", capsys)
+    assert "foresight" not in run(UNITS, capsys)
 
 
 def test_a_spec_with_other_schedulers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

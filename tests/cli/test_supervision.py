@@ -28,6 +28,17 @@ def act(how):
     if how == "wait":
         open("waiting", "w").close()
         time.sleep(60)
+    if how == "exit beside a child":
+        if os.fork() == 0: time.sleep(5)
+        os._exit(0)
+
+class Sun:
+    def units(self, seed, rounds, clients):
+        if AT == "units": act(HOW)
+        return np.ones((len(rounds), len(clients)), int)
+
+    def mean_rates(self, n_clients):
+        return np.ones(n_clients)
 
 class Acts:
     def __init__(self):
@@ -43,6 +54,7 @@ name = "small"
 rounds = 4
 seeds = [0]
 fleet.clients = 4
+fleet.harvest = "mine:Sun"
 learning.task = "quadratic"
 
 [[arms]]
@@ -50,8 +62,8 @@ label = "one"
 scheduler = "mine:Acts"
 """
 
-TRAIN = ("train", "--task", "quadratic", "-n", "4", "-t", "4", "--run", "run", "-s", "mine:Acts")
-SIMULATE = ("simulate", "-n", "4", "-t", "4", "-s", "mine:Acts")
+SIMULATE = ("simulate", "-n", "4", "-t", "4", "--harvest", "mine:Sun", "-s", "mine:Acts")
+TRAIN = ("train", *SIMULATE[1:], "--task", "quadratic", "--run", "run")
 
 
 @pytest.fixture
@@ -78,6 +90,8 @@ def run(folder: Path, *case: str) -> subprocess.CompletedProcess[str]:
     ("case", "message"),
     [
         (("simulate", "exit"), "user code ended the process: exit code 0 by os._exit"),
+        (("simulate", "exit beside a child"), "user code ended the process: exit code 0 by os._exit"),
+        (("plan", "kill", "units"), "user code ended the process: killed by SIGKILL (out of memory?)"),
         (("simulate", "raise", "init"), "Stop: enough (mine.py:12)"),
         (("train", "segfault"), "user code ended the process: killed by SIGSEGV"),
         (("compare", "kill", "init"), "user code ended the process: killed by SIGKILL (out of memory?)"),
@@ -105,7 +119,9 @@ def test_a_run_lands_in_the_folder_asked_for(folder: Path, case: tuple[str, ...]
     assert (folder / "run" / "meta.json").exists() and not list((folder / "elsewhere").iterdir())
 
 
-@pytest.mark.parametrize("case", [("bound", "mute", "init"), ("simulate", "mute"), ("compare", "chdir")])
+@pytest.mark.parametrize(
+    "case", [("bound", "mute", "init"), ("simulate", "mute"), ("compare", "chdir"), ("compare", "mute", "units")]
+)
 def test_results_are_shown_whatever_user_code_does_to_streams_and_folders(folder: Path, case: tuple[str, ...]) -> None:
     done = run(folder, *case)
 

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from ehfl import Bernoulli, Fleet, Myopic, simulate, train
-from ehfl.analysis import read_results
+from ehfl.analysis import read
 from ehfl.cli import main
-from ehfl.history import read_history
-from ehfl.learning import Training
+from ehfl.learning.flat import FlatModel
 from ehfl.learning.tasks.cifar10_files import TEST, TRAINING
-from ehfl.report import writing
+from ehfl.learning.workers import Workers
+from ehfl.report.figures import comparison as figures
+from ehfl.runs import read_history
 
 Capture = pytest.CaptureFixture[str]
 QUADRATIC = ["--task", "quadratic", "--rounds", "12"]
@@ -62,8 +63,8 @@ def test_a_finished_run_that_was_changed_is_not_shown(capsys: Capture) -> None:
     capsys.readouterr()
 
     assert run("--run", "r") == 2
-    error = f"ehfl: error: {path.absolute()} was changed since the run ended: delete {path.parent.absolute()}"
-    assert capsys.readouterr() == ("", f"{error} to run it again\n")
+    error = f"ehfl: error: {path.absolute()} was edited after the run ended (checksum mismatch)"
+    assert capsys.readouterr() == ("", f"{error}: delete {path.parent.absolute()} to run it again\n")
 
 
 @pytest.mark.parametrize(("room", "name"), [(500, "spec.toml"), (1_100, "participation.npz"), (2_000, "rounds.jsonl")])
@@ -148,7 +149,7 @@ def test_a_scheduler_that_chooses_by_losses_is_trained_in_lockstep(capsys: Captu
 def test_a_run_that_was_kept_is_reported_alone_or_beside_others(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing, "draw_all", lambda *_: ())  # figures take seconds
+    monkeypatch.setattr(figures, "draw_all", lambda *_: ())  # figures take seconds
     assert run("--run", "runs/mine") == 0
     assert run("--run", "runs/yours", "--capacity", "1", "--scheduler", "greedy") == 0
     capsys.readouterr()
@@ -172,7 +173,7 @@ def test_a_run_that_was_kept_is_one_of_a_comparison(capsys: Capture) -> None:
 
     there, again = (read_history(Path(place) / "rounds.jsonl") for place in ("runs/mine", "again/mine/myopic-s0"))
     assert there == again
-    assert read_results(["runs/mine"]).comparison.name == "mine"
+    assert read("runs/mine").name == "mine"
 
 
 def test_a_spec_is_written_that_has_every_option(capsys: Capture) -> None:
@@ -237,21 +238,21 @@ def test_a_step_that_makes_the_model_diverge_is_told(capsys: Capture) -> None:
     assert list(Path().iterdir()) == []
 
 
-@pytest.mark.parametrize(("options", "threads"), [((), 1), (("--threads", "2"), 2)])
-def test_a_small_model_has_one_thread_unless_more_are_asked_for(
-    options: tuple[str, ...], threads: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("options", "count"), [((), 1), (("--workers", "2"), 2)])
+def test_a_small_model_has_one_worker_unless_more_are_asked_for(
+    options: tuple[str, ...], count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[int] = []
-    run_in = Training.run
+    begin = Workers.__init__
 
-    def spied(self: Training, threads: int, *given: Any, **more: Any) -> Any:
-        seen.append(threads)
-        return run_in(self, threads, *given, **more)
+    def spied(self: Workers, model: FlatModel, number: int) -> None:
+        seen.append(number)
+        begin(self, model, number)
 
-    monkeypatch.setattr(Training, "run", spied)
+    monkeypatch.setattr(Workers, "__init__", spied)
 
     assert command("train", "--task", "quadratic", "--rounds", "2", *options) == 0
-    assert seen == [threads]
+    assert seen == [count]
 
 
 def test_train_says_which_class_fares_worst(capsys: Capture) -> None:
@@ -263,7 +264,7 @@ def test_train_says_which_class_fares_worst(capsys: Capture) -> None:
 
     shares = facts["rounds"][-1]["by_class"]
     worst = facts["classes"][shares.index(min(shares))]
-    assert f"worst class: {worst}, right in {100 * min(shares):.1f} % of its cases\n" in shown
+    assert f"worst class: {worst}, accuracy {100 * min(shares):.1f} %\n" in shown
 
 
 def test_train_says_nothing_of_classes_where_there_are_none(capsys: Capture) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ehfl.energy.calendar import DAY, Days, Instants, date_of, day_of_year, days_of
+from ehfl.energy.weather.calendar import DAY, Days, Instants, date_of, day_of_year, days_of
 
 
 def hours(first: str, count: int, minutes: int = 60) -> Instants:

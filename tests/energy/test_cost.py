@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from ehfl.cli.devices import amount
+from ehfl.cli.commands.devices import amount
 from ehfl.energy import Device, Radio, RoundCost, device_of, devices, radio_of, radios, round_cost
-from ehfl.energy.profiles import Figure, Profile
+from ehfl.energy.cost import Figure, Profile
 from ehfl.validation import InvalidValue
 
 PAGE = Path(__file__).parents[2] / "docs" / "energy.md"
@@ -155,7 +155,7 @@ def test_no_profile_is_needed_where_all_figures_are_given() -> None:
         (Device, "^flop_per_joule must be given, or joules_per_sample in its place, got neither$"),
         (lambda: Device(flop_per_joule=0), r"^flop_per_joule must be a number in \(0, 1e30\], got 0$"),
         (lambda: Device(joules_per_sample=-1), r"^joules_per_sample must be a number in \[0, 1e30\], got -1$"),
-        (lambda: Device(1.0).joules(3), "^flop_per_sample must be given where a device is known by its FLOP/J"),
+        (lambda: Device(1.0).joules(3), "^flop_per_sample must be given where a device is described by its FLOP/J"),
         (lambda: Device(1.0).joules(-3, 1), "^samples must be a whole number in .*, got -3$"),
         (lambda: Radio(-0.5, 0, 0), r"^session must be a number in \[0, 1e30\], got -0.5$"),
         (lambda: Radio(0, float("nan"), 0), "^joules_per_bit_up must be a number in .*, got nan$"),

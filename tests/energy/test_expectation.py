@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ehfl.energy import Bernoulli, Fleet, fleet_in_joules
-from ehfl.energy.expectation import Expectation
+from ehfl.energy import Bernoulli, Fleet
+from ehfl.energy.feed import Expectation
 from ehfl.validation import UserError
 
 
@@ -70,7 +70,7 @@ def test_charging_and_standing_by_take_their_part() -> None:
 
 def test_a_unit_harvest_in_joules_is_foretold_in_quanta() -> None:
     facts: dict[str, Any] = {"capacity": 100, "cost": 2, "round_length": 60, "quantum": 0.1, "arrival": 3}
-    foretold, mean = (Expectation(fleet_in_joules(2, harvest, **facts)) for harvest in (Foretold(), Bernoulli(0.5)))
+    foretold, mean = (Expectation(Fleet.in_joules(2, harvest, **facts)) for harvest in (Foretold(), Bernoulli(0.5)))
 
     assert foretold.ahead(1, 1).tolist() == [[300.0, 330.0]]
     assert mean.ahead(1, 1).tolist() == [[15.0, 15.0]]
@@ -79,9 +79,9 @@ def test_a_unit_harvest_in_joules_is_foretold_in_quanta() -> None:
 @pytest.mark.parametrize(
     ("found", "fault"),
     [
-        (np.zeros((1, 2)), r"Wrong: expected must have shape \(524291, 2\), got \(1, 2\)"),
-        ("text", r"Wrong: expected must have shape"),
-        (np.zeros((524291, 2), complex), "Wrong: expected must be numbers, got complex128"),
+        (np.zeros((1, 2)), r"Wrong .*: expected must have shape \(524291, 2\), got \(1, 2\)"),
+        ("text", r"Wrong .*: expected must have shape"),
+        (np.zeros((524291, 2), complex), "Wrong .*: expected must be numbers, got complex128"),
         (np.full((524291, 2), -0.5), "at least 0, got -0.5 for client 0 in round 4"),
         (np.full((524291, 2), np.nan), "at least 0, got nan for client 0 in round 4"),
         (

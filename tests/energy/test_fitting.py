@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from ehfl.energy import Bernoulli, Markov
-from ehfl.energy.fitting import fit, fit_trace
-from ehfl.energy.trace import Trace
+from ehfl.energy.study.fitting import fit, fit_trace
+from ehfl.energy.traces.trace import Trace
 from ehfl.validation import InvalidValue
 
 RUNS = 400  # of a model, to see whether errors are as large as they are said to be

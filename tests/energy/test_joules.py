@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ehfl import Bernoulli, Fleet, fleet_in_joules, simulate
+from ehfl import Bernoulli, Fleet, simulate
 from ehfl.arrays import FloatArray
 
 
@@ -26,7 +26,7 @@ class Lamp:
 
 def test_the_papers_units_are_a_special_case_to_the_bit() -> None:
     plain = Fleet(10, Bernoulli(0.5), capacity=4, initial=2)
-    joules = fleet_in_joules(10, Bernoulli(0.5), capacity=4, initial=2, cost=1, round_length=1, quantum=1, arrival=1)
+    joules = Fleet.in_joules(10, Bernoulli(0.5), capacity=4, initial=2, cost=1, round_length=1, quantum=1, arrival=1)
     for scheduler in ("myopic", "greedy", "round-robin"):
         one, other = (simulate(fleet, scheduler, 200, seed=3, record_energy=True) for fleet in (plain, joules))
         assert np.array_equal(one.indices, other.indices)
@@ -36,7 +36,7 @@ def test_the_papers_units_are_a_special_case_to_the_bit() -> None:
 
 def test_finer_quanta_change_nothing_where_all_is_whole() -> None:
     coarse, fine = (
-        fleet_in_joules(10, Bernoulli(0.5), capacity=4, cost=1, round_length=1, quantum=quantum, arrival=1)
+        Fleet.in_joules(10, Bernoulli(0.5), capacity=4, cost=1, round_length=1, quantum=quantum, arrival=1)
         for quantum in (1, 1e-3)
     )
     one, other = (simulate(fleet, "myopic", 200, seed=1) for fleet in (coarse, fine))
@@ -49,7 +49,7 @@ def test_finer_quanta_change_nothing_where_all_is_whole() -> None:
     ("cost", "quantum", "unit"), [(12, 0.01, "10 mJ"), (1, 1e-3, "mJ"), (0.0042, 2e-6, "2 µJ"), (7e4, 50, "50 J")]
 )
 def test_the_cheapest_round_is_at_least_a_thousand_quanta(cost: float, quantum: float, unit: str) -> None:
-    fleet = fleet_in_joules(2, Lamp(), capacity=[cost * 3, cost * 5], cost=cost, round_length=60)
+    fleet = Fleet.in_joules(2, Lamp(), capacity=[cost * 3, cost * 5], cost=cost, round_length=60)
 
     assert fleet.quantum == pytest.approx(quantum)
     assert fleet.unit == unit
@@ -58,7 +58,7 @@ def test_the_cheapest_round_is_at_least_a_thousand_quanta(cost: float, quantum: 
 
 
 def test_power_becomes_quanta_without_drift() -> None:
-    fleet = fleet_in_joules(5, Lamp(0.0123456), capacity=1e4, cost=1, round_length=60)
+    fleet = Fleet.in_joules(5, Lamp(0.0123456), capacity=1e4, cost=1, round_length=60)
     units = fleet.harvest.units(0, range(10_000), range(5))
 
     assert fleet.quantum is not None
@@ -66,7 +66,7 @@ def test_power_becomes_quanta_without_drift() -> None:
 
 
 def test_levels_count_what_lies_above_the_cut_off() -> None:
-    fleet = fleet_in_joules(1, Lamp(), capacity=100, initial=30, cost=10, round_length=60, reserve=0.25, quantum=1)
+    fleet = Fleet.in_joules(1, Lamp(), capacity=100, initial=30, cost=10, round_length=60, reserve=0.25, quantum=1)
 
     assert fleet.capacity == 75
     assert fleet.initial == 5
@@ -74,7 +74,7 @@ def test_levels_count_what_lies_above_the_cut_off() -> None:
 
 def test_self_discharge_is_of_the_whole_charge_and_stops_at_the_cut_off() -> None:
     month = 30 * 86_400
-    fleet = fleet_in_joules(1, Lamp(0), capacity=1000, initial=1000, cost=1, round_length=month, self_discharge=0.1,
+    fleet = Fleet.in_joules(1, Lamp(0), capacity=1000, initial=1000, cost=1, round_length=month, self_discharge=0.1,
                             reserve=0.5, quantum=1)  # fmt: skip
     played = simulate(fleet, "round-robin", rounds=1, target=1)
 
@@ -83,7 +83,7 @@ def test_self_discharge_is_of_the_whole_charge_and_stops_at_the_cut_off() -> Non
 
 
 def test_standby_drains_a_battery_that_nobody_uses() -> None:
-    fleet = fleet_in_joules(1, Lamp(0), capacity=100, initial=100, cost=50, round_length=10, standby=0.5, quantum=1)
+    fleet = Fleet.in_joules(1, Lamp(0), capacity=100, initial=100, cost=50, round_length=10, standby=0.5, quantum=1)
     played = simulate(fleet, "myopic", rounds=12, record_energy=True)
 
     assert played.energy is not None
@@ -92,7 +92,7 @@ def test_standby_drains_a_battery_that_nobody_uses() -> None:
 
 
 def test_participation_knows_joules_and_seconds(tmp_path: Any) -> None:
-    fleet = fleet_in_joules(3, Lamp(1), capacity=100, cost=2, round_length=7)
+    fleet = Fleet.in_joules(3, Lamp(1), capacity=100, cost=2, round_length=7)
     played = simulate(fleet, "myopic", rounds=5)
     played.save(tmp_path / "p.npz")
 
@@ -112,21 +112,22 @@ def test_participation_knows_joules_and_seconds(tmp_path: Any) -> None:
         ({"harvest": Bernoulli(0.5)}, "arrival must be given, what a unit of the harvest brings [J]"),
         ({"initial": 200}, "initial must be at most the capacity, got 200"),
         ({"reserve": 1}, "reserve must be in [0, 1), got 1"),
-        ({"standby": -1}, "standby must be at least 0 and finite, got -1"),
+        ({"standby": -1}, "standby must be in [0, inf), got -1"),
         ({"round_length": 0}, "round_length must be a number in [1e-3, 31536000], got 0"),
-        ({"cost": 0}, "cost must be at least 1e-12 and finite, got 0"),
+        ({"cost": 0}, "cost must be in [1e-12, inf), got 0"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_one_line(changes: dict[str, Any], line: str) -> None:
     given: dict[str, Any] = {"harvest": Lamp(), "capacity": 100, "cost": 10, "round_length": 60} | changes
     with pytest.raises(ValueError, match=re.escape(line)):
-        fleet_in_joules(2, **given)
+        Fleet.in_joules(2, **given)
 
 
 def test_negative_power_is_refused() -> None:
-    fleet = fleet_in_joules(2, Lamp(1), capacity=100, cost=10, round_length=60)
+    fleet = Fleet.in_joules(2, Lamp(1), capacity=100, cost=10, round_length=60)
     object.__setattr__(fleet.harvest, "power", Lamp(-1))
-    with pytest.raises(ValueError, match=re.escape("watts must be finite and at least 0, got -1 in round 2, client 0")):
+    message = r"watts must be finite and at least 0, got -1.* for client 0 in round 2"
+    with pytest.raises(ValueError, match=message):
         simulate(fleet, "myopic", rounds=3)
 
 
@@ -136,7 +137,7 @@ def test_a_harvest_in_watts_needs_a_fleet_in_joules() -> None:
 
 
 def test_messages_speak_of_joules_where_quanta_have_a_size() -> None:
-    joules = fleet_in_joules(2, Lamp(), capacity=40, cost=4, round_length=60)
+    joules = Fleet.in_joules(2, Lamp(), capacity=40, cost=4, round_length=60)
 
     assert joules.amount(1_500) == joules.amount(1_500, named=False) == "3 J"  # of 2 mJ
     assert (Fleet(2, Bernoulli(0.5)).amount(3), Fleet(2, Bernoulli(0.5)).amount(3, named=False)) == ("3 units", "3")

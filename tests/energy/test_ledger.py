@@ -224,7 +224,7 @@ def test_an_infinite_battery_at_the_highest_level_has_not_passed_it() -> None:
 def test_a_harvest_too_large_to_count_is_refused(clients: int) -> None:
     fleet = Fleet(clients, Replay(np.full((1, clients), 2**32 + 1)), capacity=5)
 
-    with pytest.raises(ValueError, match=f"units must be at most {MAX_LEVEL}, got 4294967297"):
+    with pytest.raises(ValueError, match=rf"units must be in \[0, {MAX_LEVEL}\], got 4294967297"):
         Ledger(fleet, rounds=1, seed=0).settle(0, NOBODY)
 
 

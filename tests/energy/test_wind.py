@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import made_weather as layouts
-from ehfl.energy.wind import Wind, cubic_share
+from ehfl.energy.weather.wind import Wind, cubic_share
 
 HOUR = 3600.0
 REAL = Path("/work/shared/data/energy/wind_weather_2010_hourly.csv")

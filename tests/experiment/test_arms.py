@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from ehfl import AGGREGATIONS
-from ehfl.analysis import Difference, read_results
+from ehfl.analysis import Difference, read
 from ehfl.experiment import Arm, SpecError, make_spec, read_spec, run_all
-from ehfl.history import read_history
-from ehfl.run_folder import RunFolder
+from ehfl.runs import RunFolder, read_history
 from ehfl.scheduling import Participation
 from ehfl.validation import InvalidValue
 
@@ -135,7 +134,7 @@ def test_a_list_in_an_arm_must_fit_the_clients_that_there_are() -> None:
         ("round-robin:per_round=3", "round-robin:per_round=3"),  # a text is its own label
         ({"name": "round-robin", "per_round": 3}, "round-robin:3"),
         ({"name": "power-of-choice", "target": 1, "candidates": 2}, "power-of-choice:target=1,candidates=2"),
-        ("ehfl.scheduling.schedulers.greedy:Greedy", "ehfl.scheduling.schedulers.greedy:Greedy"),
+        ("ehfl.scheduling.schedulers.paper:Greedy", "ehfl.scheduling.schedulers.paper:Greedy"),
     ],
 )
 def test_an_arm_is_called_after_its_scheduler_unless_it_has_a_label(scheduler: object, label: str) -> None:
@@ -185,7 +184,7 @@ KEPT = "must be left out: it is the same for all arms"
         # a cost that the spec's battery cannot hold is the arm's fault, though the battery is not its own
         (
             {"fleet.cost": 7},
-            "arms[2].fleet.capacity must be at least what a round costs, or nobody could ever pay, "
+            "arms[2].fleet.capacity must be at least what a round costs, or no client could ever pay, "
             "got 6 with a cost of 7",
         ),
         ({"scheduler": "round-robin:5"}, "arms[2].scheduler.per_round must be in [1, 4] (the clients), got 5"),
@@ -268,7 +267,7 @@ def test_each_arm_was_run_as_it_says(ran: Path) -> None:
 
 def test_energy_is_counted_at_each_clients_own_cost(ran: Path) -> None:
     """Clients 1 and 3 pay two units a round, the others one."""
-    (arm,) = [arm for arm in read_results([ran]).comparison.arms if arm.name == "dear"]
+    (arm,) = [arm for arm in read(ran).arms if arm.name == "dear"]
     cost = [1, 2, 1, 2]
     for trial, energy in zip(arm.trials, arm.energy, strict=True):
         played = trial.participation
@@ -280,7 +279,7 @@ def test_energy_is_counted_at_each_clients_own_cost(ran: Path) -> None:
 
 
 def test_differences_are_given_only_where_weather_data_and_first_model_are_the_same(ran: Path) -> None:
-    found = read_results([ran]).comparison
+    found = read(ran)
     paired = {row.arm: row.difference for row in found.rows}
 
     assert paired["myopic"] is None  # the first is what the others are compared with
@@ -297,7 +296,7 @@ def test_a_difference_is_that_of_the_runs_of_one_seed(ran: Path) -> None:
         for label in ("myopic", "deep", "dear") for seed in (0, 1)
     }  # fmt: skip
     for label in ("deep", "dear"):
-        (row,) = [row for row in read_results([ran]).comparison.rows if row.arm == label]
+        (row,) = [row for row in read(ran).rows if row.arm == label]
         mine, theirs = ([final[name, seed] or 0.0 for seed in (0, 1)] for name in (label, "myopic"))
 
         assert row.difference is not None

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from ehfl.cli import main
-from ehfl.experiment import building, make_spec, run_all
-from ehfl.experiment.notes import notes_on
+from ehfl.experiment import make_spec, run_all
+from ehfl.experiment.check import notes_on
+from ehfl.experiment.spec import build
 from ehfl.learning import FedAu, InverseProbability
-from ehfl.run_folder import RunFolder
+from ehfl.runs import RunFolder
 from ehfl.validation import InvalidValue
 
 FACTS: dict[str, Any] = {
@@ -26,8 +27,8 @@ FACTS: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def _few_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "_ESTIMATED_ROUNDS", 240)
-    building.forget_chances()
+    monkeypatch.setattr(build, "_ESTIMATED_ROUNDS", 240)
+    build.forget()
 
 
 def settings(**changes: Any) -> list[Any]:
@@ -35,7 +36,7 @@ def settings(**changes: Any) -> list[Any]:
 
 
 def test_auto_is_what_fleet_and_scheduler_make_it() -> None:
-    greedy, by_turns = (building.aggregation_of(setting) for setting in settings())
+    greedy, by_turns = (build.aggregation_of(setting) for setting in settings())
 
     assert greedy == InverseProbability((0.2, 0.4, 0.6, 0.8))
     # By turns: clients 0 and 1 in even rounds, 2 and 3 in odd ones, whoever can pay of those who have gathered since.
@@ -50,7 +51,7 @@ def test_auto_is_what_fleet_and_scheduler_make_it() -> None:
 def test_charging_losses_are_in_the_probabilities() -> None:
     joules = {"capacity": "10 J", "cost": "1 J", "quantum": "1 J", "arrival": "1 J", "round_length": "1 min"}
     fleet = {"clients": 4, "rate": 0.6, "efficiency": [1.0, 0.5, 0.5, 0.2], **joules}
-    found = building.aggregation_of(settings(rounds=101, fleet=fleet)[0])
+    found = build.aggregation_of(settings(rounds=101, fleet=fleet)[0])
 
     assert isinstance(found, InverseProbability) and not isinstance(found.probabilities, str)
     # 20 seeds of 100 rounds: five standard errors are 5 sqrt(0.24 / 2,000) = 0.055 at most
@@ -60,15 +61,15 @@ def test_charging_losses_are_in_the_probabilities() -> None:
 def test_what_was_given_stays_and_others_want_none() -> None:
     given = {"name": "inverse-probability", "probabilities": [0.5, 0.5, 0.5, 1]}
 
-    assert building.aggregation_of(settings(learning={"aggregation": given})[0]) == InverseProbability(
+    assert build.aggregation_of(settings(learning={"aggregation": given})[0]) == InverseProbability(
         (0.5, 0.5, 0.5, 1.0)
     )
-    assert building.aggregation_of(settings(learning={"aggregation": "fedau"})[0]) == FedAu()
+    assert build.aggregation_of(settings(learning={"aggregation": "fedau"})[0]) == FedAu()
 
 
 def test_they_are_found_once_for_all_seeds_of_an_arm() -> None:
-    first, again = (building.chances_of(settings()[1]) for _ in range(2))
-    other = building.chances_of(settings(rounds=7)[1])
+    first, again = (build.chances_of(settings()[1]) for _ in range(2))
+    other = build.chances_of(settings(rounds=7)[1])
 
     assert first is again
     assert other is not first

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ehfl.experiment import SpecError, make_spec, read_spec, run_all
-from ehfl.run_folder import OtherRun
+from ehfl.runs import OtherRun
 
 
 def refused(facts: dict[str, Any], *overrides: str) -> str:
@@ -54,7 +54,7 @@ def test_an_arm_can_do_without_what_the_others_have() -> None:
 def test_a_list_says_how_many_clients_there_are_in_the_base_alone() -> None:
     assert make_spec({"fleet": {"capacity": [1, 2, 3]}}).base.fleet.clients == 3
     message = refused({"arms": [{"label": "a"}, {"label": "b", "fleet.capacity": [1, 2]}]})
-    assert message == "arms[2].fleet.capacity must be one number or one per client (10), got an array of (2,)"
+    assert message == "arms[2].fleet.capacity must be one number or one per client (10), got a list of 2"
 
 
 OWN_HARVEST = """

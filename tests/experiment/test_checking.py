@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from ehfl.cli import main
-from ehfl.experiment import checking, make_spec, run_all
-from ehfl.validation import InvalidValue, SpecError, UserError
+from ehfl.experiment import check as checking
+from ehfl.experiment import make_spec, run_all
+from ehfl.validation import SpecError, UserError
 
 NUMBERS = itertools.count()
 
@@ -120,7 +121,7 @@ def facts(**changes: Any) -> dict[str, Any]:
 
 NAMES = "names {}, which breaks the rules: "
 CASES = {
-    "fleet.harvest": ("Harvest", NAMES + "is no pure function of (seed, client, round): round "),
+    "fleet.harvest": ("Harvest", NAMES + "is not a pure function of (seed, client, round): round "),
     "scheduler": ("Everyone", NAMES + "spends energy that is not there: round 1, client 1 was picked with 0 units"),
     "learning.task": ("Drops", NAMES + "model must be without dropout"),
     "learning.partition": ("Moody", NAMES + "is not reproducible: seed 0, asked twice, client "),
@@ -172,7 +173,7 @@ def test_so_does_a_scheduler_that_cannot_be_made_where_it_is_tried(
     spec = make_spec(given, tmp_path)
     monkeypatch.setenv("EHFL_TEST_ELSEWHERE", "1")
 
-    with pytest.raises(InvalidValue, match=r"^schedulers\[2\] must be one that can be made, got .*: not here"):
+    with pytest.raises(SpecError, match=r"^schedulers\[2\] cannot be constructed: .*: not here"):
         checking.check_schedulers(spec.runs())
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from ehfl.experiment import Outcome, execute, read_spec
-from ehfl.experiment import claim as claims
-from ehfl.experiment.claim import claimed
-from ehfl.experiment.execution import Threads, loaded_task
-from ehfl.experiment.inputs import inputs_of
-from ehfl.history import HistoryFile, Record, read_history, rewind, rounds_digest
-from ehfl.run_folder import RunFolder
+from ehfl.experiment.run import folder as claims
+from ehfl.experiment.run.execute import Cores
+from ehfl.experiment.run.folder import claimed
+from ehfl.experiment.run.inputs import inputs_of
+from ehfl.experiment.spec.build import load_task
+from ehfl.runs import HistoryFile, Record, RunFolder, read_history, rewind, rounds_digest
 
 SPEC = ["learning.task=quadratic", "rounds=12", "seeds=1", "scheduler=greedy"]
 
@@ -22,7 +22,7 @@ def test_a_run_that_was_taken_over_stops_and_leaves_the_rest_to_the_other(
 ) -> None:
     monkeypatch.setattr(claims, "_LOOK_SECONDS", 0.0)
     (run,) = read_spec(overrides=SPEC).runs()
-    folder, inputs = RunFolder(tmp_path / "run"), inputs_of(run, loaded_task(run.setting)[1])
+    folder, inputs = RunFolder(tmp_path / "run"), inputs_of(run, load_task(run.setting)[1])
     rounds = []
 
     def take_over_in_round_5(record: Record) -> None:
@@ -30,12 +30,12 @@ def test_a_run_that_was_taken_over_stops_and_leaves_the_rest_to_the_other(
         if record.round == 5:
             claimed(folder)  # as a process on another machine does, to which locks do not reach
 
-    first = execute(run, folder, Threads(1), inputs, take_over_in_round_5)
+    first = execute(run, folder, Cores(1), inputs, take_over_in_round_5)
 
     assert first.error == f"{folder.path} was taken over by another process, which goes on with the run"
     assert rounds == list(range(6))
     assert folder.meta()["status"] == "running"
-    assert execute(run, folder, Threads(1), inputs) == Outcome("greedy", 0)
+    assert execute(run, folder, Cores(1), inputs) == Outcome("greedy", 0)
     assert folder.finished
     assert len(folder.meta()["starts"]) == 3
     folder.check_untouched(folder.meta())

@@ -17,7 +17,7 @@ from typing import IO, Any
 import pytest
 
 from ehfl.experiment import read_spec, run_all
-from ehfl.history import read_history
+from ehfl.runs import read_history
 from ehfl.scheduling import Participation
 
 ROUNDS = 60

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from ehfl.analysis import read_results
+from ehfl.analysis import read
 from ehfl.experiment import read_spec, run_all
-from ehfl.history import read_history
+from ehfl.runs import read_history
 from ehfl.scheduling import Participation
 
 ROUNDS = 40
@@ -60,7 +60,7 @@ def numbers(folder: Path) -> dict[str, object]:
     rounds = {path.parent.name: read_history(path) for path in folder.glob("x/*/rounds.jsonl")}
     models = {path.parent.name: path.read_bytes() for path in folder.glob("x/*/checkpoint.safetensors")}
     files = {name: (folder / "x" / name).read_bytes() for name in ("rounds.csv", "summary.json")}
-    rows = read_results([folder / "x"]).comparison.rows
+    rows = read(folder / "x").rows
     return {"rounds": rounds, "models": models, "clients": clients(folder), "rows": rows, **files}
 
 

@@ -11,9 +11,9 @@ import pytest
 
 import ehfl
 from ehfl import Comparison
-from ehfl.analysis import read_results
+from ehfl.analysis import read
 from ehfl.experiment import State, read_spec
-from ehfl.run_folder import read_facts
+from ehfl.runs import read_facts
 from ehfl.validation import UserError
 
 SMALL: dict[str, Any] = {
@@ -66,7 +66,7 @@ def test_runs_lie_where_the_command_line_looks_for_them(tmp_path: Path) -> None:
         "greedy-s0",
         "greedy-s1",
     }
-    assert finals(read_results([folder]).comparison) == finals(compared)
+    assert finals(read(folder)) == finals(compared)
 
 
 def test_it_shows_as_a_table_and_its_figures_can_be_asked_for(tmp_path: Path) -> None:
@@ -226,12 +226,13 @@ def test_every_round_of_every_run_is_a_row() -> None:
     assert all(rounds[column].dtype.kind in "if" for column in rounds.columns if column != "arm")
 
 
-@pytest.mark.parametrize("read", [False, True])
-def test_the_page_of_the_command_line_is_written_from_python(read: bool, tmp_path: Path) -> None:
-    found = ehfl.compare(SMALL, jobs=1)
-    page = ehfl.write_report(ehfl.read("runs/small") if read else found, "runs/small")
+@pytest.mark.parametrize("how", ["found", "read", "at once"])
+def test_the_page_of_the_command_line_is_written_from_python(how: str, tmp_path: Path) -> None:
+    found = ehfl.compare(SMALL, jobs=1, report=how == "at once")
+    page = Path("runs/small/report.html")
+    if how != "at once":
+        assert ehfl.write_report(ehfl.read("runs/small") if how == "read" else found, "runs/small") == page
 
-    assert page == Path("runs/small/report.html")
     text = page.read_text(encoding="utf-8")
     assert "<dt>version</dt>" in text and "local_steps = 5" in text  # where it ran, and its spec
     assert len(Path("runs/small/rounds.csv").read_text().splitlines()) == 1 + len(found.rounds())
@@ -277,7 +278,7 @@ def test_reading_needs_neither_torch_nor_pydantic(tmp_path: Path) -> None:
 
     ehfl.compare(SMALL, jobs=1)
     code = (
-        "import sys; from ehfl.analysis import read_results; found = read_results(['runs/small']).comparison;"
+        "import sys; from ehfl.analysis import read; found = read('runs/small');"
         "print(found.arms[0].name, sorted({'torch', 'pydantic', 'joblib', 'matplotlib', 'rich'} & set(sys.modules)))"
     )
 

@@ -13,8 +13,8 @@ import pytest
 
 from ehfl.energy import device_of, radio_of, round_cost
 from ehfl.experiment import read_spec
-from ehfl.experiment.building import chances_of, fleet_of
-from ehfl.experiment.spec import Spec
+from ehfl.experiment.spec.build import chances_of, fleet_of
+from ehfl.experiment.spec.models import Spec
 from ehfl.validation import UserError
 
 M4 = {"device": "cortex-m4", "radio": "esp32-wifi-mqtt"}
@@ -100,7 +100,7 @@ def test_chances_of_arms_with_other_costs_are_not_shared() -> None:
     own = {"session": 0, "radio": "ble", "joules_per_sample": 0.004, "model_bytes": 0}  # 1 J in five steps of 50
     # A battery of 2 J, one joule with chance 1/2: of use in about half of the rounds, then in about a quarter.
     one, two = (
-        chances_of(spec(own, "fleet.capacity=2", "rounds=200", local_steps=steps).arms[0].setting).turns.mean()
+        chances_of(spec(own, "fleet.capacity=2", "rounds=200", local_steps=steps).arms[0].setting).probabilities.mean()
         for steps in (5, 10)
     )
 
@@ -152,7 +152,7 @@ def test_simulate_needs_no_torch_for_it() -> None:
         (M4 | {"device": 4}, "fleet.cost.device must be a name or a list of names, got 4"),
         (M4 | {"sesion": 4}, r"fleet.cost.sesion must be one of .* got sesion \(did you mean session\?\)"),
         (M4 | {"session": -4}, r"fleet.cost.session must be a number in \[0, 1e30\], got -4"),
-        (M4 | {"session": "4 W"}, "fleet.cost.session must be a number .J., or a text with a unit .* got 4 W"),
+        (M4 | {"session": "4 W"}, "fleet.cost.session must be a number .J., or a string with a unit .* got 4 W"),
         (M4 | {"samples": 1.5}, "fleet.cost.samples must be a whole number .* got 1.5"),
         (M4 | {"samples": "many"}, "fleet.cost.samples must be a number, got 'many'"),
         (M4 | {"flop_per_sample": math.nan}, "fleet.cost.flop_per_sample must be a number in .* got nan"),

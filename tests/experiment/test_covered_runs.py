@@ -13,12 +13,12 @@ import torch
 from ehfl import Bernoulli, Fleet, Greedy, Participation, simulate
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.experiment import Setting, covered, read_spec
-from ehfl.experiment.building import aggregation_of, fleet_of, scheduler_of
+from ehfl.experiment.spec.build import aggregation_of, fleet_of, scheduler_of
 from ehfl.learning import Aggregation, Mean, deal, estimate_constants, load_task, train
 from ehfl.learning.aggregation import State, Update
 from ehfl.learning.tasks.problems import ProblemTask
 from ehfl.partition import Iid
-from ehfl.theory import Constants, Quadratic, bound_any, bound_uniform, realised
+from ehfl.theory import Constants, Quadratic, bound_alike, bound_any, bound_uniform
 
 CLIENTS, ROUNDS, STEP = 4, 60, 0.2
 BOWL = Quadratic(curvature=[1.0, 0.5])
@@ -67,7 +67,7 @@ def setting(**changes: Any) -> Setting:
 def squares(one: Setting, played: Participation, batch_size: int) -> FloatArray:
     """Return |grad f(x_t)|^2 of every round of a run."""
     seen = Watched(aggregation_of(one))
-    options: dict[str, Any] = {"local_steps": 1, "batch_size": batch_size, "eval_every": ROUNDS, "threads": 1}
+    options: dict[str, Any] = {"local_steps": 1, "batch_size": batch_size, "eval_every": ROUNDS, "workers": 1}
     rule = one.learning.step_size
     train(TASK, played, step_size=rule, aggregation=seen, partition=Sorted(), seed=played.seed, **options)
     return np.array([np.square(BOWL.gradient(x.double().numpy())).sum() for x in seen.models])
@@ -121,7 +121,7 @@ def test_theorem_a_does_not_hold_for_data_that_differ(changes: dict[str, Any]) -
     found = []
     for seed in range(6):
         played = simulate(fleet_of(one), scheduler_of(one), ROUNDS, seed)
-        bound = realised(played.counts, np.where(played.counts > 0, STEP, 0.0), 1, constants)
+        bound = bound_alike(played.counts, np.where(played.counts > 0, STEP, 0.0), 1, constants)
         found.append(np.average(squares(one, played, 2), weights=bound.weights) / bound.value)
 
     assert np.mean(found) > 1.1
@@ -134,7 +134,7 @@ def test_figures_of_digits_in_the_documents() -> None:
     constants = estimate_constants(task, deal(task, 10, Iid(), seed=0), batch_size=50)
     played = simulate(Fleet(clients=10, harvest=Bernoulli(0.5)), Greedy(), rounds=400)
     seen = Watched(Mean())
-    train(task, played, local_steps=1, batch_size=50, step_size=0.05, aggregation=seen, eval_every=400, threads=1)
+    train(task, played, local_steps=1, batch_size=50, step_size=0.05, aggregation=seen, eval_every=400, workers=1)
     model, found = task.model(np.random.default_rng(0)), []
     for x in seen.models:
         torch.nn.utils.vector_to_parameters(x, model.parameters())
@@ -143,7 +143,7 @@ def test_figures_of_digits_in_the_documents() -> None:
 
     n_t, etas = played.counts, np.where(played.counts > 0, 0.05, 0.0)
     uniform = bound_uniform(n_t, etas, 10, 1, constants)
-    values = [uniform.value, bound_any(n_t, etas, 10, 1, constants).value, realised(n_t, etas, 1, constants).value]
+    values = [uniform.value, bound_any(n_t, etas, 10, 1, constants).value, bound_alike(n_t, etas, 1, constants).value]
     assert constants.smoothness * 0.05 < 1
     assert np.average(found, weights=uniform.weights) == pytest.approx(0.157, rel=0.02)
     assert values == pytest.approx([0.339, 0.668, 0.311], rel=0.02)

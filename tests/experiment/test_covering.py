@@ -9,20 +9,20 @@ import pytest
 
 from ehfl import simulate
 from ehfl.experiment import Setting, covered, read_spec
-from ehfl.experiment.building import fleet_of, scheduler_of, target_of
-from ehfl.experiment.covering import _delays
+from ehfl.experiment.spec.build import fleet_of, scheduler_of, target_of
+from ehfl.experiment.theorem import _delays
 from ehfl.scheduling import Participation
 from ehfl.theory import (
     Constants,
     Coverage,
     Delays,
+    bound_alike,
     bound_any,
     bound_independent,
     bound_inverse_probability,
     bound_memory,
     bound_uniform,
     delays_of,
-    realised,
 )
 
 ALIKE = Constants(smoothness=1.0, variance=1.0, gap=1.0)
@@ -58,7 +58,7 @@ def test_alike_data_under_the_mean_are_theorem_as_with_any_scheduler_and_steps()
         found = covered(one, played(one), ALIKE)
 
         assert (found.theorem, found.why) == ("A", "")
-        assert found.own_steps == pytest.approx(realised(n_t, nominal * root / means, 1, ALIKE).value, rel=1e-12)
+        assert found.own_steps == pytest.approx(bound_alike(n_t, nominal * root / means, 1, ALIKE).value, rel=1e-12)
 
 
 def test_unlike_data_are_theorem_cs_whoever_takes_part() -> None:

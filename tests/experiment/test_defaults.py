@@ -12,7 +12,7 @@ import pytest
 import ehfl
 from ehfl.cli import main
 from ehfl.experiment import read_spec, run_all
-from ehfl.run_folder import OtherRun, read_facts
+from ehfl.runs import OtherRun, read_facts
 from ehfl.validation import UserError
 
 MODULE = '''

@@ -11,15 +11,15 @@ from pydantic import BaseModel
 
 import made_weather
 from ehfl.experiment import Run, make_spec
-from ehfl.experiment.inputs import inputs_of
-from ehfl.experiment.spec import EvaluationSpec, FleetSpec, FlowerSpec, LearningSpec, Setting, Spec
-from ehfl.experiment.values import PHYSICAL
+from ehfl.experiment.run.inputs import inputs_of
+from ehfl.experiment.spec.models import EvaluationSpec, FleetSpec, FlowerSpec, LearningSpec, Setting, Spec
+from ehfl.experiment.spec.values import PHYSICAL
 
 FACTS: dict[str, Any] = {
     "name": "one",
     "seeds": [3],
     "code": "/",
-    "scheduler": "ehfl.scheduling.schedulers.myopic:Myopic",  # named as the user's own is, so that `code` matters
+    "scheduler": "ehfl.scheduling.schedulers.paper:Myopic",  # named as the user's own is, so that `code` matters
 }
 # Another value of every key. A key that is missing here is a new one: say what another value of it is, and below, in
 # NO_MATTER, if it does not decide the numbers.

@@ -14,10 +14,10 @@ import pytest
 
 import ehfl
 from ehfl.experiment import read_spec
-from ehfl.learning.aggregation.fedprox import FedProx
+from ehfl.learning.aggregation.around import FedProx
 from ehfl.partition import Dirichlet
 from ehfl.registry import Registry
-from ehfl.run_folder import read_facts
+from ehfl.runs import read_facts
 from ehfl.theory.step_sizes import Nominal
 from ehfl.validation import UserError
 
@@ -86,6 +86,34 @@ def test_they_are_taken_by_compare_in_overrides_and_arms(tmp_path: Path) -> None
     assert written["arms"][0]["scheduler"] == {"name": "own_things:FirstFew", "count": 2}
     assert written["arms"][1]["learning.aggregation"] == {"name": "own_things:Damped", "part": 0.5}
     assert written["fleet"]["harvest"] == {"name": "own_things:EveryOther", "peak": 2}
+
+
+def test_compare_takes_a_fleet_a_task_and_schedulers_as_objects() -> None:
+    fleet = ehfl.Fleet(clients=5, harvest=own_things.EveryOther(2), capacity=4, cost=2)
+
+    found = ehfl.compare(
+        SMALL,
+        name="objects",
+        fleet=fleet,
+        task=own_things.Line(3.0),
+        schedulers=[own_things.FirstFew(2), ehfl.Greedy()],
+    )
+
+    assert [arm.name for arm in found.arms] == ["own_things:FirstFew:count=2", "greedy"] and not found.missing
+    for trial in found.arms[1].trials:
+        assert trial.participation.counts.tolist() == ehfl.simulate(fleet, "greedy", 4, trial.seed).counts.tolist()
+
+
+def test_an_arm_may_have_a_fleet_and_a_task_of_its_own() -> None:
+    arms = [
+        {"label": "few", "fleet": ehfl.Fleet(3, ehfl.Bernoulli(0.5))},
+        {"label": "line", "task": own_things.Line(2.0)},
+    ]
+
+    few, line = read_spec(SMALL | {"arms": arms}).arms
+
+    assert (few.setting.fleet.clients, line.setting.fleet.clients) == (3, 10)
+    assert line.setting.learning.task["name"] == "own_things:Line"
 
 
 KINDS: list[Registry[Any]] = [ehfl.SCHEDULERS, ehfl.AGGREGATIONS, ehfl.STEP_SIZES, ehfl.PARTITIONS]

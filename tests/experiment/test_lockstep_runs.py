@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from ehfl import Bernoulli, Fleet, Lockstep, PowerOfChoice, simulate, train
-from ehfl.analysis import read_results
+from ehfl.analysis import read
 from ehfl.experiment import Run, check_comparison, execute, inputs_of, make_spec, run_all
-from ehfl.experiment.execution import Threads
-from ehfl.history import Record, read_history
-from ehfl.run_folder import RunFolder
+from ehfl.experiment.run.execute import Cores
+from ehfl.runs import Record, RunFolder, read_history
 from ehfl.scheduling import Participation
 
 ROUNDS = 25  # checkpoints are written after 10 and 20 rounds
@@ -35,7 +34,7 @@ def interrupted_in(round_: int, run: Run, folder: RunFolder) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        execute(run, folder, Threads(1), inputs_of(run, check_comparison(run.spec)[run.arm.label]), stop)
+        execute(run, folder, Cores(1), inputs_of(run, check_comparison(run.spec)[run.arm.label]), stop)
 
 
 def numbers(folder: Path) -> dict[str, object]:
@@ -89,7 +88,7 @@ def test_interrupted_again_and_again_it_ends_with_the_same_bits(undisturbed: Pat
 
 
 def test_it_is_compared_pair_by_pair_with_arms_that_were_played_before_training(undisturbed: Path) -> None:
-    found = read_results([undisturbed]).comparison
+    found = read(undisturbed)
 
     assert found.shared == ("weather", "data", "first model")
     assert [row.seeds for row in found.rows] == [1, 1]

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from ehfl import Fleet, History, simulate, train
-from ehfl.analysis import read_results
+from ehfl.analysis import read
 from ehfl.cli import main
 from ehfl.experiment import SpecError, make_spec, read_spec, run_all
-from ehfl.history import Record, read_history
-from ehfl.run_folder import OtherRun, RunFolder
+from ehfl.runs import OtherRun, Record, RunFolder, read_history
 from ehfl.validation import InvalidValue
 
 ROUNDS = 6
@@ -84,7 +83,7 @@ def check_run(module: str, folder: Path, jobs: int) -> None:
     for seed in (0, 1):
         assert ran(folder / "runs", seed) == list(trained(own, seed).records)
     assert ran(folder / "runs")[0].participants == 0  # the sun has shone on nobody yet
-    compared = read_results([folder / "runs"]).comparison
+    compared = read(folder / "runs")
     assert compared.metric.name == "error"
     assert [len(arm.trials) for arm in compared.arms] == [2]  # seeds of one arm are made from the same
 
@@ -222,7 +221,10 @@ def test_code_that_has_changed_is_not_taken_for_the_old_one(name: str, module: s
     facts = facts_of(module, seeds=1, **plain | {places[name]: f"{module}:{name}"})
     run_all(make_spec(facts, tmp_path), tmp_path / "runs", jobs=1)
     with (tmp_path / f"{module}.py").open("a") as file:
-        file.write("# another version\n")
+        file.write("# an edited comment refuses no run\n")
+    run_all(make_spec(facts, tmp_path), tmp_path / "runs", jobs=1)
+    with (tmp_path / f"{module}.py").open("a") as file:
+        file.write("ANOTHER = 'version'\n")
 
     message = f"-s0 was run with another version of {module}.py: delete the folder to run it again"
     with pytest.raises(OtherRun, match=message):
@@ -266,7 +268,7 @@ def test_a_recorded_harvest_lies_where_the_spec_says(tmp_path: Path, monkeypatch
 
     run_all(spec, tmp_path / "runs", jobs=1)
 
-    played = read_results([tmp_path / "runs"]).comparison.arms[0].trials[0].participation
+    played = read(tmp_path / "runs").arms[0].trials[0].participation
     assert [played.clients(t).tolist() for t in range(4)] == [[], [0], [1], [0, 1]]
     assert played.spent.tolist() == [0, 1, 1, 2]
 

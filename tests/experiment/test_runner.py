@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 
 from ehfl import Bernoulli, Fleet, Myopic, load_task, simulate, train
-from ehfl.analysis import read_results
-from ehfl.experiment import Outcome, Spec, State, execute, make_spec, read_spec, run_all, runner
-from ehfl.experiment.execution import Threads
-from ehfl.files import InUse
-from ehfl.history import read_history
-from ehfl.run_folder import OtherRun, RunFolder
+from ehfl.analysis import read
+from ehfl.experiment import Outcome, Spec, State, execute, make_spec, read_spec, run_all
+from ehfl.experiment.run import compare as runner
+from ehfl.experiment.run.execute import Cores
+from ehfl.runs import InUse, OtherRun, RunFolder, read_history
 from ehfl.validation import InvalidValue, UserError
 
 SMALL = ["learning.task=quadratic", "rounds=6", "seeds=2", "schedulers=['myopic', 'greedy']", "evaluation.every=2"]
@@ -62,7 +61,7 @@ def test_how_a_participant_trains_and_the_server_aggregates_is_as_the_spec_says(
 def test_every_arm_meets_the_same_weather(tmp_path: Path) -> None:
     run_all(small(), tmp_path, jobs=1)
 
-    for first, second in zip(*(arm.trials for arm in read_results([tmp_path]).comparison.arms), strict=True):
+    for first, second in zip(*(arm.trials for arm in read(tmp_path).arms), strict=True):
         assert first.seed == second.seed
         assert first.participation.totals.harvested == second.participation.totals.harvested
 
@@ -138,11 +137,11 @@ def test_a_failing_arm_is_reported_and_the_others_finish(
     meta = RunFolder(tmp_path / "runs" / "failing-scheduler-failing-s0").meta()
     assert (meta["status"], meta["error"]) == ("failed", broken.error)
     assert failure in "".join(meta["traceback"])
-    (missing,) = read_results([tmp_path / "runs"]).comparison.missing
+    (missing,) = read(tmp_path / "runs").missing
     assert str(missing).startswith("failing_scheduler:Failing seed 0 (failed: ")
 
 
-HOLD = "import sys; from pathlib import Path; from ehfl.files import sole_use\n" \
+HOLD = "import sys; from pathlib import Path; from ehfl.runs import sole_use\n" \
        "with sole_use(Path(sys.argv[1])): print('in', flush=True); sys.stdin.read()"  # fmt: skip
 
 
@@ -265,7 +264,7 @@ def test_reading_results_imports_nothing_that_a_spec_names(tmp_path: Path, monke
     sys.modules.pop("gone_scheduler", None)
     (tmp_path / "gone_scheduler.py").unlink()
 
-    assert [row.arm for row in read_results([tmp_path / "runs"]).comparison.rows] == ["greedy", "gone_scheduler:Mine"]
+    assert [row.arm for row in read(tmp_path / "runs").rows] == ["greedy", "gone_scheduler:Mine"]
 
 
 @pytest.mark.slow
@@ -317,8 +316,8 @@ def test_a_refused_process_changes_nothing_in_the_folder(tmp_path: Path) -> None
     (same,) = small("name=another", "schedulers=['myopic']", "seeds=1").runs()
     folder = RunFolder(tmp_path / "myopic-s0")
 
-    outcome = execute(other, folder, Threads(1), inputs={"data": "x"})
-    changed = execute(same, folder, Threads(1), inputs={"data": "x"})
+    outcome = execute(other, folder, Cores(1), inputs={"data": "x"})
+    changed = execute(same, folder, Cores(1), inputs={"data": "x"})
 
     assert outcome.error is not None and "belongs to another run (rounds is 6 there and 7 here)" in outcome.error
     assert changed.error is not None and "was run with other data" in changed.error

@@ -12,7 +12,7 @@ import pytest
 import made_weather
 from ehfl import AGGREGATIONS, HARVESTS, PARTITIONS, SCHEDULERS, STEP_SIZES
 from ehfl.experiment import SpecError, make_spec, read_spec
-from ehfl.experiment.building import (
+from ehfl.experiment.spec.build import (
     aggregation_of,
     fleet_of,
     local_sgd_of,
@@ -21,6 +21,7 @@ from ehfl.experiment.building import (
     step_size_rule_of,
     target_of,
 )
+from ehfl.experiment.spec.read import demo_text
 from ehfl.learning import InverseProbability, Mean, Weighted
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
@@ -43,11 +44,17 @@ def test_every_experiment_reads_and_is_named_after_its_file(path: Path) -> None:
 
 
 def test_there_are_experiments_to_read() -> None:
-    assert {"demo", "paper", "heterogeneous"} <= {path.stem for path in EXPERIMENTS.glob("*.toml")}
+    assert {"paper", "heterogeneous"} <= {path.stem for path in EXPERIMENTS.glob("*.toml")}
 
 
-def test_the_demo_in_the_file_is_the_demo_without_one() -> None:
-    assert read_spec(EXPERIMENTS / "demo.toml").facts() == read_spec().facts()
+def test_a_copy_of_the_demo_is_the_demo_and_its_base_has_every_default(tmp_path: Path) -> None:
+    (tmp_path / "demo.toml").write_text(demo_text())
+
+    facts = read_spec(tmp_path / "demo.toml").facts()
+
+    assert facts == read_spec().facts()
+    defaults = read_spec({"name": "demo"}).facts()
+    assert {key: facts[key] for key in facts if key != "arms"} == {key: defaults[key] for key in facts if key != "arms"}
 
 
 @pytest.mark.parametrize("change", ["rounds=3", "seeds=1", "name=short", "learning.local_steps=1"])
@@ -84,9 +91,9 @@ def test_both_fleets_of_the_demo_harvest_as_much() -> None:
 JOULES = ("round_length", "quantum", "efficiency", "self_discharge", "reserve", "standby", "arrival", "step_cost")
 
 
-def test_the_demo_in_the_file_leaves_no_default_out() -> None:
+def test_the_demo_leaves_no_default_out() -> None:
     """What it does not spell out itself has no value by default: data, clip, the harvest's rate, joules."""
-    spec = read_spec(EXPERIMENTS / "demo.toml").base
+    spec = read_spec().base
 
     assert set(type(spec).model_fields) - spec.model_fields_set == {"scheduler"}  # its arms have them
     assert set(type(spec.fleet).model_fields) - spec.fleet.model_fields_set == {"rate", *JOULES}

@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from ehfl.analysis import read_results
+from ehfl import user_code
+from ehfl.analysis import read
 from ehfl.experiment import Spec, SpecError, check_comparison, execute, inputs_of, make_spec, read_spec, run_all
-from ehfl.experiment.execution import Threads
-from ehfl.history import Record, read_history
-from ehfl.own_code import importing
-from ehfl.run_folder import OtherRun, RunFolder
+from ehfl.experiment.run.execute import Cores
+from ehfl.runs import OtherRun, Record, RunFolder, read_history
 from ehfl.validation import UserError
 
 NUMBERS = itertools.count()
@@ -88,7 +87,7 @@ def test_a_module_that_came_or_went_is_another_version(takes: tuple[str, Path], 
 
 
 def in_a_new_session(call: Callable[[], object]) -> None:
-    importing._loaded.clear()
+    user_code._loaded.clear()
     call()
 
 
@@ -124,7 +123,7 @@ def test_a_worker_that_would_begin_with_other_code_than_the_comparison_refuses(
     inputs = inputs_of(run, check_comparison(run.spec)[run.arm.label])
     helper.write_text("LIMIT = 2\n")
 
-    outcome = execute(run, RunFolder(tmp_path / "run"), Threads(1), inputs)
+    outcome = execute(run, RunFolder(tmp_path / "run"), Cores(1), inputs)
 
     assert outcome.error is not None
     assert outcome.error.startswith(f"the comparison began with another version of {helper.name}: put it back")
@@ -145,13 +144,13 @@ def test_a_harvest_that_is_another_one_in_each_process_is_told_so(
     facts = {"rounds": 3, "seeds": 2, "scheduler": "greedy", "fleet": {"harvest": f"{name}:Moody"}}
     spec = make_spec(facts | {"learning": LEARNING}, tmp_path)
     run_all(spec, tmp_path / "runs", jobs=1)
-    (arm,) = read_results(tmp_path / "runs").comparison.arms
+    (arm,) = read(tmp_path / "runs").arms
     assert len(arm.trials) == 2  # seeds of one arm are made from the same
     run = spec.runs()[0]
     inputs = inputs_of(run, check_comparison(spec)[run.arm.label])
     monkeypatch.setenv("MOOD", "2")
 
-    outcome = execute(run, RunFolder(tmp_path / "again"), Threads(1), inputs)
+    outcome = execute(run, RunFolder(tmp_path / "again"), Cores(1), inputs)
 
     assert outcome.error is not None and outcome.error.startswith("the comparison began with other weather (a harvest")
     with pytest.raises(

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from ehfl.experiment import cluster
-from ehfl.experiment.workers import Calls, Processes, call_all
+from ehfl.experiment.run import cluster
+from ehfl.experiment.run.workers import Calls, Processes, call_all
 from ehfl.validation import UserError
 
 Result = TypeVar("Result")

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from ehfl import STEP_SIZES
 from ehfl.experiment import make_spec, read_spec, write_spec
-from ehfl.experiment.spec import EvaluationSpec, FleetSpec, LearningSpec, Setting
+from ehfl.experiment.spec.models import EvaluationSpec, FleetSpec, LearningSpec, Setting
 
 shares = st.floats(0, 1)
 steps = st.one_of(

@@ -20,8 +20,7 @@ from ehfl import load_model
 from ehfl.experiment import Spec, read_spec, run_all
 from ehfl.flower import Deployment, write_app
 from ehfl.flower.processes import flower_environment, program
-from ehfl.history import Devices, Record, read_history
-from ehfl.run_folder import RunFolder
+from ehfl.runs import Devices, Record, RunFolder, read_history
 from ehfl.scheduling import Participation
 from waiting import still_running, wait_for
 
@@ -125,7 +124,7 @@ def assert_same_run(deployed: RunFolder, alone: RunFolder) -> None:
 
 
 def _weights(folder: Path) -> Tensor:
-    return nn.utils.parameters_to_vector(load_model(folder).parameters()).detach()
+    return nn.utils.parameters_to_vector(load_model(folder, trust=True).parameters()).detach()
 
 
 @contextmanager

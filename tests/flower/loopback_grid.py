@@ -22,8 +22,7 @@ from ehfl.flower.exchange import Exchange
 from ehfl.flower.messages import Answer
 from ehfl.flower.server import play_on_devices
 from ehfl.flower.specs import bundle_of
-from ehfl.history import Record, read_history
-from ehfl.run_folder import RunFolder
+from ehfl.runs import Record, RunFolder, read_history
 from ehfl.scheduling import Participation
 from scripted_grid import Clock
 

@@ -19,7 +19,7 @@ from accounts import RUN, account, kept
 from ehfl.energy import Bernoulli, EnergyTotals, Fleet, Replay
 from ehfl.flower.account import Account, CannotPay, Stale, Statement
 from ehfl.flower.traces import with_own_harvest
-from ehfl.scheduling import play
+from ehfl.scheduling import Play
 from ehfl.validation import InvalidValue
 
 pytestmark = pytest.mark.usefixtures("no_fsync")  # what is tested in this process would survive no power cut
@@ -125,13 +125,8 @@ def test_nodes_that_are_often_dark_have_what_the_fleet_in_one_process_has(
     fleet = Fleet(4, Bernoulli([0.2, 0.5, 0.9, 0.6]), capacity=capacity, initial=[0, 2, 1, 0], cost=[1, 2, 1, 2])
     nodes = [Account(tmp_path / str(client), RUN, fleet, client, rounds, seed) for client in range(4)]
     awake = np.random.default_rng(0).random((rounds, 4)) < 0.5
-    played, levels = play(fleet, scheduler, rounds, seed), fleet.start()
-    while True:
-        try:
-            now = next(played)
-        except StopIteration as end:
-            whole = end.value.totals()
-            break
+    played, levels = Play(fleet, scheduler, rounds, seed), fleet.start()
+    for now in played:
         for client in np.flatnonzero(awake[now.index]):
             assert nodes[client].at(now.index).energy == levels[client]
         for client in now.clients:
@@ -140,7 +135,7 @@ def test_nodes_that_are_often_dark_have_what_the_fleet_in_one_process_has(
 
     ends = [node.at(rounds) for node in nodes]
     assert [end.energy for end in ends] == levels.tolist()
-    assert tuple(np.sum([astuple(end.totals) for end in ends], axis=0)) == astuple(whole)
+    assert tuple(np.sum([astuple(end.totals) for end in ends], axis=0)) == astuple(played.ledger.totals())
 
 
 # against a plain model

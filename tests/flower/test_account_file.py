@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from accounts import RUN, account, kept
-from ehfl.files import InUse, sole_use
 from ehfl.flower import account_file
+from ehfl.runs import InUse, sole_use
 from ehfl.validation import InvalidValue, UserError
 
 SCRIPT = Path(__file__).with_name("killed_account.py")
@@ -87,7 +87,6 @@ DAMAGES: dict[str, Callable[[str], str]] = {
     "no digest": lambda text: "{}",
     "no facts": lambda text: "[1]",
     "no text": lambda text: "\udcff\x00",
-    "said twice": lambda text: text.replace("{", '{"round": 1,', 1),
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from deployed import assert_same_run, played_in_process, running
-from ehfl.analysis import read_results
+from ehfl.analysis import read
 from ehfl.experiment import read_spec
 from ehfl.flower import for_flower
 
@@ -30,5 +30,5 @@ def test_three_nodes_play_the_rounds_of_one_process_and_their_folders_are_read_t
     assert_same_run(deployed.run, alone)
     assert [seen.took_part for seen in deployed.devices()] == CHOSEN
     assert all(seen.lost == {} for seen in deployed.devices())
-    compared = read_results([tmp_path / "runs" / name for name in (here.name, on_flower.name)])
-    assert [arm.name for arm in compared.comparison.arms] == ["demo: myopic", "demo-flower: myopic on Flower"]
+    compared = read(*(tmp_path / "runs" / name for name in (here.name, on_flower.name)))
+    assert [arm.name for arm in compared.arms] == ["demo: myopic", "demo-flower: myopic on Flower"]

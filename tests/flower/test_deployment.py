@@ -10,9 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ehfl.files import InUse
 from ehfl.flower.deployment import Deployment
 from ehfl.flower.flwr_cli import RunState, key_value_pairs
+from ehfl.runs import InUse
 from ehfl.validation import InvalidValue, UserError
 from waiting import still_running, wait_for
 
@@ -129,7 +129,7 @@ from pathlib import Path
 from ehfl.flower.deployment import Deployment
 with Deployment(Path({str(tmp_path / "up")!r})) as up:
     up.start_node(0, state="x")
-    while up.nodes[0].pid is None or len(up.nodes[0].descendants()) < 2:
+    while up.nodes[0].pid is None or min(len(one.descendants()) for one in (up.superlink, up.nodes[0])) < 2:
         time.sleep(0.1)
     print(*(one.pid for process in (up.superlink, up.nodes[0]) for one in process.descendants()), flush=True)
     time.sleep(600)

@@ -161,10 +161,10 @@ def test_replies_that_nobody_asked_for_are_refused_by_name(caplog: pytest.LogCap
     assert [text_of(reply) for reply in replies] == ["mine"]
     assert [record.name for record in caplog.records] == ["ehfl.flower"] * 4
     assert [record.getMessage() for record in caplog.records] == [
-        "refused a reply of node 11 that nobody waits for, to message m0",
-        "refused a reply of node 12 that nobody waits for, to message m2",
-        f"refused a reply of node {SUPERLINK_NODE_ID} that nobody waits for, to message m2",
-        f"refused a reply of node {SUPERLINK_NODE_ID} that nobody waits for, to message m9",
+        "discarded an unexpected reply of node 11 to message m0",
+        "discarded an unexpected reply of node 12 to message m2",
+        f"discarded an unexpected reply of node {SUPERLINK_NODE_ID} to message m2",
+        f"discarded an unexpected reply of node {SUPERLINK_NODE_ID} to message m9",
     ]
 
 
@@ -175,7 +175,7 @@ def test_a_second_reply_to_the_same_message_is_refused(caplog: pytest.LogCapture
     grid.strays = [reply_to(grid.pushed[0], words("two"))]
 
     assert [text_of(reply) for reply in [first, *replies]] == ["one", "other"]
-    assert "refused a reply of node 11" in caplog.text
+    assert "discarded an unexpected reply of node 11" in caplog.text
 
 
 def test_the_superlink_may_say_that_a_node_is_gone() -> None:

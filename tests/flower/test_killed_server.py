@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ehfl.history import HistoryFile, Record
 from ehfl.learning import memory
+from ehfl.learning.aggregation import Update
 from ehfl.learning.checkpoint import NAME, PREVIOUS, Checkpoint, read_checkpoint
 from ehfl.learning.engine import Engine
+from ehfl.learning.flat import FlatModel
+from ehfl.learning.orders import Order
+from ehfl.runs import HistoryFile, Record
 from ehfl.scheduling import Participation
 from loopback_grid import Played, loopback, play, tiny
 
@@ -101,7 +104,7 @@ def test_what_an_aggregation_remembers_of_each_client_outlives_its_server(
     with pytest.raises(Killed):
         play(spec, tmp_path / "runs", loopback(tmp_path / "again", 4), leave)
     folder = tmp_path / "runs" / "greedy-s3"
-    rows = [name for name in read_checkpoint(folder / NAME).state if name.endswith(("/vectors", "/slots"))]
+    rows = [name for name in read_checkpoint(folder / NAME).state if name.endswith(("/vectors", "/digests"))]
     assert rows and (folder / "models.rows").exists() == (in_memory == 0)
     resumed = play(spec, tmp_path / "runs", loopback(tmp_path / "again", 4))
 
@@ -151,14 +154,14 @@ def test_how_many_steps_turns_had_outlives_the_server(tmp_path: Path) -> None:
 
 def failing_once(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     """Let client 1's training fail the first time, when it has paid."""
-    original, failures = Engine.local_update, [error]
+    original, failures = Engine.train, [error]
 
-    def local_update(self: Engine, x: Any, client: int, *given: Any) -> Any:
-        if client == 1 and failures:
+    def train(self: Engine, order: Order, model: FlatModel) -> Update:
+        if order.client == 1 and failures:
             raise failures.pop()
-        return original(self, x, client, *given)
+        return original(self, order, model)
 
-    monkeypatch.setattr(Engine, "local_update", local_update)
+    monkeypatch.setattr(Engine, "train", train)
 
 
 def test_a_turn_that_both_server_and_node_did_not_survive_is_paid_once(

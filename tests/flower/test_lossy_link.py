@@ -18,7 +18,7 @@ from ehfl.flower.deployment import INSECURE, Deployment
 from ehfl.flower.flwr_cli import key_value_pairs
 from ehfl.flower.ports import free_port
 from ehfl.flower.processes import Process, flower_environment, program
-from ehfl.history import Devices, read_history
+from ehfl.runs import Devices, read_history
 from slow_link import Link
 
 DEADLINE = 40.0  # for each of a round's two questions [s]; on busy cores a node takes 20 s for an answer

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ehfl.energy import EnergyTotals
 from ehfl.flower.messages import Answer, BadMessage, Request
-from ehfl.history import as_reason
+from ehfl.runs import as_reason
 
 TRAINED = Answer(
     "0a1b2c3d", 4, 2, 7, EnergyTotals(0, 9, 2, 7, 0, 0), "", 0.25, 5, 33, np.arange(3, dtype=np.float32),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from ehfl.flower.messages import Request
 from ehfl.flower.orders import Orders
 from ehfl.learning.aggregation import Aggregation, FedAwe, FedProx, Mean, Mifa, Scaffold, Update, assignment_of
 from ehfl.learning.aggregation.contract import State
+from ehfl.learning.orders import Order
 
 N, SIZE = 4, 3
 X = torch.arange(SIZE, dtype=torch.float32)
@@ -30,10 +31,10 @@ def after(aggregation: Aggregation, *rounds: Sequence[int]) -> State:
 
 
 def sent(aggregation: Aggregation, state: State) -> list[RecordDict]:
-    order: Callable[[int], RecordDict] = ORDERS.train(
-        5, 0.5, lambda client: assignment_of(aggregation, X, client, state)
-    )
-    return [order(client) for client in range(N)]
+    given = {i: assignment_of(aggregation, X, i, state) for i in range(N)}
+    orders = {i: Order(i, 5, one.start, 2, 0.5, 3, one.pull, one.shift) for i, one in given.items()}
+    message = ORDERS.train(orders)
+    return [message(client) for client in range(N)]
 
 
 @pytest.mark.parametrize("aggregation", [Mean(), Mifa(), FedProx(0.25)])

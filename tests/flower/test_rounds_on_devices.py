@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ehfl.arrays import IntArray
-from ehfl.experiment import building
-from ehfl.history import Record
+from ehfl.experiment.spec import build
+from ehfl.runs import Record
 from ehfl.scheduling import View
 from loopback_grid import Asked, Delivery, LoopbackGrid, Played, honest, late, loopback, play, silent, tiny, when
 
@@ -175,7 +175,7 @@ class Reckless:
 
 def test_a_scheduler_that_chooses_who_cannot_pay_is_blamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = tiny(**ALL)
-    monkeypatch.setattr(building, "scheduler_of", lambda _: Reckless())
+    monkeypatch.setattr(build, "scheduler_of", lambda _: Reckless())
 
     played = play(spec, tmp_path / "runs", loopback(tmp_path / "nodes", 3))
 

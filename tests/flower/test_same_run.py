@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ehfl.learning import AGGREGATIONS
-from ehfl.run_folder import OtherRun
+from ehfl.runs import OtherRun
 from ehfl.scheduling import SCHEDULERS
 from loopback_grid import Played, loopback, play, play_here, tiny
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ehfl.flower.status import NodeStatus, Status, Watcher
-from ehfl.history import Devices, HistoryFile, Record, rewind, rounds_digest
+from ehfl.runs import Devices, HistoryFile, Record, rewind, rounds_digest
 
 
 def record(t: int, devices: Devices, metric: float | None = None) -> Record:

@@ -31,7 +31,7 @@ def test_a_node_that_hangs_says_so_when_its_message_has_lived(tmp_path: Path, mo
     answer = Answer.read(reply.content)
     assert time.monotonic() - start < 30
     assert (answer.round, answer.client) == (4, 2)
-    assert answer.refused == "it took more than 0.2 s, and nobody takes an answer any more"
+    assert answer.refused == "it took more than 0.2 s: the server no longer accepts an answer"
 
 
 def test_the_alarm_clock_is_left_as_it_was() -> None:

@@ -11,8 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ehfl.history import read_history
-from ehfl.run_folder import RunFolder
+from ehfl.runs import RunFolder, read_history
 from waiting import still_running, wait_for
 
 EHFL = str(Path(sys.executable).with_name("ehfl"))

@@ -74,6 +74,7 @@ RIGHT = {
     "--eval-every": ("1", "2"),
     "--device": ("cpu", "auto", "cortex-m4", "stm32f722"),
     "--threads": ("1",),
+    "--workers": ("1",),
     "--jobs": ("1",),
     "--on": ("local",),
     "--smoothness": ("2", "0.5"),

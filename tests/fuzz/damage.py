@@ -82,7 +82,7 @@ def exchange(chance: Random, path: Path, files: list[Path]) -> str:
 def replace(chance: Random, path: Path, files: list[Path]) -> str:
     """Put something else in the place of a file."""
     path.unlink()
-    match chance.randrange(5):
+    match chance.randrange(4):
         case 0:
             path.mkdir()
             return "replaced by a folder"
@@ -92,9 +92,6 @@ def replace(chance: Random, path: Path, files: list[Path]) -> str:
         case 2:
             path.symlink_to("nowhere")
             return "replaced by a link to nowhere"
-        case 3:
-            os.mkfifo(path)
-            return "replaced by a pipe"
         case _:
             other = chance.choice([one for one in files if one != path])
             shutil.copy(other, path)

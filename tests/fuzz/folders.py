@@ -16,9 +16,8 @@ import torch
 
 import ehfl
 from ehfl.experiment import Spec, execute, read_spec
-from ehfl.experiment.execution import Threads
-from ehfl.history import Record
-from ehfl.run_folder import RunFolder
+from ehfl.experiment.run.execute import Cores
+from ehfl.runs import Record, RunFolder
 from ehfl.validation import UserError
 
 from .damage import DAMAGES
@@ -131,7 +130,7 @@ def _made() -> Path:
         inputs = folder.meta()["inputs"]
         shutil.rmtree(folder.path)
         try:
-            execute(run, folder, Threads(1), inputs, _stop)
+            execute(run, folder, Cores(1), inputs, _stop)
         except KeyboardInterrupt:
             continue
     return place

@@ -25,7 +25,7 @@ ALLOWED: dict[str, tuple[type[Exception], ...]] = {
     "ehfl:read": (OSError,),
 }
 # Whose docstrings say where a NaN stands: errors of a single seed, weights where nobody takes part.
-UNKNOWN = ("ehfl:chances", "ehfl:realised")
+UNKNOWN = ("ehfl:chances", "ehfl:observed_chances")
 
 
 def try_function(chance: Random, _: Path) -> Iterator[str]:

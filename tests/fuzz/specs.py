@@ -13,7 +13,7 @@ import numpy as np
 
 import ehfl
 from ehfl.experiment import Spec, read_spec, write_spec
-from ehfl.run_folder import inside
+from ehfl.runs import inside
 from ehfl.validation import UserError
 
 from .judging import judge_error

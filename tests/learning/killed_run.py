@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from ehfl import AlwaysOn, Bernoulli, Fleet, Lockstep, PowerOfChoice, simulate
-from ehfl.history import HistoryFile, read_history
 from ehfl.learning import train
+from ehfl.runs import HistoryFile, read_history
 
 Run = Callable[[Path], object]
 QUICK: dict[str, Any] = {
-    "local_steps": 2, "batch_size": 10, "eval_every": 3, "checkpoint_every": 2, "threads": 1, "device": "cpu"
+    "local_steps": 2, "batch_size": 10, "eval_every": 3, "checkpoint_every": 2, "workers": 1, "device": "cpu"
 }  # fmt: skip
 
 

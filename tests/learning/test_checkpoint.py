@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from ehfl.learning.checkpoint import NAME, PREVIOUS, Checkpoint, CheckpointError, latest_checkpoint, read_checkpoint
-from ehfl.run_folder import OtherRun, check_same
+from ehfl.runs import OtherRun, check_same
 from ehfl.validation import one_line
 
 IDENTITY: dict[str, Any] = {"task": "blobs", "seed": 3, "clip": None, "step_size": {"name": "nominal", "initial": 0.15}}
@@ -141,7 +141,7 @@ def test_two_damaged_ones_are_an_error_not_a_fresh_start(tmp_path: Path) -> None
     for name in (NAME, PREVIOUS):
         (tmp_path / name).write_bytes(b"nothing of use")
 
-    with pytest.raises(CheckpointError, match="holds no whole checkpoint: delete its files to start the run over"):
+    with pytest.raises(CheckpointError, match="has no undamaged checkpoint: delete its files to start the run over"):
         latest_checkpoint(tmp_path, IDENTITY)
 
 

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from turns import player
 
 from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
-from ehfl.learning import LocalSgd, Mean, load_task, train
-from ehfl.learning.engine import Engine
-from ehfl.learning.first_model import initial_model
+from ehfl.learning import LocalSgd, load_task, train
 from ehfl.learning.reference import reference_round
-from ehfl.learning.server import Server
 from ehfl.learning.tasks import cifar10_files as files
 from ehfl.learning.tasks.cifar10 import Cifar10, Standardise, paper_network
 from ehfl.partition import Iid
@@ -186,15 +184,14 @@ def test_the_engine_equals_the_reference_loop_on_the_papers_network(folder: Path
     task = Cifar10(folder, RECORDS)
     parts = Iid().partition(task.training.targets.numpy(), 2, seed=0)
     rule = LocalSgd(local_steps=2, batch_size=4)
-    model = initial_model(task, 0, CPU)
-    engine = Engine(task, model, parts, rule, seed=0, device=CPU)
+    ours = player(task, parts, rule)
     plain = task.model(generator(0, Purpose.INIT))
     x = {name: p.detach().clone() for name, p in plain.named_parameters()}
 
-    Server(model, Mean(), 2).play(0, lambda x: engine.updates(x, np.array([0, 1]), 0, 0.1))
+    ours.play(0, [0, 1], 0.1)
     x, _ = reference_round(task, plain, x, parts, np.array([0, 1]), t=0, eta=0.1, rule=rule, seed=0)
 
-    torch.testing.assert_close(model.weights, torch.cat([v.reshape(-1) for v in x.values()]), rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(ours.model.weights, torch.cat([v.reshape(-1) for v in x.values()]), rtol=1e-4, atol=1e-6)
 
 
 def test_the_small_network_is_asked_for_by_name(folder: Path) -> None:

@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from turns import Player, player
 
 from ehfl import Participation
 from ehfl.arrays import IntArray
 from ehfl.learning import Aggregation, Diverged, LocalSgd, Mean, Task, Weighted
-from ehfl.learning.engine import Engine
-from ehfl.learning.first_model import initial_model
 from ehfl.learning.reference import reference_round
-from ehfl.learning.server import Heard, Server
 from ehfl.learning.tasks.problems import ProblemTask
 from ehfl.partition import Dirichlet, Iid, Partition, Shards
 from ehfl.randomness import Purpose, generator
@@ -27,26 +25,10 @@ RULES = [
 ]
 
 
-class Rounds:
-    """Both halves of a round, in the one model that they share."""
-
-    def __init__(self, engine: Engine, aggregation: Aggregation) -> None:
-        self.model, self._engine = engine.model, engine
-        self._server = Server(engine.model, aggregation, len(engine.parts))
-
-    def play(self, t: int, clients: IntArray, eta: float) -> Heard:
-        return self._server.play(t, lambda x: self._engine.updates(x, clients, t, eta))
-
-    def train_round(self, t: int, clients: IntArray, eta: float) -> tuple[float | None, list[float]]:
-        heard = self.play(t, clients, eta)
-        return heard.mean_loss(), heard.losses
-
-
 def rounds_on(
     task: Task, parts: list[IntArray], rule: LocalSgd, aggregation: Aggregation | None = None, *, seed: int = 0
-) -> Rounds:
-    engine = Engine(task, initial_model(task, seed, CPU), parts, rule, seed=seed, device=CPU)
-    return Rounds(engine, aggregation or Mean())
+) -> Player:
+    return player(task, parts, rule, aggregation, seed=seed)
 
 
 def named_weights(task: Task, seed: int = 0) -> dict[str, Tensor]:
@@ -87,7 +69,7 @@ def test_the_engine_equals_the_reference_loop_on_a_convolutional_network(digits:
     x, _ = reference_round(digits, digits.model(generator(0, Purpose.INIT)), named_weights(digits), parts,
                            np.array([0, 2]), t=0, eta=0.15, rule=rule, seed=0)  # fmt: skip
 
-    engine.train_round(0, np.array([0, 2]), eta=0.15)
+    engine.play(0, np.array([0, 2]), eta=0.15)
 
     torch.testing.assert_close(engine.model.weights, flat(x), rtol=1e-5, atol=2e-6)
 
@@ -99,7 +81,7 @@ def test_one_client_one_step_full_batch_is_gradient_descent_to_the_bit(blobs: Ta
     descent = torch.optim.SGD(model.parameters(), lr=0.3)
 
     for t in range(5):
-        engine.train_round(t, np.array([0]), eta=0.3)
+        engine.play(t, np.array([0]), eta=0.3)
         descent.zero_grad()
         loss = blobs.loss(model(blobs.training.inputs), blobs.training.targets)
         torch.autograd.backward(loss)
@@ -114,13 +96,13 @@ def test_equal_clients_average_to_one_of_them_to_the_bit(blobs: Task, aggregatio
     rule = LocalSgd(local_steps=3, batch_size=30)  # full batches: the same steps for each
     one, seven = (rounds_on(blobs, [shared] * n, rule, aggregation) for n in (1, 7))
 
-    one.train_round(0, np.arange(1), eta=0.1)
-    seven.train_round(0, np.arange(7), eta=0.1)
+    one.play(0, np.arange(1), eta=0.1)
+    seven.play(0, np.arange(7), eta=0.1)
 
     assert torch.equal(one.model.weights, seven.model.weights)
 
 
-def by_hand(rule: LocalSgd) -> Rounds:
+def by_hand(rule: LocalSgd) -> Player:
     """f(x) = (x_0 - 2)^2 / 2 + x_1^2 / 4 without noise, from x = (4, 4), at two clients."""
     bowl = Quadratic(curvature=[1.0, 0.5], minimiser=[2.0, 0.0], variance=0.0)
     task = ProblemTask("by hand", bowl, variance=0.0, minimum=0.0, examples=4, start=4.0)
@@ -130,7 +112,8 @@ def by_hand(rule: LocalSgd) -> Rounds:
 def test_k_steps_on_the_quadratic_are_worked_by_hand() -> None:
     engine = by_hand(LocalSgd(local_steps=3, batch_size=1))
 
-    loss, losses = engine.train_round(0, np.array([0, 1]), eta=0.5)
+    heard = engine.play(0, np.array([0, 1]), eta=0.5)
+    loss, losses = heard.mean_loss(), heard.losses
 
     # x - b shrinks by (1 - 1/2) and (1 - 1/4) a step: 2 + 2/8 and 4 * 27/64
     assert engine.model.weights.tolist() == [2.25, 1.6875]
@@ -146,7 +129,8 @@ def test_the_weighted_mean_counts_examples_in_the_model_and_in_the_loss() -> Non
     engine = rounds_on(task, parts, LocalSgd(local_steps=1, batch_size=3), Weighted())
     z = task.training.inputs.double()
 
-    loss, losses = engine.train_round(0, np.array([0, 1]), eta=0.5)
+    heard = engine.play(0, np.array([0, 1]), eta=0.5)
+    loss, losses = heard.mean_loss(), heard.losses
 
     ends = [1 - 0.5 * (1 + z[part].mean().item()) for part in parts]
     assert engine.model.weights.item() == pytest.approx((ends[0] + 3 * ends[1]) / 4)
@@ -158,7 +142,9 @@ def test_an_empty_round_leaves_the_model_as_it_is(blobs: Task) -> None:
     engine = rounds_on(blobs, [np.arange(90)], LocalSgd())
     before = engine.model.weights.clone()
 
-    assert engine.train_round(0, np.array([], dtype=np.int32), eta=0.0) == (None, [])
+    heard = engine.play(0, [], eta=0.0)
+
+    assert (heard.mean_loss(), heard.losses) == (None, [])
     assert torch.equal(engine.model.weights, before)
 
 
@@ -167,9 +153,9 @@ def test_a_client_draws_the_same_examples_whoever_else_takes_part(blobs: Task) -
     rule = LocalSgd(local_steps=2, batch_size=5)
     alone, first, both = (rounds_on(blobs, parts, rule) for _ in range(3))
 
-    alone.train_round(4, np.array([2]), eta=0.1)
-    first.train_round(4, np.array([0]), eta=0.1)
-    both.train_round(4, np.array([0, 2]), eta=0.1)
+    alone.play(4, np.array([2]), eta=0.1)
+    first.play(4, np.array([0]), eta=0.1)
+    both.play(4, np.array([0, 2]), eta=0.1)
 
     mean = (alone.model.weights.double() + first.model.weights.double()) / 2
     assert torch.equal(both.model.weights, mean.float())
@@ -183,4 +169,4 @@ def test_divergence_is_named_with_its_round(local_steps: int, fault: str) -> Non
     engine = by_hand(LocalSgd(local_steps, batch_size=1))
 
     with pytest.raises(Diverged, match=f"^{fault}: try a smaller step size or gradient clipping$"):
-        engine.train_round(3, np.array([0]), eta=3e38)  # float32 ends at 3.4e38, and the gradient is (2, 2)
+        engine.play(3, np.array([0]), eta=3e38)  # float32 ends at 3.4e38, and the gradient is (2, 2)

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from ehfl import Metric, Participation
-from ehfl.history import read_history
 from ehfl.learning import Diverged, Examples, Task, load_task, train
 from ehfl.learning.evaluation import CHUNK, evaluate
 from ehfl.randomness import Purpose, generator
+from ehfl.runs import read_history
 from ehfl.validation import InvalidValue
 
 QUICK: dict[str, Any] = {"local_steps": 1, "batch_size": 8, "device": "cpu"}

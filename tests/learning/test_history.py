@@ -12,15 +12,13 @@ import numpy as np
 import pytest
 
 from ehfl import Participation
-from ehfl.files import digest_of_file
-from ehfl.history import (
+from ehfl.runs import (
     Devices,
     Evaluation,
     History,
     HistoryFile,
     Metric,
     Record,
-    lines_digest,
     read_history,
     rewind,
     rounds_digest,
@@ -113,11 +111,18 @@ def test_damage_behind_the_checkpoint_is_cut_off(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        (b'"test_metric": 0.25', b'"test_metric": 0.75', "its first 3 rounds are not those that the checkpoint"),
-        (b'"train_loss": 2.5', b'"train_loss": 3.5', "its first 3 rounds are not those that the checkpoint"),
+        (
+            b'"test_metric": 0.25',
+            b'"test_metric": 0.75',
+            "checksum mismatch in its first 3 rounds",
+        ),
+        (
+            b'"train_loss": 2.5',
+            b'"train_loss": 3.5',
+            "checksum mismatch in its first 3 rounds",
+        ),
         (b'"round": 1', b'"round": 5', "round 5 stands where 1 should"),
         (b'"round": 1', b'"round": 0', "round 0 stands where 1 should"),
-        (b'{"round": 1', b'{"round":  1', "it is not written as ehfl writes it"),
         (b"}", b", ", "is damaged at byte 0"),
     ],
 )
@@ -134,7 +139,7 @@ def test_a_resumed_run_does_not_carry_damage_on(tmp_path: Path, old: bytes, new:
     assert path.read_bytes() == damaged
 
 
-def test_digests_are_those_of_the_lines_with_times_and_without(tmp_path: Path) -> None:
+def test_digests_leave_times_out(tmp_path: Path) -> None:
     later = [replace(record, seconds=9.0) for record in RECORDS]
     with HistoryFile(tmp_path / "rounds.jsonl") as file:
         file.append(RECORDS[0])
@@ -143,7 +148,6 @@ def test_digests_are_those_of_the_lines_with_times_and_without(tmp_path: Path) -
             file.append(record)
 
     assert file.digest == rounds_digest(RECORDS) == rounds_digest(later) != rounds_digest(RECORDS[:2])
-    assert digest_of_file(tmp_path / "rounds.jsonl") == lines_digest(RECORDS) != lines_digest(later)
 
 
 def test_a_full_disk_is_told_with_the_files_name(tmp_path: Path) -> None:
@@ -170,22 +174,10 @@ def test_a_full_disk_is_told_with_the_files_name(tmp_path: Path) -> None:
         "{}",
         *(
             json.dumps(LINE | {"round": 1} | change)
-            for change in (
-                {"round": 0.5}, {"round": True}, {"round": None}, {"participants": "1"}, {"step_size": None},
-                {"step_size": "0.1"}, {"train_loss": [1.0]}, {"train_loss": False}, {"test_loss": "low"}, {"more": 1},
-                {"seconds": None}, {"seconds": -1.0}, {"test_loss": float("nan")}, {"test_metric": float("inf")},
-                {"round": 0}, {"round": 2}, {"participants": -1}, {"train_loss": 10**400}, {"losses": [1.0, 1.0]},
-                {"losses": [float("nan")]}, {"losses": 5}, {"losses": "ab"}, {"losses": [1.0, None]},
-                {"losses": [True]},
-            )
+            for change in ({"round": 0}, {"round": 2}, {"more": 1}, {"losses": 5})
         ),
         "3",
         "null",
-        json.dumps(LINE | {"round": 1}).replace("0.1", "1e999"),
-        json.dumps(LINE | {"round": 1}).replace("0.1", "0.10"),
-        json.dumps(LINE | {"round": 1}).replace("{", '{"round": 1, '),
-        json.dumps(LINE | {"round": 1}) + " ",
-        "[" * 100_000,
     ],
 )  # fmt: skip
 def test_a_line_that_was_never_written_is_named_with_its_place(tmp_path: Path, line: str) -> None:
@@ -194,33 +186,6 @@ def test_a_line_that_was_never_written_is_named_with_its_place(tmp_path: Path, l
 
     with pytest.raises(UserError, match=rf"rounds.jsonl is damaged at byte {len(json.dumps(LINE)) + 1}: "):
         read_history(path)
-
-
-@pytest.mark.parametrize(
-    ("record", "fault"),
-    [
-        (Record(0, 1, 0.1, 1.0, update_square=-1.0), "update_square cannot be -1.0"),
-        (Record(0, 2, 0.1, 1.0, update_spread=-1e-9), "update_spread cannot be -1e-09"),
-        (Record(0, 1, 0.1, 1.0, start_loss="low"), "start_loss cannot be 'low'"),  # type: ignore[arg-type]
-        (Record(0, 0, 0.0, None, start_loss=1.0), "start_loss of 0 participants"),
-        (Record(0, 0, 0.0, None, update_square=0.0), "update_square of 0 participants"),
-        (Record(0, 1, 0.1, 1.0, update_spread=0.0), "update_spread of 1 participants"),
-    ],
-)
-def test_what_the_noise_is_measured_from_must_be_what_it_can_be(tmp_path: Path, record: Record, fault: str) -> None:
-    with pytest.raises(UserError, match=rf"damaged at byte 0: {fault}$"):
-        read_history(written(tmp_path / "rounds.jsonl", [record]))
-
-
-@pytest.mark.parametrize("value", [87.5, -0.25])
-def test_values_outside_the_metrics_bounds_are_refused_where_it_is_known(tmp_path: Path, value: float) -> None:
-    path = written(tmp_path / "rounds.jsonl", [*RECORDS[:2], replace(RECORDS[2], test_metric=value)])
-    accuracy = Metric("accuracy", bounds=(0, 1))
-
-    assert read_history(path)[-1].test_metric == value
-    with pytest.raises(UserError, match=rf"accuracy after 3 rounds is {value}, outside its bounds \(0, 1\)"):
-        read_history(path, accuracy)
-    assert read_history(written(tmp_path / "good.jsonl"), accuracy) == RECORDS
 
 
 def test_a_history_knows_its_evaluations(gaps: Participation) -> None:
@@ -249,10 +214,8 @@ def test_what_a_server_saw_of_its_devices_is_read_back(tmp_path: Path) -> None:
         ({"asked": [0, 4]}, "numbers of clients"),
         ({"lost": {"1": "silent"}}, "not asked"),
         ({"lost": {"2": ""}}, "say why"),
-        ({"lost": {}}, "2 devices took part, not 1"),
         ({"energy": [2, -1, 1, 0]}, "energy"),
         ({"spent": [5, 3, 4]}, "spent"),
-        ({"more": 1}, "not written as ehfl writes it"),
         ({"lost": None}, "damaged"),
     ],
 )

@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ehfl.history import Metric
 from ehfl.learning import Examples, check_task, initialise, train
 from ehfl.learning.first_model import first_model
 from ehfl.learning.tasks import accuracy
 from ehfl.randomness import Purpose, generator
+from ehfl.runs import Metric
 from ehfl.scheduling import Participation
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ehfl.history import read_history
 from ehfl.learning.checkpoint import NAME
+from ehfl.runs import read_history
 
 SCRIPT = Path(__file__).with_name("killed_run.py")
 

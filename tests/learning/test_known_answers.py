@@ -51,7 +51,7 @@ def trained(name: str, lockstep: bool = False) -> History:
     task, rounds = case.pop("task"), case.pop("rounds")
     scheduler = SCHEDULERS.make(case.pop("scheduler", "myopic"))
     plan = Lockstep(FLEET, scheduler, rounds, seed=3) if lockstep else simulate(FLEET, scheduler, rounds, seed=3)
-    return train(task, plan, seed=3, eval_every=4, threads=1, device="cpu", **case)
+    return train(task, plan, seed=3, eval_every=4, workers=1, device="cpu", **case)
 
 
 def answer(history: History) -> dict[str, Any]:

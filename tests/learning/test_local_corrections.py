@@ -17,13 +17,11 @@ import torch
 from bowls import Bowls
 from bowls import played as on_bowls
 from torch import Tensor, nn
+from turns import player
 
 from ehfl.learning import Aggregation, Examples, FedProx, LocalSgd, Mean, Metric, Scaffold
-from ehfl.learning.engine import Engine
-from ehfl.learning.first_model import initial_model
 from ehfl.learning.server import Server
 
-CPU = torch.device("cpu")
 AT_REST, TRUE = 12.0, 14.0
 BOTH = [[0, 1]]
 
@@ -68,13 +66,12 @@ def played(
 ) -> tuple[list[float], Server]:
     """Return x_1, x_2, ... of these rounds, and the server that made them."""
     task = TwoBowls()
-    model = initial_model(task, 0, CPU)
-    engine = Engine(task, model, [np.array([0]), np.array([1])], LocalSgd(local_steps=steps), seed=0, device=CPU)
-    server, found = Server(model, aggregation, n_clients=2), []
+    both = player(task, [np.array([0]), np.array([1])], LocalSgd(local_steps=steps), aggregation)
+    found = []
     for t, clients in enumerate(turns):
-        server.play(t, lambda assign, t=t, clients=clients: engine.updates(assign, np.array(clients), t, eta))  # type: ignore[misc]
-        found.append(server.model.weights.item())
-    return found, server
+        both.play(t, clients, eta)
+        found.append(both.model.weights.item())
+    return found, both.server
 
 
 def test_scaffold_by_hand() -> None:

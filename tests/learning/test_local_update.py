@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+from turns import Player, player
 
 from ehfl.arrays import IntArray
-from ehfl.learning import Assignment, LocalSgd, Mean, Task, Update
-from ehfl.learning.engine import Engine
-from ehfl.learning.first_model import initial_model
-from ehfl.learning.server import Server
+from ehfl.learning import LocalSgd, Task, Update
 from ehfl.learning.tasks.problems import ProblemTask
 from ehfl.partition import Iid
 from ehfl.theory import Quadratic
@@ -22,11 +18,11 @@ from ehfl.theory import Quadratic
 CPU = torch.device("cpu")
 
 
-def engine_on(task: Task, parts: list[IntArray], rule: LocalSgd) -> Engine:
-    return Engine(task, initial_model(task, 0, CPU), parts, rule, seed=0, device=CPU)
+def engine_on(task: Task, parts: list[IntArray], rule: LocalSgd) -> Player:
+    return player(task, parts, rule)
 
 
-def by_hand(rule: LocalSgd) -> Engine:
+def by_hand(rule: LocalSgd) -> Player:
     """f(x) = (x_0 - 2)^2 / 2 + x_1^2 / 4 without noise, from x = (4, 4), at two clients."""
     bowl = Quadratic(curvature=[1.0, 0.5], minimiser=[2.0, 0.0], variance=0.0)
     task = ProblemTask("by hand", bowl, variance=0.0, minimum=0.0, examples=4, start=4.0)
@@ -44,15 +40,16 @@ def test_a_local_update_is_a_function_of_its_arguments_whatever_was_trained_befo
     x = fresh.model.weights + 0.25
     before = x.clone()
 
-    expected = bits(fresh.local_update(x, 1, t=4, eta=0.1))
-    list(used.updates(lambda client: Assignment(x), np.array([0, 1, 2]), t=0, eta=0.3))
-    kept = used.local_update(x, 1, t=4, eta=0.1)
-    used.local_update(x, 2, t=9, eta=0.2)
+    expected = bits(fresh.train(x, 1, t=4, eta=0.1))
+    for client in range(3):
+        used.train(x, client, t=0, eta=0.3)
+    kept = used.train(x, 1, t=4, eta=0.1)
+    used.train(x, 2, t=9, eta=0.2)
 
     assert bits(kept) == expected  # later training leaves an earlier update as it was
-    assert bits(used.local_update(x, 1, t=4, eta=0.1)) == expected
+    assert bits(used.train(x, 1, t=4, eta=0.1)) == expected
     assert torch.equal(x, before)
-    others = [used.local_update(x, 2, t=4, eta=0.1), used.local_update(x, 1, t=5, eta=0.1)]
+    others = [used.train(x, 2, t=4, eta=0.1), used.train(x, 1, t=5, eta=0.1)]
     assert all(not torch.equal(other.weights, kept.weights) for other in others)
 
 
@@ -61,7 +58,7 @@ def test_an_update_says_whose_it_is_and_what_changed(blobs: Task) -> None:
     engine = engine_on(blobs, parts, LocalSgd(local_steps=3, batch_size=5))
     x = engine.model.weights.clone()
 
-    update = engine.local_update(x, 1, t=0, eta=0.1)
+    update = engine.train(x, 1, t=0, eta=0.1)
 
     assert (update.client, update.steps, update.examples) == (1, 3, 70)
     assert torch.equal(update.start, x)
@@ -74,30 +71,12 @@ def test_a_round_is_the_mean_of_its_local_updates_to_the_bit(blobs: Task) -> Non
     played, apart = (engine_on(blobs, parts, LocalSgd(local_steps=3, batch_size=5)) for _ in range(2))
     x = apart.model.weights.clone()
 
-    heard = Server(played.model, Mean(), 2).play(2, lambda x: played.updates(x, np.array([0, 1]), 2, 0.1))
-    updates = [apart.local_update(x, client, t=2, eta=0.1) for client in (0, 1)]
+    heard = played.play(2, [0, 1], 0.1)
+    updates = [apart.train(x, client, t=2, eta=0.1) for client in (0, 1)]
 
     assert heard.losses == [update.loss for update in updates]
     assert heard.mean_loss() == sum(heard.losses) / 2
     assert torch.equal(played.model.weights, (sum(u.weights.double() for u in updates) / 2).float())  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize(
-    "alias",
-    [
-        lambda weights: weights,
-        lambda weights: weights[:],
-    ],
-    ids=["itself", "a view"],
-)
-def test_the_engines_own_weights_may_be_sent_out(alias: Callable[[Tensor], Tensor]) -> None:
-    """Steps are taken in that very memory, and yet the start stays what it was."""
-    engine = by_hand(LocalSgd(local_steps=1, batch_size=1))
-
-    update = engine.local_update(alias(engine.model.weights), 0, t=0, eta=0.5)
-
-    assert update.start.tolist() == [4.0, 4.0]
-    assert update.delta.tolist() == [-1.0, -1.0]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +94,7 @@ def test_a_pull_back_to_the_start_is_worked_by_hand(rule: LocalSgd, weights: lis
     engine = by_hand(rule)
     x = engine.model.weights.clone()
 
-    update = engine.local_update(Assignment(x, pull=1.0), 0, t=0, eta=0.5)
+    update = engine.train(x, 0, t=0, eta=0.5, pull=1.0)
 
     assert update.weights.tolist() == weights
     assert update.loss == pytest.approx(loss)
@@ -126,7 +105,7 @@ def test_a_shift_is_added_after_clipping() -> None:
     engine = by_hand(LocalSgd(local_steps=1, batch_size=1, clip=1.0))
     x = torch.tensor([5.0, 8.0])  # gradient (3, 4), clipped to (0.6, 0.8)
 
-    update = engine.local_update(Assignment(x, shift=torch.tensor([10.0, 20.0])), 0, t=0, eta=1.0)
+    update = engine.train(x, 0, t=0, eta=1.0, shift=torch.tensor([10.0, 20.0]))
 
     assert update.weights.tolist() == pytest.approx([5 - 10.6, 8 - 20.8])
 
@@ -135,6 +114,6 @@ def test_a_shift_of_zero_is_none_to_the_bit(blobs: Task) -> None:
     engine = engine_on(blobs, [np.arange(90)], LocalSgd(local_steps=4, batch_size=7, clip=0.5, weight_decay=0.01))
     x = engine.model.weights.clone()
 
-    plain, shifted = (engine.local_update(Assignment(x, shift=s), 0, 1, 0.2) for s in (None, torch.zeros_like(x)))
+    plain, shifted = (engine.train(x, 0, 1, 0.2, shift=s) for s in (None, torch.zeros_like(x)))
 
     assert bits(plain) == bits(shifted)

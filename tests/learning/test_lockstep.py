@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from turns import player
 
 from ehfl import (
     SCHEDULERS,
@@ -21,12 +22,10 @@ from ehfl import (
     simulate,
 )  # fmt: skip
 from ehfl.arrays import IntArray
-from ehfl.history import read_history
 from ehfl.learning import LocalSgd, Task, train
-from ehfl.learning.engine import Engine
-from ehfl.learning.first_model import initial_model
 from ehfl.partition import Shards
 from ehfl.randomness import Purpose, generator
+from ehfl.runs import read_history
 from ehfl.theory import NominalCausal
 
 CPU = torch.device("cpu")
@@ -48,7 +47,7 @@ def rows(played: Participation) -> list[list[int]]:
 def plainly(task: Task, plan: Lockstep, seed: int) -> tuple[list[list[int]], list[list[float]], IntArray, torch.Tensor]:
     """Return participants, their losses, the last levels and the model of rpow-d with target 2 and 3 candidates."""
     parts = Shards().partition(task.training.targets.numpy(), 6, seed)
-    engine = Engine(task, initial_model(task, seed, CPU), parts, LocalSgd(2, 8), seed=seed, device=CPU)
+    engine = player(task, parts, LocalSgd(2, 8), seed=seed)
     x, energy = engine.model.weights.clone(), plan.fleet.start()
     last_loss = [float("inf")] * 6
     chosen: list[list[int]] = []
@@ -59,7 +58,7 @@ def plainly(task: Task, plan: Lockstep, seed: int) -> tuple[list[list[int]], lis
         ties = generator(plan.seed, Purpose.TIES, round_=t).permutation(6)
         chosen.append(sorted(sorted(candidates, key=lambda i: (-last_loss[i], ties[i]))[:2]))
         eta = NominalCausal()([len(clients) for clients in chosen], plan.rounds)[-1]
-        updates = [engine.local_update(x, client, t, eta) for client in chosen[-1]]
+        updates = [engine.train(x, client, t, eta) for client in chosen[-1]]
         if updates:
             x = (torch.stack([update.weights.double() for update in updates]).sum(dim=0) / len(updates)).float()
         reported.append([update.loss for update in updates])

@@ -20,7 +20,7 @@ images, folder = sys.argv[1:]
 everyone = simulate(Fleet(clients=100, harvest=Bernoulli(0.5)), AlwaysOn(100), rounds=2)
 task = load_task({"name": "cifar10", "data": images})
 train(task, everyone, local_steps=1, batch_size=1, step_size=0.01, aggregation="scaffold", run_dir=folder,
-      checkpoint_every=1, eval_every=2, device="cpu", threads=1)
+      checkpoint_every=1, eval_every=2, device="cpu", workers=1)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 

@@ -12,10 +12,10 @@ import pytest
 from ehfl import Participation
 from ehfl.cli import main
 from ehfl.experiment import make_spec, run_all
-from ehfl.experiment.spec import Spec
+from ehfl.experiment.spec.models import Spec
 from ehfl.learning import Record, Task, train
 from ehfl.learning.checkpoint import NAME, read_checkpoint
-from ehfl.run_folder import OtherRun
+from ehfl.runs import OtherRun
 
 QUICK: dict[str, Any] = {"local_steps": 2, "batch_size": 8, "eval_every": 3, "checkpoint_every": 2, "device": "cpu"}
 
@@ -65,7 +65,7 @@ def test_so_is_a_spec_that_names_another(tmp_path: Path) -> None:
     run_all(spec("mifa"), tmp_path, jobs=1)
     before = files_in(tmp_path)
 
-    there = r"one-s0 belongs to another run \(learning.aggregation.name is mifa there and scaffold here\)"
+    there = r"one-s0 belongs to another run \(learning.aggregation.name is mifa there and scaffold here"
     with pytest.raises(OtherRun, match=there):
         run_all(spec("scaffold"), tmp_path, jobs=1)
     assert files_in(tmp_path) == before

@@ -14,11 +14,10 @@ import torch
 from torch import Tensor
 
 from ehfl import Fleet, Greedy, Participation, Replay, simulate
-from ehfl.history import read_history
 from ehfl.learning import AGGREGATIONS, History, Mean, Record, State, Task, Update, train
 from ehfl.learning.checkpoint import NAME, CheckpointError, read_checkpoint
 from ehfl.learning.tasks.problems import ProblemTask
-from ehfl.run_folder import OtherRun
+from ehfl.runs import OtherRun, read_history
 from ehfl.theory import Quadratic
 from ehfl.validation import UserError
 
@@ -116,7 +115,7 @@ def test_a_damaged_byte_of_it_is_noticed_and_costs_rounds_but_not_the_result(
     content[content.index(read_checkpoint(path).state["velocity"].tobytes()) + 13] ^= 1
     path.write_bytes(content)
 
-    with pytest.raises(CheckpointError, match=f"{NAME} is damaged: its checksum does not fit"):
+    with pytest.raises(CheckpointError, match=f"{NAME} is damaged: checksum mismatch"):
         read_checkpoint(path)
     with caplog.at_level(logging.WARNING, "ehfl.learning"):
         again = train(blobs, gaps, **QUICK, run_dir=tmp_path)
@@ -205,7 +204,7 @@ class InPlace(Mean):
     ("aggregation", "fault"),
     [
         (Twice(), r"Twice.apply must go through all updates once, and stopped after 1"),
-        (InPlace(), r"InPlace.apply must leave x as it is"),
+        (InPlace(), r"InPlace.apply must not change x"),
     ],
 )
 def test_an_aggregation_that_breaks_the_contract_is_refused(

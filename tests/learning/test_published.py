@@ -11,10 +11,37 @@ import pytest
 from bowls import Bowls, Turns, played
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from published import fedau, fedavg, fedawe, fedprox, fedvarp, mifa, scaffold
+from published import (
+    fedau,
+    fedavg,
+    fedavgm,
+    fedawe,
+    feddyn,
+    fedopt,
+    fedprox,
+    fedvarp,
+    mifa,
+    mifa_with_momentum,
+    scaffold,
+)
 
 from ehfl.arrays import FloatArray
-from ehfl.learning import Aggregation, FedAu, FedAwe, FedProx, FedVarp, Mean, Mifa, Rows, Scaffold
+from ehfl.learning import (
+    Aggregation,
+    FedAdagrad,
+    FedAdam,
+    FedAu,
+    FedAvgM,
+    FedAwe,
+    FedDyn,
+    FedProx,
+    FedVarp,
+    FedYogi,
+    Mean,
+    Mifa,
+    Rows,
+    Scaffold,
+)
 
 Plain = Callable[[Bowls, FloatArray, Turns, Sequence[float]], list[FloatArray]]
 
@@ -30,6 +57,15 @@ PAIRS: dict[str, tuple[Aggregation, Plain]] = {
     "scaffold": (Scaffold(), partial(scaffold, server_step=1.0)),
     "scaffold, server step 3/4": (Scaffold(server_step=0.75), partial(scaffold, server_step=0.75)),
     "fedprox": (FedProx(mu=2.0), partial(fedprox, mu=2.0)),
+    "feddyn": (FedDyn(alpha=0.5), partial(feddyn, alpha=0.5)),
+    "fedavgm": (FedAvgM(momentum=0.8), partial(fedavgm, momentum=0.8)),
+    "fedadam": (FedAdam(0.2, 0.8, 0.9, 0.1), partial(fedopt, kind="adam", step=0.2, beta1=0.8, beta2=0.9, tau=0.1)),
+    "fedyogi": (FedYogi(0.2, 0.8, 0.9, 0.1), partial(fedopt, kind="yogi", step=0.2, beta1=0.8, beta2=0.9, tau=0.1)),
+    "fedadagrad": (FedAdagrad(0.2, tau=0.1), partial(fedopt, kind="adagrad", step=0.2, beta1=0.0, beta2=0.0, tau=0.1)),
+    "fedavgm of fedprox of mifa": (
+        FedAvgM(of=FedProx(of="mifa", mu=2.0), momentum=0.5),
+        partial(mifa_with_momentum, momentum=0.5, mu=2.0),
+    ),
 }
 ETA = 0.1
 START = np.array([4.0, -2.0])

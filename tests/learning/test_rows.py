@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from ehfl import Participation
+from ehfl import Bernoulli, Fleet, Participation, RoundRobin, simulate
 from ehfl.learning import Record, Rows, Task, memory, train
 from ehfl.learning.checkpoint import NAME, PREVIOUS, CheckpointError
-from ehfl.learning.row_file import RowFile
-from ehfl.learning.rows import InMemory, Shelf
-from ehfl.learning.saved_state import as_arrays, from_arrays
+from ehfl.learning.saved import as_arrays, from_arrays
 from ehfl.validation import InvalidValue
 
 CPU = torch.device("cpu")
@@ -31,12 +28,12 @@ def vector(value: float) -> Tensor:
 
 
 @pytest.fixture(params=["memory", "file"])
-def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Shelf:
-    return InMemory() if request.param == "memory" else RowFile(tmp_path / "v.rows", n_params=2, n_clients=4)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path | None:
+    return None if request.param == "memory" else tmp_path / "v.rows"
 
 
-def test_a_copy_shares_what_is_not_replaced(shelf: Shelf) -> None:
-    first = Rows(3, 2, shelf)
+def test_a_copy_shares_what_is_not_replaced(place: Path | None) -> None:
+    first = Rows(3, 2, place)
     first.put(vector(1), [0, 1])
     second = first.copy()
     second[1] = vector(2)
@@ -46,8 +43,8 @@ def test_a_copy_shares_what_is_not_replaced(shelf: Shelf) -> None:
     assert first.clients == second.clients == [0, 1]
 
 
-def test_what_is_put_there_is_a_copy(shelf: Shelf) -> None:
-    rows, given_ = Rows(1, 2, shelf), vector(3)
+def test_what_is_put_there_is_a_copy(place: Path | None) -> None:
+    rows, given_ = Rows(1, 2, place), vector(3)
     rows.put(given_, [0])
     given_.zero_()
 
@@ -66,14 +63,14 @@ def test_clients_are_found_by_numbers_of_any_kind_and_only_those_that_exist() ->
         rows[0] = torch.zeros(3)
 
 
-def test_the_state_of_a_checkpoint_is_found_again(shelf: Shelf) -> None:
-    rows = Rows(5, 2, shelf)
+def test_the_state_of_a_checkpoint_is_found_again(place: Path | None) -> None:
+    rows = Rows(5, 2, place)
     rows.put(vector(1), [4, 2])
     rows.put(vector(7), [0])
     state = {"memory": rows, "total": torch.arange(2.0)}
 
     arrays = as_arrays(state)
-    again = from_arrays(arrays, {"memory": Rows(5, 2, shelf), "total": torch.zeros(2)}, CPU)
+    again = from_arrays(arrays, {"memory": Rows(5, 2, place), "total": torch.zeros(2)}, CPU)
 
     assert [again["memory"][client].tolist() for client in range(5)] == [[7, -7], [0, 0], [1, -1], [0, 0], [1, -1]]
     assert again["total"].tolist() == [0, 1]
@@ -81,8 +78,8 @@ def test_the_state_of_a_checkpoint_is_found_again(shelf: Shelf) -> None:
     assert {name: a.tolist() for name, a in as_arrays(again).items()} == {n: a.tolist() for n, a in arrays.items()}
 
 
-def test_an_empty_state_is_found_again(shelf: Shelf) -> None:
-    rows = Rows(5, 2, shelf)
+def test_an_empty_state_is_found_again(place: Path | None) -> None:
+    rows = Rows(5, 2, place)
 
     again = rows.filled(rows.as_arrays())
 
@@ -92,53 +89,65 @@ def test_an_empty_state_is_found_again(shelf: Shelf) -> None:
 
 @settings(max_examples=25)
 @given(turns=st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=10, max_size=30))
-def test_a_file_never_overwrites_what_somebody_holds(
+def test_no_file_of_the_run_or_its_last_two_checkpoints_changes_or_goes(
     tmp_path_factory: pytest.TempPathFactory, turns: list[tuple[int, bool]]
 ) -> None:
     """Rows as a run has them: replaced turn by turn, and held at some turns, as by a checkpoint."""
-    file = RowFile(tmp_path_factory.mktemp("rows") / "v.rows", n_params=2, n_clients=4)
-    rows, plain = Rows(4, 2, file), dict.fromkeys(range(4), 0)
+    folder = tmp_path_factory.mktemp("rows") / "v.rows"
+    rows, plain = Rows(4, 2, folder), dict.fromkeys(range(4), 0)
     held: list[tuple[Rows, dict[int, int]]] = []
     for turn, (client, keeps) in enumerate(turns, start=1):
         rows, plain = rows.copy(), plain | {client: turn}
         rows.put(vector(turn), [client])
-        held = [*held, (rows, plain)][-2:] if keeps else held
+        if keeps:
+            held = [*held, (rows, plain)][-2:]
+            memory.delete_unused({"v": rows}, [{"v": some} for some, _ in held])
+            assert len(list(folder.iterdir())) <= 8  # two checkpoints of four clients
         for some, expected in [(rows, plain), *held]:
             assert [int(some[i][0]) for i in range(4)] == list(expected.values())
 
-    assert len(file.vectors) <= 16  # four states of four clients: as large as users are told that it can be
 
-
-@pytest.mark.skipif(sys.platform != "linux", reason="Linux says what of a file is in a process's memory")
-def test_of_a_file_no_vector_stays_in_the_memory_of_the_process(tmp_path: Path) -> None:
-    file = RowFile(tmp_path / "v.rows", n_params=100_000, n_clients=10)
-    rows = Rows(10, 100_000, file)
-
-    def resident() -> int:
-        """How much of the file is in memory [kB]; smaps has lines of figures below each file's name."""
-        _, *lines = Path("/proc/self/smaps").read_text(encoding="utf-8").split(str(file.path))
-        return sum(int(re.findall(r"Rss: +(\d+) kB", part)[0]) for part in lines)
-
-    for client in range(10):
-        rows.put(torch.full((100_000,), float(client)), [client])
-    after_writing = resident()
-    again = Rows(10, 100_000, RowFile(file.path, 100_000, 10)).filled(rows.as_arrays())
-
-    assert after_writing == resident() == 0
-    assert [set(again[client].tolist()) for client in range(10)] == [{client} for client in range(10)]
-    assert resident() == 0
-    assert file.vectors[3].sum() == 300_000 and resident() >= 390  # what the others would be if nothing let go of it
-
-
-def test_a_file_that_changed_is_refused(tmp_path: Path) -> None:
-    file = RowFile(tmp_path / "v.rows", n_params=2, n_clients=2)
-    rows = Rows(2, 2, file)
+@pytest.mark.parametrize("damage", ["flipped", "cut", "gone"])
+def test_a_file_that_changed_is_refused(tmp_path: Path, damage: str) -> None:
+    rows = Rows(2, 2, tmp_path / "v.rows")
     rows.put(vector(1), [0])
-    arrays = rows.as_arrays()
-    file.vectors[int(arrays["slots"][0])] = [1, 1]
+    arrays, (path,) = rows.as_arrays(), rows.files
+    content = path.read_bytes()
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(content[:-1] if damage == "cut" else bytes([content[0] ^ 1]) + content[1:])
 
-    with pytest.raises(CheckpointError, match=r"v\.rows is not what the checkpoint was made with: delete .* to run it"):
-        Rows(2, 2, RowFile(tmp_path / "v.rows", n_params=2, n_clients=2)).filled(arrays)
+    with pytest.raises(CheckpointError, match=r"does not match the checkpoint: delete .* to run it again"):
+        Rows(2, 2, tmp_path / "v.rows").filled(arrays)
+
+
+def test_a_file_that_was_half_written_is_written_again(tmp_path: Path) -> None:
+    rows = Rows(2, 2, tmp_path / "v.rows")
+    rows.put(vector(1), [0])
+    (path,) = rows.files
+    path.write_bytes(b"half")
+
+    rows.put(vector(1), [1])
+
+    assert rows[1].tolist() == [1, -1]
+
+
+def test_the_announced_size_is_that_of_the_files(blobs: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """40 clients, 4 a round in turn, a checkpoint every 5 rounds: 40 vectors, and two times 20 that were replaced."""
+    monkeypatch.setattr(memory, "MOST_IN_MEMORY", 0)
+    mains = simulate(Fleet(clients=40, harvest=Bernoulli(1.0)), RoundRobin(4), rounds=60)
+    sizes: list[int] = []
+
+    def look(record: Record) -> None:
+        sizes.append(sum(path.stat().st_size for path in tmp_path.glob("*.rows/*")))
+
+    history = train(
+        blobs, mains, local_steps=1, aggregation="mifa", run_dir=tmp_path, checkpoint_every=5, on_round=look
+    )
+
+    announced = memory.most_on_disk(4 * 40 * history.weights.size, n_clients=40, turns=20)
+    assert 0.8 * announced <= max(sizes) <= announced
 
 
 @pytest.mark.parametrize("round_", range(8))
@@ -189,7 +198,7 @@ def test_the_checkpoint_before_finds_its_vectors(
 def test_rows_of_any_two_names_are_in_files_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "MOST_IN_MEMORY", 0)
     names = ["control.x", "control.y", "sent/x"]
-    state = memory.shelved({name: Rows(1, 2) for name in names}, tmp_path)
+    state = memory.in_files({name: Rows(1, 2) for name in names}, tmp_path)
 
     for value, name in enumerate(names, start=1):
         state[name].put(vector(value), [0])
@@ -212,11 +221,3 @@ def test_memory_that_does_not_fit_is_refused_before_anything_is_trained(
         train(blobs, gaps, **QUICK, aggregation="mifa", on_round=seen.append, run_dir=tmp_path)
 
     assert not seen
-
-
-def test_a_vector_is_read_as_it_was_written_whatever_the_file_grows_to(tmp_path: Path) -> None:
-    file = RowFile(tmp_path / "v.rows", n_params=3, n_clients=2)
-    kept = [file.keep(torch.full((3,), float(i))) for i in range(100)]
-
-    assert [one.read().tolist() for one in kept] == [[float(i)] * 3 for i in range(100)]
-    assert np.memmap(file.path, np.float32, "r").size == file.vectors.size

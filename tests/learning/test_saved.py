@@ -15,10 +15,9 @@ from torch.nn.utils import parameters_to_vector
 
 from ehfl import Participation, evaluate, load_model, train
 from ehfl.cli import main
-from ehfl.history import read_history
 from ehfl.learning import Task
 from ehfl.learning.checkpoint import NAME, PREVIOUS, CheckpointError
-from ehfl.run_folder import RunFolder
+from ehfl.runs import RunFolder, read_history
 from ehfl.validation import InvalidValue, UserError
 
 OWN_TASK = """
@@ -90,7 +89,7 @@ def test_a_run_that_is_not_finished_gives_the_model_so_far(blobs: Task, gaps: Pa
 def test_an_earlier_model_is_not_taken_for_a_finished_runs(copied: Path, lost: Callable[[Path], object]) -> None:
     lost(copied)
 
-    with pytest.raises(UserError, match=rf"{NAME} (was changed|cannot be read).*: delete {copied} to run it again$"):
+    with pytest.raises(UserError, match=rf"{NAME} (was edited|cannot be read).*: delete {copied} to run it again$"):
         load_model(copied)
 
 
@@ -117,7 +116,7 @@ def test_a_checkpoint_of_another_run_is_refused(copied: Path, tmp_path: Path) ->
         main(f"train --task quadratic --rounds 12 --clients 5 --run {tmp_path / 'other'}".split())
     shutil.copy(tmp_path / "other" / NAME, copied / NAME)
 
-    with pytest.raises(UserError, match=f"{NAME} was changed since the run ended: delete {copied} to run it again"):
+    with pytest.raises(UserError, match=f"{NAME} was edited after the run ended .*: delete {copied} to run it again"):
         load_model(copied)
     RunFolder(copied).add_meta(status="running")
     with pytest.raises(UserError, match=r"belongs to another run .*fleet.clients is 5 there and 4 here"):
@@ -135,7 +134,7 @@ def test_what_is_no_run_folder_is_said_to_be_none(folder: Path, tmp_path: Path) 
     with pytest.raises(UserError, match=f"{tmp_path} has no {NAME}$"):
         load_model(tmp_path)
     for wrong in (3, "", None):
-        with pytest.raises(InvalidValue, match="folder must be a path, as a text or a Path, got "):
+        with pytest.raises(InvalidValue, match="folder must be a path, as a string or a Path, got "):
             load_model(wrong)  # type: ignore[arg-type]
 
 

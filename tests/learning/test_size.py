@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ehfl.experiment.costing import _sizes
+from ehfl.experiment.spec.costing import _sizes
 from ehfl.learning import AGGREGATIONS, TASKS, Examples, Task, load_task, task_size
 from ehfl.learning.aggregation import traffic_of
 from ehfl.learning.tasks.cifar10 import NETWORKS

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from turns import Player, player
 
 from ehfl import AdaptiveSteps, Fleet, Lockstep, MostRoundsLeft, Participation, Replay, View, simulate
 from ehfl.experiment import make_spec, run_all
-from ehfl.history import read_history
 from ehfl.learning import FedNova, LocalSgd, Mean, Record, Task, Update, train
-from ehfl.learning.engine import Engine
-from ehfl.learning.first_model import initial_model
 from ehfl.partition import Iid, deal
+from ehfl.runs import read_history
 from ehfl.validation import InvalidValue
 
 CPU = torch.device("cpu")
@@ -35,9 +34,9 @@ def few_steps(rounds: int = 12) -> Participation:
     return played
 
 
-def engine_with(task: Task, rule: LocalSgd) -> Engine:
+def engine_with(task: Task, rule: LocalSgd) -> Player:
     parts = deal(Iid(), task.training.targets.numpy(), 4, 0)
-    return Engine(task, initial_model(task, 0, CPU), parts, rule, seed=0, device=CPU)
+    return player(task, parts, rule)
 
 
 # the engine
@@ -48,11 +47,11 @@ def test_so_many_steps_are_the_first_of_a_whole_turn(blobs: Task) -> None:
     x = engine.model.weights.clone()
     for steps in range(1, 6):
         shorter = engine_with(blobs, LocalSgd(local_steps=steps, batch_size=7))
-        found, expected = engine.local_update(x, 2, 3, 0.1, steps), shorter.local_update(x, 2, 3, 0.1)
+        found, expected = engine.train(x, 2, 3, 0.1, steps), shorter.train(x, 2, 3, 0.1)
 
         assert torch.equal(found.weights, expected.weights)
         assert (found.loss, found.steps) == (expected.loss, steps)
-    assert torch.equal(engine.local_update(x, 2, 3, 0.1).weights, engine.local_update(x, 2, 3, 0.1, 5).weights)
+    assert torch.equal(engine.train(x, 2, 3, 0.1).weights, engine.train(x, 2, 3, 0.1, 5).weights)
 
 
 # FedNova
@@ -110,7 +109,7 @@ def test_a_round_is_what_its_turns_make_of_the_model(blobs: Task) -> None:
         steps = played.steps_of(t)
         assert steps is not None
         pairs = zip(played.clients(t).tolist(), steps.tolist(), strict=True)
-        moves = [(engine.local_update(x, client, t, 0.1, k).weights.double() - x.double(), k) for client, k in pairs]
+        moves = [(engine.train(x, client, t, 0.1, k).weights.double() - x.double(), k) for client, k in pairs]
         if moves:
             tau = sum(k for _, k in moves) / len(moves)
             step: Any = sum(delta / k for delta, k in moves) / len(moves)

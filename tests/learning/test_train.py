@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from ehfl import AlwaysOn, Bernoulli, Fleet, Greedy, Participation, simulate
-from ehfl.history import Metric
 from ehfl.learning import AGGREGATIONS, Diverged, Task, device, load_task, train
 from ehfl.learning.aggregation import informed
 from ehfl.learning.evaluation import evaluate
 from ehfl.randomness import Purpose, generator
+from ehfl.runs import Metric
 from ehfl.theory import STEP_SIZES, Nominal
 from ehfl.validation import InvalidValue
 
@@ -116,14 +116,15 @@ def test_every_aggregation_learns(blobs: Task, name: str) -> None:
     assert last.loss < 0.5 * math.log(3) < first.loss  # three classes
 
 
-def test_the_thread_count_is_given_back(blobs: Task, gaps: Participation) -> None:
+def test_operations_have_one_thread_and_the_count_is_given_back(blobs: Task, gaps: Participation) -> None:
     seen = []
-    before = torch.get_num_threads()
+    torch.set_num_threads(2)
 
-    train(blobs, gaps, **QUICK, threads=2, on_round=lambda _: seen.append(torch.get_num_threads()))
+    train(blobs, gaps, **QUICK, workers=2, on_round=lambda _: seen.append(torch.get_num_threads()))
 
-    assert set(seen) == {2}
-    assert torch.get_num_threads() == before
+    assert set(seen) == {1}
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(1)
 
 
 def test_the_process_is_left_as_it_was(
@@ -138,8 +139,8 @@ def test_the_process_is_left_as_it_was(
     monkeypatch.setattr("ehfl.learning.device.ctypes.CDLL", forbidden)
     before, counted = torch.get_num_threads(), torch.is_grad_enabled()
 
-    train(blobs, gaps, **QUICK, threads=2, run_dir=tmp_path)
+    train(blobs, gaps, **QUICK, workers=2, run_dir=tmp_path)
     with pytest.raises(Diverged):
-        train(blobs, gaps, **QUICK | {"local_steps": 5, "step_size": 1e30, "weight_decay": 1.0}, threads=2)
+        train(blobs, gaps, **QUICK | {"local_steps": 5, "step_size": 1e30, "weight_decay": 1.0}, workers=2)
 
     assert (torch.get_num_threads(), torch.is_grad_enabled()) == (before, counted)

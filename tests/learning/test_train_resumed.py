@@ -15,7 +15,6 @@ from torch import nn
 from torch.nn.utils import parameters_to_vector
 
 from ehfl import Bernoulli, Fleet, Greedy, Participation, simulate
-from ehfl.history import read_history
 from ehfl.learning import (
     Diverged,
     Examples,
@@ -30,7 +29,7 @@ from ehfl.learning import (
 )
 from ehfl.learning.checkpoint import NAME, Checkpoint, read_checkpoint
 from ehfl.partition import Iid
-from ehfl.run_folder import OtherRun
+from ehfl.runs import OtherRun, read_history
 from ehfl.theory import Nominal
 from ehfl.validation import UserError
 
@@ -148,9 +147,7 @@ def test_a_run_whose_rounds_were_changed_does_not_go_on(blobs: Task, gaps: Parti
     at = lines.index(b'"test_metric": 0.') + len(b'"test_metric": 0.')
     path.write_bytes(lines[:at] + (b"9" if lines[at : at + 1] != b"9" else b"8") + lines[at + 1 :])
 
-    with pytest.raises(
-        UserError, match=r"rounds\.jsonl was changed since it was written: .*: delete .* to run it again"
-    ):
+    with pytest.raises(UserError, match=r"rounds\.jsonl was edited after ehfl wrote it .*: delete .* to run it again"):
         train(blobs, gaps, **QUICK, run_dir=tmp_path)
 
 
@@ -208,10 +205,10 @@ def test_a_prepared_run_is_known_by_the_identity_that_it_is_given(
             partition=Iid(), eval_every=3, device="cpu", identity=identity,
         )  # fmt: skip
 
-    history = prepared({"spec": "mine"}).run(1, tmp_path, checkpoint_every=2)
+    history = prepared({"spec": "mine"}).run(tmp_path, checkpoint_every=2)
 
     assert prepared(None).n_parameters == history.weights.size == 2 * 8 + 8 + 8 * 3 + 3
     assert history.records == train(blobs, gaps, **QUICK).records
     assert read_checkpoint(tmp_path / NAME).identity == {"spec": "mine"}
     with pytest.raises(OtherRun, match="spec is mine there and yours here"):
-        prepared({"spec": "yours"}).run(1, tmp_path)
+        prepared({"spec": "yours"}).run(tmp_path)

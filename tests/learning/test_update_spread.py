@@ -10,14 +10,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
+from turns import player
 
 from ehfl import Participation
 from ehfl.arrays import IntArray
-from ehfl.learning import LocalSgd, Mean, Task, Update, train
+from ehfl.learning import LocalSgd, Task, Update, train
 from ehfl.learning.aggregation import Aggregation, State
-from ehfl.learning.engine import Engine
-from ehfl.learning.first_model import initial_model
-from ehfl.learning.server import Heard, Server
+from ehfl.learning.server import Received
 from ehfl.learning.tasks.problems import ProblemTask
 from ehfl.learning.update_spread import UpdateSpread
 from ehfl.theory import Quadratic
@@ -25,13 +24,11 @@ from ehfl.theory import Quadratic
 CPU = torch.device("cpu")
 
 
-def played(parts: list[IntArray], rule: LocalSgd, clients: list[int]) -> Heard:
+def played(parts: list[IntArray], rule: LocalSgd, clients: list[int]) -> Received:
     """Play a round of f(x) = x^2/2 + z x from x = 1, eta = 1/2, whose examples z are 1, 3, -2 and 0."""
     task = ProblemTask("by hand", Quadratic(curvature=[1.0], variance=1.0), variance=1.0, minimum=0.0, examples=4)
     task.training.inputs.copy_(torch.tensor([[1.0], [3.0], [-2.0], [0.0]]))
-    engine = Engine(task, initial_model(task, 0, CPU), parts, rule, seed=0, device=CPU)
-    server = Server(engine.model, Mean(), len(parts))
-    return server.play(0, lambda x: engine.updates(x, np.array(clients, np.int32), 0, 0.5))
+    return player(task, parts, rule).play(0, clients, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +101,7 @@ def test_an_update_that_is_left_out_since_it_is_not_finite_leaves_a_round_withou
     x = torch.zeros(2)
     ends = [torch.ones(2), torch.tensor([1.0, torch.inf])]
     own: Aggregation = Finite()
-    heard = Heard(iter([Update(i, x, end, 0.5, 1, 1, start_loss=2.0) for i, end in enumerate(ends)]), own)
+    heard = Received(iter([Update(i, x, end, 0.5, 1, 1, start_loss=2.0) for i, end in enumerate(ends)]), own)
 
     assert own.apply(x, heard, {})[0].tolist() == [1, 1]
     assert heard.measured() == {"start_loss": 2.0}

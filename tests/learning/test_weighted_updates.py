@@ -139,5 +139,5 @@ def test_what_makes_no_weights_is_refused_in_one_line(make: Any, message: str) -
 
 
 def test_train_says_that_probabilities_must_be_given(blobs: Task, gaps: Participation) -> None:
-    with pytest.raises(InvalidValue, match=r"^aggregation.probabilities must be given, one in \(0, 1\] per client"):
+    with pytest.raises(InvalidValue, match=r"^aggregation.probabilities must be one in \(0, 1\] per client"):
         train(blobs, gaps, aggregation="inverse-probability")

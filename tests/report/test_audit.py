@@ -10,13 +10,12 @@ import pytest
 
 from ehfl.analysis import Trial, compare
 from ehfl.analysis.audit import Audit
-from ehfl.analysis.table import quantities
 from ehfl.energy import Bernoulli, Fleet
-from ehfl.report.audit_figure import audit_figure, draw_audit, weights_figure
-from ehfl.report.audit_tables import audit_table
-from ehfl.report.audit_words import audit_sentences
-from ehfl.report.looks import looks
-from ehfl.report.texts import as_facts
+from ehfl.report.figures.audit import audit_figure, draw_audit, weights_figure
+from ehfl.report.figures.looks import looks
+from ehfl.report.folder import as_facts
+from ehfl.report.tables.audit import audit_output, audit_table, audit_verdict
+from ehfl.report.tables.comparison import quantities
 from ehfl.scheduling import Chances, chances, simulate
 from made_trials import ACCURACY, made_trial
 
@@ -38,66 +37,81 @@ def audited(fleet: Fleet, scheduler: str = "greedy", aggregation: str = "mean", 
 
 
 def test_the_least_heard_are_named_with_what_they_hold() -> None:
-    sentences = audit_sentences([audited(TEN, spread=2.0)])
-
-    assert sentences == [
-        "Under greedy client 0 weighs 1.8 % in a plain mean and client 9 19.2 %, where 10.0 % each would be fair "
-        "(chi^2 = 0.305, exactly).",
-        "The 2 least heard of 10 clients hold 100.0 % of class 0 and are heard in 5.8 % of the updates.",
-        "What the mean optimises has 5.1 % of class 0 (19.0 % in truth) and 36.2 % of class 4 (21.0 % in truth).",
-        "Where it comes to rest, |grad f|^2 can be as high as chi^2 zeta^2 = 0.610, "
-        "with zeta^2 = 2 at the first model.",
+    assert audit_verdict([audited(TEN, spread=2.0)]) == [
+        "Under greedy, client 0 weighs 0.18 of what is fair and client 9 1.92.",
+        "The 2 least heard of 10 clients hold 100.0 % of class 0 and give 5.8 % of the updates.",
+        "The mean optimises a mixture with 5.1 % of class 0 (19.0 % in truth) and 36.2 % of class 4 (21.0 % in truth).",
     ]
 
 
 def test_clients_that_are_heard_as_rarely_are_named_together() -> None:
     """Five at 0.2 and five at 0.8: the least heard fifth would be any two of the five."""
     fleet = Fleet(clients=10, harvest=Bernoulli([0.2] * 5 + [0.8] * 5))
-    held = audit_sentences([audited(fleet)])[1]
+    held = audit_verdict([audited(fleet)])[1]
 
     who = "Clients that weigh less than half of what is fair (5 of 10)"
-    assert held == f"{who} hold 100.0 % of class 0 and are heard in 20.0 % of the updates."
+    assert held == f"{who} hold 100.0 % of class 0 and give 20.0 % of the updates."
 
 
 def test_equal_clients_weigh_alike_exactly_or_as_far_as_seeds_tell() -> None:
-    exact, guessed = audit_sentences([audited(ALIKE), audited(ALIKE, "round-robin")])
+    exact, guessed = audit_verdict([audited(ALIKE), audited(ALIKE, "round-robin")])
 
-    assert exact == "Under greedy all clients weigh alike in a plain mean (chi^2 = 0, exactly)."
-    assert guessed.startswith(
-        "Under round robin no client can be told to weigh more than another in a plain mean (chi^2 <"
-    )
-    assert guessed.endswith("by 10 seeds).")
+    assert exact == "Under greedy, all clients weigh alike (chi^2 = 0, exactly)."
+    assert guessed.startswith("Under round robin, no client is shown to weigh more than another (chi^2 <")
 
 
-def test_arms_that_differ_in_their_aggregation_alone_share_sentences_and_are_no_means() -> None:
+def test_arms_that_differ_in_their_aggregation_alone_share_a_row_and_are_no_means() -> None:
     first = audited(TEN)
     other = Audit("memory", first.chances, first.classes, first.deals, aggregation="mifa")
-    sentences = audit_sentences([first, other])
+    sentences = audit_verdict([first, other])
 
-    assert sentences[0].startswith("Under greedy and memory client 0 weighs 1.8 %")
-    assert sentences[-1] == "The weights are a plain mean's; mifa aggregates otherwise."
-    assert audit_table([first, other]).names == ("greedy and memory",)
+    assert sentences[0].startswith("Under greedy and memory, client 0 weighs 0.18")
+    assert sentences[-1] == "mifa aggregates otherwise than by a plain mean."
+    assert [line.label for line in audit_table([first, other]).lines] == ["greedy and memory"]
     assert sum("client 0" in sentence for sentence in sentences) == 1
+
+
+def test_the_verdict_is_on_the_arms_where_weights_differ_most() -> None:
+    mild = audited(Fleet(clients=10, harvest=Bernoulli(np.linspace(0.4, 0.6, 10))))
+    sentences = audit_verdict([mild, audited(TEN, aggregation="fedprox")])
+
+    assert sentences[0].endswith("client 9 1.92.")
+    assert sum("weighs" in sentence for sentence in sentences) == 1
+
+
+def test_the_compact_table_has_weights_turns_and_the_floor() -> None:
+    table = audit_table([audited(TEN, spread=2.0)])
+    names = [name.replace("\n", " ").strip() for name in table.names]
+
+    assert dict(zip(names, (cell.text for cell in table.lines[0].cells), strict=True)) == {
+        "known": "exactly",
+        "chi^2": "0.305",
+        "weight x N, least-most": "0.180-1.92",
+        "labels moved [%]": "22.5",
+        "floor on |grad f|^2": "0.610",
+        "their turns [% rounds]": "10-90",
+    }
 
 
 @pytest.mark.parametrize(
     ("rates", "who"),
     [
-        ([0.1, 0.9, 0.9], "The least heard of 3 clients holds 100.0 % of class 0 and is"),
-        ([0.1, 0.1, 0.9, 0.9, 0.9, 0.9], "The 2 least heard of 6 clients hold 100.0 % of class 0 and are"),
+        ([0.1, 0.9, 0.9], "The 1 least heard of 3 clients hold 100.0 % of class 0"),
+        ([0.1, 0.1, 0.9, 0.9, 0.9, 0.9], "The 2 least heard of 6 clients hold 100.0 % of class 0"),
     ],
 )
 def test_those_who_are_hardly_heard_are_counted_not_called_a_fifth(rates: list[float], who: str) -> None:
     found = chances(Fleet(clients=len(rates), harvest=Bernoulli(rates)), "greedy", 50)
     labels_of_two = np.array([[9, 0] if rate < 0.5 else [0, 9] for rate in rates])
 
-    assert audit_sentences([Audit("greedy", found, ("0", "1"), (labels_of_two,))])[1].startswith(f"{who} heard in")
+    assert audit_verdict([Audit("greedy", found, ("0", "1"), (labels_of_two,))])[1].startswith(who)
 
 
-def test_where_nobody_is_heard_that_is_all_there_is_to_say(tmp_path: Path) -> None:
+def test_where_no_client_is_heard_that_is_all_there_is_to_say(tmp_path: Path) -> None:
     audit = audited(Fleet(clients=10, harvest=Bernoulli(0.0)), spread=1.0)
 
-    assert audit_sentences([audit]) == ["Under greedy nobody ever takes part."]
+    assert audit_verdict([audit]) == ["Under greedy, no client ever takes part."]
+    assert "–" in audit_output("none", [audit]).table.text()  # noqa: RUF001
     draw_audit([audit], tmp_path / "none.png", schedulers={"greedy": "greedy"})
 
 
@@ -115,7 +129,7 @@ def test_without_labels_there_are_weights_alone() -> None:
     audit = Audit("greedy", chances(TEN, "greedy", rounds=50))
 
     assert len(audit_figure([audit], looks({"greedy": "greedy"})).axes) == 1
-    assert len(audit_sentences([audit])) == 1
+    assert len(audit_verdict([audit])) == 1
 
 
 # what was played

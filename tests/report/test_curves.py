@@ -7,10 +7,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from ehfl.analysis import compare
-from ehfl.history import Metric
-from ehfl.report import style
-from ehfl.report.curves import _free_side, band, energy_figure, rounds_figure
-from ehfl.report.page_chart import chart_data
+from ehfl.report.figures import style
+from ehfl.report.figures.learning import _free_side, band, energy_figure, rounds_figure
+from ehfl.report.pages.chart import chart_data
+from ehfl.runs import Metric
 from made_trials import ACCURACY, made_trial, two_arms
 
 

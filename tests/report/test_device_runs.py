@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ehfl.analysis import read_results
+from ehfl.analysis import read
 from ehfl.analysis.devices import DeviceState
-from ehfl.cli.report import again
-from ehfl.files import digest_of_file
-from ehfl.history import Devices, HistoryFile, Record, read_history
+from ehfl.cli.commands.report import compare_again
 from ehfl.report import write_report
-from ehfl.run_folder import RunFolder
-from ehfl.validation import UserError
 
 pytest.importorskip("flwr", reason="no Flower: pip install 'ehfl[flower]'")
 from ehfl.flower.specs import for_flower
@@ -54,21 +47,8 @@ def folder(tmp_path: Path) -> Path:
     return played(tmp_path)
 
 
-def rewritten(folder: Path, place: Path, change: Callable[[list[Record]], list[Record]]) -> Path:
-    """Return a copy of the run whose rounds were changed by somebody who knows how digests are made."""
-    copy = shutil.copytree(folder, place / "copy")
-    run = RunFolder(copy / "greedy-on-flower-s0")
-    records = change(read_history(run.rounds))
-    run.rounds.unlink()
-    with HistoryFile(run.rounds) as file:
-        for record in records:
-            file.append(record)
-    run.add_meta(digests=run._digests(digest_of_file(run.rounds)))
-    return copy
-
-
 def test_what_the_server_saw_is_read_back(folder: Path) -> None:
-    (trial,) = read_results([folder]).comparison.arms[0].trials
+    (trial,) = read(folder).arms[0].trials
     log = trial.devices
 
     assert log is not None
@@ -83,8 +63,8 @@ def test_what_the_server_saw_is_read_back(folder: Path) -> None:
 
 
 def test_the_report_has_table_sentence_and_facts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ehfl.report.writing.draw_all", lambda *_: ())  # which takes most of the time
-    page = write_report(read_results([folder]), folder, ["ehfl flower up"]).read_text(encoding="utf-8")
+    monkeypatch.setattr("ehfl.report.figures.comparison.draw_all", lambda *_: ())  # which takes most of the time
+    page = write_report(read(folder), folder, ["ehfl flower up"]).read_text(encoding="utf-8")
 
     assert '<h2 id="devices">' in page
     assert "2 of 17 updates asked for were lost" in (folder / "table.txt").read_text(encoding="utf-8")
@@ -92,7 +72,7 @@ def test_the_report_has_table_sentence_and_facts(folder: Path, monkeypatch: pyte
 
 
 def test_a_round_that_was_paid_for_and_lost_whole_does_not_cost_the_run(tmp_path: Path) -> None:
-    log = read_results([played(tmp_path, ["    ", "NNNN", "SSSS", "    "])]).comparison.arms[0].trials[0].devices
+    log = read(played(tmp_path, ["    ", "NNNN", "SSSS", "    "])).arms[0].trials[0].devices
 
     assert log is not None
     assert (log.lost, log.wasted_energy) == (8, 8)
@@ -102,25 +82,4 @@ def test_no_command_is_said_to_play_devices_again_as_they_were(folder: Path) -> 
     run = folder / "greedy-on-flower-s0"
 
     for place in (folder, run):
-        assert again([place], Path("out"), goal=None) == [f"ehfl report {place} --out out"]
-
-
-CHANGES: dict[str, Callable[[list[Record]], list[Record]]] = {
-    "devices in some rounds alone": lambda records: [replace(records[0], devices=None), *records[1:]],
-    "others took part": lambda records: [
-        replace(record, devices=Devices((1, 1, 1, None), (0, 1), {}, (9,) * 4)) if record.round == 4 else record
-        for record in records
-    ],
-    "fewer devices": lambda records: [
-        replace(record, devices=Devices((1, None, None), (0,), {}, (9,) * 3)) if record.round == 2 else record
-        for record in records
-    ],
-}
-
-
-@pytest.mark.parametrize("name", CHANGES)
-def test_rounds_that_do_not_fit_the_participation_are_refused(folder: Path, tmp_path: Path, name: str) -> None:
-    changed = rewritten(folder, tmp_path, CHANGES[name])
-
-    with pytest.raises(UserError, match="does not fit"):
-        read_results([changed])
+        assert compare_again([place]) == []

@@ -15,17 +15,15 @@ from matplotlib.colors import to_rgb
 
 from ehfl.analysis import Comparison, Trial, compare
 from ehfl.analysis.devices import DeviceState
-from ehfl.analysis.scales import Scale
-from ehfl.history import Devices
-from ehfl.report import Drawing, style
-from ehfl.report.batteries import batteries_figure, levels
-from ehfl.report.device_words import log_sentences
-from ehfl.report.devices import COLOURS, NAMES, devices_figure, on_devices
-from ehfl.report.figures import draw_all
-from ehfl.report.page import write_page
-from ehfl.report.page_devices import MOST_LINES, device_parts
-from ehfl.report.texts import as_facts, table_text
-from ehfl.report.verdict import verdict_of
+from ehfl.analysis.units import Scale
+from ehfl.report import Drawing
+from ehfl.report.figures import style
+from ehfl.report.figures.comparison import draw_all
+from ehfl.report.figures.rasters import COLOURS, NAMES, batteries_figure, devices_figure, levels, on_devices
+from ehfl.report.folder import as_facts, table_text
+from ehfl.report.pages.comparison import MOST_DEVICES, device_parts, write_page
+from ehfl.report.verdict import log_sentences, verdict_of
+from ehfl.runs import Devices
 from made_devices import NAN, SILENT, device_trial
 from made_trials import ACCURACY, made_trial, two_arms
 
@@ -104,7 +102,7 @@ def test_where_a_device_was_dark_its_battery_is_not_known() -> None:
     np.testing.assert_array_equal(image, wanted)
     assert not np.isnan(levels(comparison.arms[1])).any()
     assert figure is not None
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["not heard of"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["level unknown"]
 
 
 def test_a_level_that_was_heard_of_after_the_last_round_is_shown() -> None:
@@ -137,8 +135,8 @@ def test_captions_say_which_arms_had_no_devices(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(style, "save", lambda figure, path: None)
     drawings = {drawing.name: drawing.caption for drawing in draw_all(beside(), tmp_path)}
 
-    assert drawings["devices"].endswith("Not shown, for want of devices: b.")
-    assert "Grey: a device that did not answer, so that nobody knows its level." in drawings["batteries"]
+    assert drawings["devices"].endswith("Not shown (no devices): b.")
+    assert "Grey: the device did not answer." in drawings["batteries"]
     assert [arm.name for arm in on_devices(beside())] == ["a"]
 
 
@@ -228,24 +226,21 @@ def test_the_page_has_a_line_for_each_device(tmp_path: Path) -> None:
     page = section(page_of(tmp_path, beside()))
 
     assert Tables(page).rows == [
-        ["client", "rounds online, of\xa04", "took part", "battery at the end [units]", "at its lowest", "work lost",
-         "why"],
-        ["0", "4", "3", "1", "1", "0", ""],
-        ["1", "2", "0", "2", "2", "1", NAN],
-        ["2", "3", "1", "3in round 2", "3", "0", ""],
-        ["3", "1", "0", "3in round 0", "3", "1", SILENT],
-    ]  # fmt: skip
+        ["", "rounds onlineof 4", "tookpart", "battery, lastheard of [units]", "lowest[units]", "worklost", "why"],
+        ["client 0", "4", "3", "1", "1", "0", ""],
+        ["client 1", "2", "0", "2", "2", "1", NAN],
+        ["client 2", "3", "1", "3 (round 2)", "3", "0", ""],
+        ["client 3", "1", "0", "3 (round 0)", "3", "1", SILENT],
+    ]
     assert page.count("<h3") == 1
     assert "4 devices were online in 10 of 16 device-rounds (62.5 %)." in page
-    assert "Small print: when a battery" in page
 
 
 def test_where_nothing_was_lost_there_is_no_column_for_reasons(tmp_path: Path) -> None:
     page = section(page_of(tmp_path, compared(device_trial(["To.", "oT."]))))
 
-    assert [row[-1] for row in Tables(page).rows] == ["work lost", "0", "0", "0"]
-    assert Tables(page).rows[-1] == ["2", "0", "0", "–", "–", "0"]  # noqa: RUF001
-    assert "Small print" not in page
+    assert [row[-1] for row in Tables(page).rows] == ["worklost", "0", "0", "0"]
+    assert Tables(page).rows[-1] == ["client 2", "0", "0", "–", "–", "0"]  # noqa: RUF001
 
 
 def test_a_page_of_runs_in_process_has_no_devices(tmp_path: Path) -> None:
@@ -261,21 +256,20 @@ def test_the_seed_is_named_where_there_are_several(tmp_path: Path) -> None:
 
 
 def test_of_a_large_fleet_the_devices_are_shown_with_which_most_went_wrong() -> None:
-    letters = ["o"] * (MOST_LINES + 10)
+    letters = ["o"] * (MOST_DEVICES + 10)
     letters[55], letters[58] = "S", "."
     (part,) = device_parts(compared(device_trial(["".join(letters)])))
 
-    shown = [line.client for line in part.lines]
-    assert len(shown) == MOST_LINES
+    shown = [line.label.removeprefix("client ") for line in part.table.lines]
+    assert len(shown) == MOST_DEVICES
     assert shown[:2] == ["0", "1"] and shown[-2:] == ["55", "58"]
-    which = "those that lost the most updates or, with as many, were online the least"
-    assert part.notes[-1] == f"{MOST_LINES} of {MOST_LINES + 10} devices are shown: {which}."
+    assert part.table.caption.startswith(f"{MOST_DEVICES} of {MOST_DEVICES + 10} devices: those that lost the most")
 
 
 def test_reasons_are_shown_with_how_often_where_there_are_several() -> None:
     (part,) = device_parts(compared(device_trial(["S", "N", "S"])))
 
-    assert part.lines[0].reasons == f"{SILENT} (2); {NAN} (1)"
+    assert part.table.lines[0].cells[-1].text == f"{SILENT} (2); {NAN} (1)"
 
 
 def test_what_nodes_say_stays_text(tmp_path: Path) -> None:

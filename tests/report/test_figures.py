@@ -12,17 +12,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ehfl.analysis import compare
-from ehfl.analysis.difference_curves import difference_curves
-from ehfl.analysis.numbers import amount
-from ehfl.history import Metric
-from ehfl.report import style
-from ehfl.report.batteries import batteries_figure, levels, on_batteries, scale
-from ehfl.report.curves import energy_figure, rounds_figure
-from ehfl.report.differences import clear_rounds, differences_figure
-from ehfl.report.figures import draw_all
-from ehfl.report.looks import looks, looks_of
-from ehfl.report.participation import draw_participation, participation_figure
-from ehfl.report.slowdown import slowdown_figure, span, ticks
+from ehfl.analysis.pairing import difference_curves
+from ehfl.report.figures import style
+from ehfl.report.figures.comparison import draw_all, most_telling
+from ehfl.report.figures.differences import clear_rounds, differences_figure
+from ehfl.report.figures.learning import energy_figure, rounds_figure
+from ehfl.report.figures.looks import looks, looks_of
+from ehfl.report.figures.participation import draw_participation, participation_figure
+from ehfl.report.figures.rasters import batteries_figure, levels, on_batteries, scale
+from ehfl.report.figures.slowdown import slowdown_figure, span, ticks
+from ehfl.report.write import amount
+from ehfl.runs import Metric
 from made_trials import ACCURACY, GAP, arms_ending_at, made_trial, trials_ending_at, two_arms, two_worlds
 
 
@@ -32,18 +32,20 @@ def unwritten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(style, "save", lambda figure, path: None)
 
 
-def test_all_figures_are_written_in_both_formats_and_nothing_else(tmp_path: Path) -> None:
+def test_all_figures_are_written_in_three_formats_and_nothing_else(tmp_path: Path) -> None:
     drawings = draw_all(two_arms(), tmp_path / "new" / "folder")
 
     names = ["learning", "differences", "participation", "weights", "energy", "batteries", "slowdown"]
     assert [d.name for d in drawings] == names
+    pdfs = [d.png.with_suffix(".pdf") for d in drawings]
     assert sorted((tmp_path / "new" / "folder").iterdir()) == sorted(
-        [d.png for d in drawings] + [d.svg for d in drawings]
+        [d.png for d in drawings] + [d.svg for d in drawings] + pdfs
     )
+    assert all(pdf.read_bytes().startswith(b"%PDF") for pdf in pdfs)
     assert all(d.png.read_bytes().startswith(b"\x89PNG") and "<svg" in d.svg.read_text() for d in drawings)
 
 
-@pytest.mark.parametrize("suffix", [".png", ".svg"])
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
 def test_the_same_figure_is_the_same_file(tmp_path: Path, suffix: str) -> None:
     first, second = (tmp_path / f"{name}{suffix}" for name in "ab")
 
@@ -53,7 +55,7 @@ def test_the_same_figure_is_the_same_file(tmp_path: Path, suffix: str) -> None:
     assert first.read_bytes() == second.read_bytes()
 
 
-@pytest.mark.parametrize("suffix", [".png", ".svg"])
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
 def test_letters_that_the_font_lacks_are_no_warning_and_other_warnings_are(tmp_path: Path, suffix: str) -> None:
     figure = style.new_figure(2, 1)
     figure.text(0.5, 0.5, "贪婪")
@@ -130,17 +132,17 @@ def test_an_arm_that_met_other_weather_has_no_point_and_the_caption_says_why(tmp
 
     (caption,) = [d.caption for d in draw_all(comparison, tmp_path) if d.name == "slowdown"]
 
-    assert caption.endswith("Not shown, since no other arm met the same: deep.")
+    assert caption.endswith("Not shown (no other arm met the same): deep.")
 
 
-def test_with_two_worlds_each_panel_says_what_is_less_what() -> None:
+def test_with_two_worlds_each_panel_says_what_is_subtracted() -> None:
     figure = differences_figure(two_worlds())
 
     assert figure is not None
     assert [axes.get_title(loc="left") for axes in figure.axes] == [
-        "Equal fleet\ngreedy less myopic",
-        "Unequal fleet\nmyopic less greedy",
-        "Unequal fleet\ngreedy + MIFA less greedy",
+        "Equal fleet\ngreedy minus myopic",
+        "Unequal fleet\nmyopic minus greedy",
+        "Unequal fleet\ngreedy + MIFA minus greedy",
     ]
     assert figure.get_supylabel() == "difference [points]"
 
@@ -326,3 +328,18 @@ def test_a_goal_out_of_this_world_is_drawn_without_a_warning(metric: Metric, tmp
     style.save(
         rounds_figure(two_arms(goal=1e308, metric=metric)), tmp_path / "far.png"
     )  # pytest: a warning is an error
+
+
+@pytest.mark.usefixtures("unwritten")
+def test_of_fifty_arms_figures_show_the_fifteen_that_differ_most(tmp_path: Path) -> None:
+    base = [0.80, 0.82, 0.84, 0.81, 0.83]
+    noise = {f"arm-{i}": [x + 0.01 * (-1) ** (i + at) for at, x in enumerate(base)] for i in range(48)}
+    better = [x + 0.1 + 0.001 * at for at, x in enumerate(base)]
+    compared = arms_ending_at({"base": base} | noise | {"better": better})
+
+    drawn = most_telling(compared)
+    assert len(drawn.arms) == len(drawn.rows) == 15
+    assert {"base", "better"} <= {arm.name for arm in drawn.arms}
+    assert drawn.worlds[0].arms == drawn.arms
+    captions = [drawing.caption for drawing in draw_all(compared, tmp_path)]
+    assert all(caption.endswith("35 arms are left out: those closest to their baseline.") for caption in captions)

@@ -11,19 +11,19 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ehfl.analysis.clock import clock_of
-from ehfl.report import style
-from ehfl.report.batteries import batteries_figure
-from ehfl.report.captions import say_rounds, say_slowdown
-from ehfl.report.curves import energy_figure, rounds_figure
-from ehfl.report.differences import differences_figure
-from ehfl.report.figures import draw_all
-from ehfl.report.looks import looks_of
-from ehfl.report.page import write_page
-from ehfl.report.page_chart import chart_data
-from ehfl.report.participation import participation_figure
-from ehfl.report.texts import as_facts, rounds_csv, table_text
-from ehfl.report.time_axis import name_rounds
+from ehfl.analysis.units import clock_of
+from ehfl.report.figures import style
+from ehfl.report.figures.axes import name_rounds
+from ehfl.report.figures.comparison import draw_all
+from ehfl.report.figures.differences import differences_figure
+from ehfl.report.figures.learning import energy_figure, rounds_caption, rounds_figure
+from ehfl.report.figures.looks import looks_of
+from ehfl.report.figures.participation import participation_figure
+from ehfl.report.figures.rasters import batteries_figure
+from ehfl.report.figures.slowdown import slowdown_caption
+from ehfl.report.folder import as_facts, rounds_csv, table_text
+from ehfl.report.pages.chart import chart_data
+from ehfl.report.pages.comparison import write_page
 from made_joules import hours_and_joules, two_lengths
 from made_trials import two_arms
 
@@ -85,8 +85,8 @@ def test_rounds_of_other_lengths_are_drawn_against_time() -> None:
     batteries = batteries_figure(made)
     assert batteries is not None
     assert [tuple(axes.images[0].get_extent()[:2]) for axes in batteries.axes[:2]] == [(-0.5, 4.5), (-1, 5)]
-    assert "against time, since arms' rounds differ in length" in say_rounds(made)
-    assert say_slowdown(made).startswith("Time to the goal")
+    assert "against time, since arms' rounds differ in length" in rounds_caption(made)
+    assert slowdown_caption(made).startswith("Time to the goal")
 
 
 def test_numbers_for_machines_are_in_joules_and_seconds() -> None:
@@ -114,8 +114,9 @@ def test_the_page_says_how_long_rounds_are(tmp_path: Path) -> None:
     for name, made in {"same": hours_and_joules(), "other": two_lengths()}.items():
         write_page(made, [], tmp_path / f"{name}.html", spec="", facts={}, commands=[])
 
-    assert "3 rounds of 1 h (3 h), " in (tmp_path / "same.html").read_text("utf-8")
-    assert "2 to 4 rounds of 1 h or 2 h (4 h)" in (tmp_path / "other.html").read_text("utf-8")
+    same, other = ((tmp_path / f"{name}.html").read_text("utf-8").replace("\u00a0", " ") for name in ("same", "other"))
+    assert "3 rounds of 1 h (3 h), " in same
+    assert "2 to 4 rounds of 1 h or 2 h (4 h)" in other
 
 
 def test_every_figure_of_such_a_fleet_is_drawn(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ehfl.report.looks import by_night, looks, looks_of
+from ehfl.report.figures.looks import by_night, looks, looks_of
 from ehfl.scheduling import SCHEDULERS
 from made_trials import two_arms
 

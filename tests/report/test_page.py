@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from ehfl.analysis import Comparison, compare
-from ehfl.analysis.intervals import write_gap
-from ehfl.report import Drawing, style
-from ehfl.report.page import write_page
+from ehfl.report import Drawing
+from ehfl.report.figures import style
+from ehfl.report.pages.comparison import write_page
 from ehfl.report.verdict import verdict_of
+from ehfl.report.write import write_gap
 from made_trials import ACCURACY, arms_ending_at, made_trial, two_worlds
 
 FINALS = {"myopic": [0.90, 0.92, 0.94], "greedy": [0.80, 0.821, 0.839], "always-on": [0.91, 0.91, 0.96]}
@@ -165,7 +166,7 @@ def test_with_two_worlds_differences_are_to_each_arms_baseline(tmp_path: Path) -
     assert gaps == [None, pytest.approx(0, abs=1e-12), None, pytest.approx(0, abs=1e-12), pytest.approx(0.1)]
     assert page.data["difference"]["label"] == "difference to its baseline [points]"
     text = " ".join(page.text)
-    assert "an arm's baseline is the first that did" in text
+    assert "between runs that met the same weather" in text
     assert "3 of 6 clients or 4 of 6 clients wanted a round" in text
 
 

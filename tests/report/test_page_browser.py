@@ -11,8 +11,9 @@ from typing import Literal
 import pytest
 
 from ehfl.analysis import compare
-from ehfl.report import Drawing, style
-from ehfl.report.page import write_page
+from ehfl.report import Drawing
+from ehfl.report.figures import style
+from ehfl.report.pages.comparison import write_page
 from made_devices import device_trial
 from made_joules import hours_and_joules, two_lengths
 from made_served import served
@@ -259,7 +260,7 @@ def test_every_table_of_devices_says_whether_there_is_more_of_it(browser: api.Br
     with browser.new_context(viewport={"width": 375, "height": 700}) as context:
         opened = context.new_page()
         opened.goto((tmp_path / "d.html").as_uri())
-        opened.wait_for_selector("table.devices")
+        opened.wait_for_selector("[aria-labelledby=devices-0] table")
         assert opened.evaluate("document.documentElement.scrollWidth") == 375
         wide, narrow = (opened.locator(f"[aria-labelledby=devices-{place}]") for place in (0, 1))
         assert wide.evaluate("e => [e.classList.contains('more'), e.previousElementSibling.hidden]") == [True, False]

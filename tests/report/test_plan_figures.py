@@ -10,11 +10,19 @@ import pytest
 from matplotlib.collections import QuadMesh
 
 from ehfl.planning import Calendar, Plan
-from ehfl.report import plan_figures, style
-from ehfl.report.plan_curves import curves_figure
-from ehfl.report.plan_drawing import draw_plan
-from ehfl.report.plan_months import MEAN, SHORT, hour_maps, hours_figure, months_figure
-from ehfl.report.plan_year import parts_of, year_figure
+from ehfl.report import plan_figures
+from ehfl.report.figures import style
+from ehfl.report.figures.plan import (
+    MEAN,
+    SHORT,
+    curves_figure,
+    draw_plan,
+    hour_maps,
+    hours_figure,
+    months_figure,
+    parts_of,
+    year_figure,
+)
 from made_plans import answered, outlook_of, sun_plan, unit_plan
 
 

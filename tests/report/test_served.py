@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from ehfl.analysis import Comparison, compare
-from ehfl.history import Metric
-from ehfl.report import comparison_table, style
-from ehfl.report.captions import say_classes
-from ehfl.report.classes import MOST, classes_figure, drawn_classes
-from ehfl.report.figures import draw_all
-from ehfl.report.page import write_page
-from ehfl.report.page_chart import chart_data
-from ehfl.report.texts import as_facts, rounds_csv
+from ehfl.report import comparison_table
+from ehfl.report.figures import style
+from ehfl.report.figures.classes import MOST, classes_caption, classes_figure, drawn_classes
+from ehfl.report.figures.comparison import draw_all
+from ehfl.report.folder import as_facts, rounds_csv
+from ehfl.report.pages.chart import chart_data
+from ehfl.report.pages.comparison import write_page
+from ehfl.runs import Metric
 from made_served import served, served_trial
 from made_trials import ACCURACY, arms_ending_at
 
@@ -47,8 +47,8 @@ def test_the_map_has_a_cell_for_each_class_and_arm_and_the_average_above() -> No
     assert numbers(compared) == ["92", "92", "32", "82", "87", "90", "70", "88"]  # classes, then all
     framed = [box.get_center() for box in axes.patches]  # type: ignore[attr-defined]
     np.testing.assert_allclose(framed, [(0, 1), (1, 1)], atol=1e-12)
-    caption = "Share of the test examples that the last model gets right, class by class [%], mean over 3 seeds; at the"
-    assert say_classes(compared).startswith(caption)
+    caption = "Accuracy of the last model on each class [%], mean over 3 seeds; at the"
+    assert classes_caption(compared).startswith(caption)
 
 
 def test_of_many_classes_those_are_drawn_that_some_arm_serves_worst() -> None:
@@ -59,18 +59,18 @@ def test_of_many_classes_those_are_drawn_that_some_arm_serves_worst() -> None:
 
     assert drawn == [0, *range(71, 100)]
     assert len(numbers(compared)) == 2 * (MOST + 1)
-    assert say_classes(compared).endswith("Shown are the 30 classes, of 100, that some arm serves worst.")
+    assert classes_caption(compared).endswith("Shown are the 30 classes, of 100, that some arm serves worst.")
 
 
 def test_the_map_leaves_out_what_is_not_known() -> None:
     untested = served({"greedy": [(0.9, None, 0.5)]}, classes=["cat", "dog", "owl"])
     assert numbers(untested) == ["90", "50", "70"]
-    assert say_classes(untested).endswith(" Not shown, for want of test examples: dog.")
+    assert classes_caption(untested).endswith(" Not shown (no test examples): dog.")
 
     older = replace(served_trial("older", 0, (0.9, 0.5)), classes=())
     mixed = compare("mixed", [served_trial("greedy", 0, (0.9, 0.5)), older], ACCURACY, 1, goal=0.1)
     assert numbers(mixed) == ["90", "50", "70"]
-    assert say_classes(mixed).endswith(" Not shown, for want of classes: older.")
+    assert classes_caption(mixed).endswith(" Not shown (no classes): older.")
 
     assert classes_figure(arms_ending_at({"a": [0.8]})) is None
     unlike = [served_trial("a", 0, (0.5, 0.6)), served_trial("b", 0, (0.5, 0.6, 0.7))]
@@ -82,7 +82,7 @@ def test_an_average_of_another_kind_does_not_stand_above_classes() -> None:
     other = compare("f1", trials, Metric("macro F1", bounds=(0, 1)), 1, goal=0.1)
 
     assert numbers(other) == ["92", "32", "87"]
-    assert "all classes together" not in say_classes(other)
+    assert "all classes together" not in classes_caption(other)
 
 
 @pytest.mark.parametrize(("arms", "classes"), [(1, 2), (6, 10), (12, 100)])
@@ -126,7 +126,7 @@ def test_figures_facts_and_tables_have_the_classes(tmp_path: Path, monkeypatch: 
     facts = as_facts(compared)
     assert facts["classes"] == ["cat", "dog", "owl"]
     assert facts["by_class"]["greedy"] == pytest.approx([2.75 / 3, 0.97 / 3, 2.6 / 3])
-    labels = [label for label, _ in comparison_table(compared, by_class=True).lines]
+    labels = [line.label for line in comparison_table(compared, by_class=True).lines]
     assert labels[-3:] == ["class cat", "class dog", "class owl"]
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from ehfl.analysis import compare
 from ehfl.files import json_text
-from ehfl.history import Metric
-from ehfl.report.texts import as_facts, rounds_csv, table_text
+from ehfl.report.folder import as_facts, rounds_csv, table_text
+from ehfl.runs import Metric
 from made_trials import ACCURACY, made_trial, two_arms
 
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from ehfl.analysis import Comparison, Difference, Estimate, Missing
-from ehfl.history import Metric
 from ehfl.report import verdict_of
-from ehfl.report.texts import table_text
+from ehfl.report.folder import table_text
+from ehfl.runs import Metric
+from made_served import served
 from made_trials import ENDED_AT, arms_ending_at, two_worlds
 
 MIFA = "Unequal fleet: greedy + MIFA"
@@ -48,6 +49,15 @@ def test_the_winner_and_the_loser_are_named_with_intervals() -> None:
     assert lost.startswith("Greedy ends 10.2 points below myopic (") and " to " in lost
     assert won.startswith("Myopic beats greedy by 10.2 points (")
     assert lower.startswith("Greedy beats myopic by 0.102 (")  # a lower loss is better
+
+
+def test_the_verdict_says_how_the_worst_clients_fare_where_that_is_shown() -> None:
+    clients = {"mean": [[0.2, 0.9], [0.25, 0.9], [0.21, 0.9]], "mifa": [[0.6, 0.9], [0.64, 0.9], [0.62, 0.9]]}
+    shares = {"mean": [(0.8, 0.7), (0.8, 0.7), (0.8, 0.71)], "mifa": [(0.9, 0.7), (0.91, 0.7), (0.9, 0.7)]}
+    compared = served(shares, clients)
+
+    assert "and gets 62 % right for the worst tenth of clients instead of 22 %" in compared.verdict[0]
+    assert compared.verdict == verdict_of(compared)
 
 
 def test_several_winners_share_a_sentence() -> None:
@@ -112,7 +122,7 @@ def test_cautions_name_missing_runs_and_arms_that_nobody_trained() -> None:
     missing = tuple(Missing("greedy", seed, "out of memory") for seed in range(5))
     said = verdict_of(replace(idle, missing=missing))
 
-    assert "Nobody took part under greedy: no model was trained." in said
+    assert "No client took part under greedy: no model was trained." in said
     left_out = "greedy seed 0 (failed: out of memory), greedy seed 1 (failed: out of memory)"
     assert any(one.startswith(f"Left out: {left_out}, ") and one.endswith(" and 2 more.") for one in said)
     assert not any("seeds are few" in one for one in verdict_of(arms_ending_at(APART)))

@@ -23,10 +23,11 @@ from ehfl.scheduling import (
     View,
     chances,
     exact_chances,
-    realised,
+    observed_chances,
     simulate,
 )
-from ehfl.scheduling.expected_chances import _is_independent, independent_weights
+from ehfl.scheduling.probability import _is_independent
+from ehfl.theory.participants import independent_weights
 from ehfl.validation import InvalidValue
 
 TEN = np.linspace(0.1, 0.9, 10)
@@ -49,9 +50,9 @@ def test_ten_rates_from_a_tenth_to_nine_tenths_have_the_weights_of_the_issue() -
     found = chances(Fleet(clients=10, harvest=Bernoulli(TEN)), Greedy(), rounds=100)
 
     assert (found.weights[0], found.weights[-1], found.chi_square) == pytest.approx((0.018, 0.192, 0.305), abs=5e-4)
-    assert found.turns.tolist() == TEN.tolist()
+    assert found.probabilities.tolist() == TEN.tolist()
     assert (found.exact, found.seeds, found.rounds, found.chi_square_error) == (True, 0, 99, 0.0)
-    assert not found.turns_error.any() and not found.weights_error.any()
+    assert not found.probabilities_error.any() and not found.weights_error.any()
 
 
 @settings(max_examples=30)
@@ -92,14 +93,14 @@ def test_a_thousand_clients_are_as_exact_as_ten() -> None:
 def test_a_battery_that_cannot_hold_the_cost_is_never_heard() -> None:
     found = chances(Fleet(clients=3, harvest=Bernoulli(0.5), capacity=[1, 0, 4]), "greedy", rounds=9)
 
-    assert found.exact and found.turns.tolist() == [0.5, 0.0, 0.5]
+    assert found.exact and found.probabilities.tolist() == [0.5, 0.0, 0.5]
     assert found.weights == pytest.approx([0.5, 0.0, 0.5])
 
 
 def test_where_nobody_ever_takes_part_nobody_weighs_anything() -> None:
     for scheduler in (Greedy(), Myopic()):
         found = chances(Fleet(clients=3, harvest=Bernoulli(0.0)), scheduler, rounds=5)
-        assert not found.anybody and not found.turns.any() and not found.weights.any()
+        assert not found.anybody and not found.probabilities.any() and not found.weights.any()
         assert (found.chi_square, found.chi_square_error) == (0, 0)
 
 
@@ -109,8 +110,14 @@ def test_on_mains_power_all_are_heard_alike(scheduler: str, target: int | None, 
     found = chances(fleet, scheduler, rounds=7, target=target)
 
     assert found.exact and found.rounds == 7
-    assert found.turns.tolist() == [drawn / 4] * 4 and found.weights.tolist() == [0.25] * 4 and found.chi_square == 0
-    assert realised(simulate(fleet, scheduler, rounds=7, target=target)).turns.sum() == pytest.approx(drawn)
+    assert (
+        found.probabilities.tolist() == [drawn / 4] * 4
+        and found.weights.tolist() == [0.25] * 4
+        and found.chi_square == 0
+    )
+    assert observed_chances(simulate(fleet, scheduler, rounds=7, target=target)).probabilities.sum() == pytest.approx(
+        drawn
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,8 +173,8 @@ def test_where_chances_are_exact_a_long_simulation_agrees(
         return math.sqrt(math.log(2e9) / (2 * max(rounds, 1)))
 
     played = simulate(fleet, scheduler, LONG, seed=seed)
-    seen = realised(played)
-    assert (abs(seen.turns - found.turns) <= limit(seen.rounds)).all()
+    seen = observed_chances(played)
+    assert (abs(seen.probabilities - found.probabilities) <= limit(seen.rounds)).all()
     assert (abs(seen.weights - found.weights) <= limit(int(np.count_nonzero(played.counts)))).all()
 
 
@@ -177,7 +184,7 @@ def test_charging_losses_make_chances_smaller_than_rates() -> None:
     found = chances(fleet, "greedy", rounds=1000)
 
     # 20 seeds of 999 rounds have a standard error of sqrt(0.24 / 19,980) = 0.0035 at most.
-    assert not found.exact and found.turns == pytest.approx([0.6, 0.3, 0.3, 0.12], abs=0.02)
+    assert not found.exact and found.probabilities == pytest.approx([0.6, 0.3, 0.3, 0.12], abs=0.02)
     assert found.chi_square > 0.1
 
 
@@ -203,9 +210,9 @@ def test_an_estimate_is_as_far_from_the_truth_as_its_error_says() -> None:
     exact, found = chances(fleet, Greedy(), rounds=201), chances(fleet, Eager(), rounds=201, seeds=40)
 
     assert (found.exact, found.seeds, found.rounds) == (False, 40, 40 * 200)
-    assert (abs(found.turns - exact.turns) < 4.5 * found.turns_error).all()
+    assert (abs(found.probabilities - exact.probabilities) < 4.5 * found.probabilities_error).all()
     assert (abs(found.weights - exact.weights) < 4.5 * found.weights_error).all()
-    assert found.turns_error == pytest.approx(np.sqrt(TEN * (1 - TEN) / 8000), rel=4.5 / math.sqrt(2 * 39))
+    assert found.probabilities_error == pytest.approx(np.sqrt(TEN * (1 - TEN) / 8000), rel=4.5 / math.sqrt(2 * 39))
     assert found.weights.sum() == pytest.approx(1)
     assert abs(found.chi_square - exact.chi_square) < 4.5 * found.chi_square_error < 0.1
 
@@ -222,7 +229,7 @@ def test_estimates_belong_to_their_seed() -> None:
     a, b, other = (chances(fleet, "myopic", rounds=30, seed=seed, seeds=3) for seed in (5, 5, 6))
 
     assert a.weights.tolist() == b.weights.tolist() != other.weights.tolist()
-    runs = [realised(simulate(fleet, "myopic", rounds=30, seed=seed)).weights.tolist() for seed in range(8)]
+    runs = [observed_chances(simulate(fleet, "myopic", rounds=30, seed=seed)).weights.tolist() for seed in range(8)]
     assert a.weights.tolist() not in runs
 
 
@@ -231,7 +238,7 @@ def test_round_zero_counts_where_somebody_can_pay() -> None:
     for initial, rounds in ((0, 8), (1, 10)):
         found = chances(Fleet(clients=2, harvest=always, initial=initial), RoundRobin(1), rounds=5, seeds=2)
         assert found.rounds == rounds  # in two seeds
-        assert found.turns.sum() == pytest.approx(1)
+        assert found.probabilities.sum() == pytest.approx(1)
         assert not found.weights_error.any()
 
 
@@ -246,9 +253,9 @@ def worked() -> Participation:
 
 
 def test_what_was_played_is_counted_by_hand(worked: Participation) -> None:
-    found = realised(worked)
+    found = observed_chances(worked)
 
-    assert found.turns.tolist() == [1 / 4, 1 / 4, 2 / 4]
+    assert found.probabilities.tolist() == [1 / 4, 1 / 4, 2 / 4]
     assert found.weights == pytest.approx([0.5 / 3, 1 / 3, 1.5 / 3])
     assert found.chi_square == pytest.approx(3 * (1 / 36 + 0 + 1 / 36))
     assert (found.rounds, found.seeds, found.exact) == (4, 1, False)
@@ -258,9 +265,9 @@ def test_what_was_played_is_counted_by_hand(worked: Participation) -> None:
 def test_several_participations_count_by_their_rounds(worked: Participation) -> None:
     """Two rounds more, {} and {0}: of four rounds with anybody client 0 has 1.5, client 1 has 1, client 2 has 1.5."""
     other = simulate(Fleet(clients=3, harvest=Replay([[1, 0, 0], [0, 0, 0]])), Greedy(), rounds=2)
-    found = realised([worked, other])
+    found = observed_chances([worked, other])
 
-    assert found.turns == pytest.approx([2 / 5, 1 / 5, 2 / 5])
+    assert found.probabilities == pytest.approx([2 / 5, 1 / 5, 2 / 5])
     assert found.weights == pytest.approx([1.5 / 4, 1 / 4, 1.5 / 4])
     assert (found.rounds, found.seeds) == (5, 2)
     residuals = np.array([[0.5 - 4.5 / 4, 1 - 3 / 4, 1.5 - 4.5 / 4], [1 - 1.5 / 4, -1 / 4, -1.5 / 4]]) / 2
@@ -269,20 +276,20 @@ def test_several_participations_count_by_their_rounds(worked: Participation) -> 
 
 def test_turns_are_counted_in_blocks_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
     played = simulate(Fleet(clients=7, harvest=Bernoulli(0.5)), Greedy(), rounds=50, seed=3)
-    whole = realised(played)
-    monkeypatch.setattr("ehfl.scheduling.mean_weights._BLOCK", 3)
+    whole = observed_chances(played)
+    monkeypatch.setattr("ehfl.scheduling.participation._AT_ONCE", 3)
 
-    assert realised(played).weights == pytest.approx(whole.weights, rel=1e-12)
+    assert observed_chances(played).weights == pytest.approx(whole.weights, rel=1e-12)
 
 
 def test_participations_of_different_fleets_and_none_are_refused(worked: Participation) -> None:
     other = simulate(Fleet(clients=2, harvest=Bernoulli(0.5)), Greedy(), rounds=3)
     with pytest.raises(InvalidValue, match=r"participations must be some of one number of clients, got numbers \[2, 3"):
-        realised([worked, other])
+        observed_chances([worked, other])
     with pytest.raises(InvalidValue, match=r"got numbers \[\]"):
-        realised([])
+        observed_chances([])
     with pytest.raises(InvalidValue, match="participations must be of the kind Iterable, got 3"):
-        realised(3)  # type: ignore[arg-type]
+        observed_chances(3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("name", "value"), [("seeds", 1), ("rounds", 0), ("target", 9), ("seed", -1)])
@@ -295,4 +302,4 @@ def test_wrong_numbers_are_refused_by_name(name: str, value: int) -> None:
 def test_chances_are_public() -> None:
     import ehfl
 
-    assert ehfl.Chances is Chances and ehfl.chances is chances and ehfl.realised is realised
+    assert ehfl.Chances is Chances and ehfl.chances is chances and ehfl.observed_chances is observed_chances

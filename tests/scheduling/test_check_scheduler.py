@@ -9,7 +9,8 @@ import pytest
 
 from ehfl.arrays import IntArray
 from ehfl.energy import Fleet, Replay
-from ehfl.scheduling import Myopic, OldestFirst, SchedulerError, View, check_scheduler
+from ehfl.scheduling import Myopic, OldestFirst, View, check_scheduler
+from ehfl.validation import BrokenRules
 
 
 class Picks:
@@ -33,7 +34,7 @@ def drain(view: View) -> IntArray:
 
 
 def fault_of(scheduler: Picks) -> str:
-    with pytest.raises(SchedulerError) as caught:
+    with pytest.raises(BrokenRules) as caught:
         check_scheduler(scheduler)
     return str(caught.value)
 
@@ -109,7 +110,7 @@ class Remembers:
 
 
 def test_a_scheduler_that_keeps_state_from_run_to_run_is_told_so() -> None:
-    with pytest.raises(SchedulerError, match=r"is not reproducible: the same simulation, run again, had other"):
+    with pytest.raises(BrokenRules, match=r"is not reproducible: the same simulation, run again, had other"):
         check_scheduler(Remembers())
 
 
@@ -128,7 +129,7 @@ def test_the_fleet_of_the_check_can_be_chosen() -> None:
     picky = Picks(lambda view: able(view)[:1] if view.energy.size <= 17 else np.array([0, 0]))
     check_scheduler(picky)
 
-    with pytest.raises(SchedulerError, match="picks a client twice"):
+    with pytest.raises(BrokenRules, match="picks a client twice"):
         check_scheduler(picky, clients=11)
 
 
@@ -137,7 +138,7 @@ def test_a_cost_written_into_a_scheduler_is_found() -> None:
         def select(self, view: View) -> np.ndarray:
             return np.flatnonzero(view.energy >= 1)
 
-    with pytest.raises(SchedulerError, match="spends energy that is not there"):
+    with pytest.raises(BrokenRules, match="spends energy that is not there"):
         check_scheduler(CostsOne())
 
 
@@ -146,15 +147,15 @@ def test_a_wrong_value_inside_a_scheduler_is_its_own_fault() -> None:
         def select(self, view: View) -> np.ndarray:
             return Myopic(target=0).select(view)
 
-    with pytest.raises(SchedulerError, match=r"Wrong breaks the rules:\n  - fails: round 0, target must be .* got 0"):
+    with pytest.raises(BrokenRules, match=r"Wrong breaks the rules:\n  - fails: round 0, target must be .* got 0"):
         check_scheduler(Wrong())
 
 
 def test_one_cost_for_all_written_into_a_scheduler_is_found() -> None:
     """Some of the check's fleets have a cost for each client."""
-    with pytest.raises(SchedulerError, match="fails: round 4, TypeError: only"):
+    with pytest.raises(BrokenRules, match="fails: round 4, TypeError: only"):
         check_scheduler(Picks(lambda view: [i for i, level in enumerate(view.energy) if level >= int(view.cost)]))
-    with pytest.raises(SchedulerError, match=r"picked with \d units and a round costs \d"):
+    with pytest.raises(BrokenRules, match=r"picked with \d units and a round costs \d"):
         check_scheduler(Picks(lambda view: np.flatnonzero(view.energy >= np.min(view.cost))))
 
 
@@ -172,7 +173,7 @@ def test_losses_are_none_in_some_views_and_unknown_for_some_clients_in_others() 
 
 
 def test_a_scheduler_that_takes_losses_for_granted_is_told_so() -> None:
-    with pytest.raises(SchedulerError, match="fails: round 0, TypeError"):
+    with pytest.raises(BrokenRules, match="fails: round 0, TypeError"):
         check_scheduler(Picks(lambda view: able(view)[view.losses[able(view)] > 1]))  # type: ignore[index]
 
 
@@ -185,7 +186,7 @@ def test_a_fleet_size_written_into_a_scheduler_is_found() -> None:
         def select(self, view: View) -> np.ndarray:
             return np.array([i for i in range(11) if view.energy[i] >= view.cost])
 
-    with pytest.raises(SchedulerError, match="IndexError"):
+    with pytest.raises(BrokenRules, match="IndexError"):
         check_scheduler(TenClients())
 
 
@@ -214,7 +215,7 @@ def test_a_scheduler_for_one_fleet_is_tried_on_that_alone() -> None:
     assert all(view.energy.shape == (3,) and (view.energy <= [2, 4, 9]).all() for view in seen)
     assert all(np.asarray(view.cost).tolist() == [1, 2, 3] for view in seen)
     assert max(view.energy.max() for view in seen) > 3
-    with pytest.raises(SchedulerError, match="fails: round 0, ValueError"):
+    with pytest.raises(BrokenRules, match="fails: round 0, ValueError"):
         check_scheduler(Picks(choose))
 
 
@@ -238,5 +239,5 @@ def test_a_scheduler_that_is_another_whenever_it_is_made_is_told_so(
     (tmp_path / "numbered_scheduler.py").write_text(NUMBERED)
     monkeypatch.syspath_prepend(tmp_path)
 
-    with pytest.raises(SchedulerError, match="Numbered breaks the rules:\n  - is another one whenever it is made from"):
+    with pytest.raises(BrokenRules, match="Numbered breaks the rules:\n  - is another one whenever it is made from"):
         check_scheduler("numbered_scheduler:Numbered")

@@ -65,7 +65,7 @@ def test_rounds_out_of_their_order_are_a_mistake_of_ours() -> None:
 
     with pytest.raises(AssertionError, match="rounds are asked for in their order"):
         course.clients(1)
-    with pytest.raises(AssertionError, match="a round is reported once"):
+    with pytest.raises(AssertionError, match="rounds are asked for in their order"):
         course.report(1, [])
     with pytest.raises(AssertionError, match="the last round is not over"):
         course.participation()

@@ -11,7 +11,7 @@ import pytest
 from ehfl.arrays import IntArray
 from ehfl.energy import Bernoulli, Fleet, Ledger, Replay
 from ehfl.randomness import TILE
-from ehfl.scheduling import SCHEDULERS, Decider, Greedy, Myopic, RoundRobin, SchedulerError, View, play, simulate
+from ehfl.scheduling import SCHEDULERS, Decider, Greedy, Myopic, Play, RoundRobin, SchedulerError, View, simulate
 from ehfl.scheduling.past import Past
 
 NAMES = list(SCHEDULERS.members)
@@ -43,21 +43,21 @@ def test_the_game_played_to_its_end_is_the_simulation(clients: int) -> None:
     whole = simulate(fleet, Myopic(), rounds=15, seed=2, record_energy=True)
 
     assert whole.energy is not None
-    for t, round_ in enumerate(play(fleet, Myopic(), rounds=15, seed=2)):
+    for t, round_ in enumerate(Play(fleet, Myopic(), rounds=15, seed=2)):
         assert (round_.index, round_.spent) == (t, whole.spent[t])
         assert np.array_equal(round_.clients, whole.clients(t))
         assert np.array_equal(round_.energy_after, whole.energy[t + 1])
     assert t == 14
 
 
-def test_the_game_ends_with_its_ledger() -> None:
-    game = play(Fleet(clients=2, harvest=Replay([[1, 2], [0, 0]]), cost=[1, 2]), Greedy(), rounds=2)
-    next(game), next(game)
-    with pytest.raises(StopIteration) as end:
-        next(game)
+def test_a_play_ends_with_its_ledger_and_has_no_further_round() -> None:
+    game = Play(Fleet(clients=2, harvest=Replay([[1, 2], [0, 0]]), cost=[1, 2]), Greedy(), rounds=2)
+    assert [played.index for played in game] == [0, 1]
+    assert game.over and list(game) == []
+    with pytest.raises(ValueError, match="all 2 rounds have been played"):
+        game.step()
 
-    ledger = end.value.value
-    assert isinstance(ledger, Ledger)
+    ledger = game.ledger
     assert ledger.energy.tolist() == [0, 0]
     assert (ledger.totals().harvested, ledger.totals().spent) == (3, 3)
 
@@ -72,7 +72,7 @@ def test_the_two_halves_put_together_by_hand_are_the_game(name: str, clients: in
     decider = Decider(fleet, SCHEDULERS.make(name), seed)
     halves = [range(clients // 2), range(clients // 2, clients)]
     devices = [Ledger(fleet, rounds, seed, clients=half) for half in halves]
-    for t, round_ in enumerate(play(fleet, SCHEDULERS.make(name), rounds, seed)):
+    for t, round_ in enumerate(Play(fleet, SCHEDULERS.make(name), rounds, seed)):
         chosen = decider.decide(t, np.concatenate([device.energy for device in devices]))
         for half, device in zip(halves, devices, strict=True):
             own = chosen[(chosen >= half.start) & (chosen < half.stop)] - half.start
@@ -85,15 +85,15 @@ def test_the_two_halves_put_together_by_hand_are_the_game(name: str, clients: in
 
 def test_two_games_side_by_side_do_not_disturb_each_other() -> None:
     fleet = Fleet(clients=LARGE, harvest=Bernoulli(0.5))
-    alone = [r.clients.tolist() for r in play(fleet, Myopic(), rounds=4, seed=1)]
-    pairs = zip(play(fleet, Myopic(), 4, seed=1), play(fleet, Greedy(), 4, seed=2), strict=True)
+    alone = [r.clients.tolist() for r in Play(fleet, Myopic(), rounds=4, seed=1)]
+    pairs = zip(Play(fleet, Myopic(), 4, seed=1), Play(fleet, Greedy(), 4, seed=2), strict=True)
 
     assert [first.clients.tolist() for first, _ in pairs] == alone
 
 
 def test_a_view_has_the_fleets_facts() -> None:
     scheduler = Asks(lambda view: (view.round, view.energy.tolist(), view.cost, view.target, view.capacity, view.seed))
-    for _ in play(
+    for _ in Play(
         Fleet(clients=2, harvest=Replay([[1, 0], [0, 0]]), capacity=3), scheduler, rounds=2, seed=6, target=2
     ):
         pass
@@ -116,8 +116,8 @@ def test_a_scheduler_that_wants_losses_sees_those_of_each_clients_last_turn() ->
     """Participants are {}, {0}, {0, 1}, {1}, {}; NaN stands for those who have not reported."""
     arrivals = [[1, 0], [1, 1], [0, 1], [0, 0], [0, 0]]
     scheduler = AsksLosses(lambda view: None if view.losses is None else view.losses.tolist())
-    game = play(Fleet(clients=2, harvest=Replay(arrivals)), scheduler, rounds=5)
-    rounds = [next(game), *(game.send(losses) for losses in ([], [2.5], [1.5, 4.0], [3.0]))]
+    game = Play(Fleet(clients=2, harvest=Replay(arrivals)), scheduler, rounds=5)
+    rounds = [next(game), *(game.step(losses) for losses in ([], [2.5], [1.5, 4.0], [3.0]))]
 
     assert [round_.clients.tolist() for round_ in rounds] == [[], [0], [0, 1], [1], []]
     assert repr(scheduler.answers) == "[None, [nan, nan], [2.5, nan], [1.5, 4.0], [1.5, 3.0]]"
@@ -125,40 +125,40 @@ def test_a_scheduler_that_wants_losses_sees_those_of_each_clients_last_turn() ->
 
 def test_rounds_without_losses_leave_the_last_ones_standing() -> None:
     scheduler = AsksLosses(lambda view: None if view.losses is None else view.losses.tolist())
-    game = play(Fleet(clients=1, harvest=Bernoulli(1.0), initial=1), scheduler, rounds=4)
+    game = Play(Fleet(clients=1, harvest=Bernoulli(1.0), initial=1), scheduler, rounds=4)
     next(game)
-    game.send([7.0])
+    game.step([7.0])
     next(game)
-    game.send(None)
+    game.step()
 
     assert scheduler.answers == [None, [7.0], [7.0], [7.0]]
 
 
 def test_a_scheduler_that_does_not_want_losses_sees_none() -> None:
     scheduler = Asks(lambda view: view.losses)
-    game = play(Fleet(clients=2, harvest=Bernoulli(1.0), initial=1), scheduler, rounds=2)
+    game = Play(Fleet(clients=2, harvest=Bernoulli(1.0), initial=1), scheduler, rounds=2)
     next(game)
-    game.send([1.0, 2.0])
+    game.step([1.0, 2.0])
 
     assert scheduler.answers == [None, None]
 
 
 @pytest.mark.parametrize("losses", [[1.0], [1.0, 2.0, 3.0], 1.0, [[1.0, 2.0]]])
 def test_losses_that_are_not_one_a_participant_are_refused(losses: object) -> None:
-    game = play(Fleet(clients=2, harvest=Bernoulli(1.0), initial=1), AsksLosses(lambda _: None), rounds=2)
+    game = Play(Fleet(clients=2, harvest=Bernoulli(1.0), initial=1), AsksLosses(lambda _: None), rounds=2)
     next(game)
 
     with pytest.raises(ValueError, match=r"losses must be one a participant \(2\), got an array of \("):
-        game.send(losses)  # type: ignore[arg-type]
+        game.step(losses)  # type: ignore[arg-type]
 
 
 def test_losses_steer_who_takes_part() -> None:
     """Each client's loss is its number: once all four have reported, the two largest of the four candidates go on."""
     scheduler = SCHEDULERS.make({"name": "power-of-choice", "target": 2, "candidates": 4})
-    game = play(Fleet(clients=4, harvest=Bernoulli(1.0), initial=1), scheduler, rounds=5, seed=3)
+    game = Play(Fleet(clients=4, harvest=Bernoulli(1.0), initial=1), scheduler, rounds=5, seed=3)
     rounds = [next(game).clients.tolist()]
     for _ in range(4):
-        rounds.append(game.send([float(client) for client in rounds[-1]]).clients.tolist())
+        rounds.append(game.step([float(client) for client in rounds[-1]]).clients.tolist())
 
     assert sorted(rounds[0] + rounds[1]) == [0, 1, 2, 3]  # those without a turn first
     assert rounds[2:] == [[2, 3], [2, 3], [2, 3]]
@@ -169,10 +169,10 @@ def test_losses_cannot_be_written_to() -> None:
         if view.losses is not None:
             view.losses[:] = 0
 
-    game = play(Fleet(clients=1, harvest=Bernoulli(1.0), initial=1), AsksLosses(overwrite), rounds=2)
+    game = Play(Fleet(clients=1, harvest=Bernoulli(1.0), initial=1), AsksLosses(overwrite), rounds=2)
     next(game)
     with pytest.raises(SchedulerError, match="read-only"):
-        game.send([7.0])
+        game.step([7.0])
 
 
 # the past

@@ -9,7 +9,7 @@ import pytest
 
 from ehfl.energy import Bernoulli, Fleet, Replay
 from ehfl.randomness import TILE
-from ehfl.scheduling import SCHEDULERS, Greedy, Myopic, RoundRobin, play, simulate
+from ehfl.scheduling import SCHEDULERS, Greedy, Myopic, Play, RoundRobin, simulate
 
 NAMES = list(SCHEDULERS.members)
 LARGE = TILE + 300
@@ -133,7 +133,7 @@ def test_seeds_of_numpy_types_are_the_same_seeds() -> None:
     fleet = Fleet(clients=30, harvest=Bernoulli(0.5))
     seeds: list[Any] = [np.int32(77), 77]
 
-    first, second = ([r.clients.tolist() for r in play(fleet, Greedy(), 9, seed=seed)] for seed in seeds)
+    first, second = ([r.clients.tolist() for r in Play(fleet, Greedy(), 9, seed=seed)] for seed in seeds)
 
     assert first == second
 

@@ -26,7 +26,7 @@ from ehfl.scheduling import (
     course_of,
     simulate,
 )
-from ehfl.validation import UserError
+from ehfl.validation import BrokenRules, UserError
 
 
 def view_of(*energy: int, **facts: Any) -> View:
@@ -163,7 +163,7 @@ class Eager:
 def test_steps_that_are_none_are_refused_with_round_and_number(steps: Any, fault: str) -> None:
     with pytest.raises(SchedulerError, match=rf"^Eager {fault}"):
         simulate(rich(3, initial=20), Eager(steps), 2)
-    with pytest.raises(SchedulerError, match="Eager breaks the rules"):
+    with pytest.raises(BrokenRules, match="Eager breaks the rules"):
         check_scheduler(Eager(steps))
 
 
@@ -174,7 +174,7 @@ def test_whoever_cannot_pay_for_its_steps_is_named_with_their_price() -> None:
 
     with pytest.raises(SchedulerError, match="round 0, client 1 was picked with 8 units and a round costs 9"):
         simulate(rich(2, initial=[9, 8]), Reckless(), 2, target=2)
-    with pytest.raises(SchedulerError, match="spends energy that is not there"):
+    with pytest.raises(BrokenRules, match="spends energy that is not there"):
         check_scheduler(Reckless(), fleet=rich(4, rounds=50))
 
 
@@ -185,7 +185,7 @@ def test_steps_that_change_from_one_look_to_the_next_are_found() -> None:
         calls.append(1)
         return np.full(clients.size, 1 + len(calls) % 2)
 
-    with pytest.raises(SchedulerError, match="the same view gave other steps when it was shown again"):
+    with pytest.raises(BrokenRules, match="the same view gave other steps when it was shown again"):
         check_scheduler(Eager(steps))
 
 

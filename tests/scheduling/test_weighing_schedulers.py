@@ -9,8 +9,7 @@ import pytest
 
 from ehfl.energy import Bernoulli, Fleet
 from ehfl.scheduling import EnergyCycles, F3ast, View, simulate
-from ehfl.scheduling.past import Past
-from ehfl.scheduling.recent import Recent
+from ehfl.scheduling.past import Past, Recent
 from ehfl.validation import InvalidValue, UserError
 
 

@@ -16,14 +16,14 @@ from ehfl.scheduling import (
     Greedy,
     Lockstep,
     Participation,
+    Play,
     SchedulerError,
     View,
     check_scheduler,
     course_of,
-    play,
     simulate,
 )
-from ehfl.validation import UserError
+from ehfl.validation import BrokenRules, UserError
 
 FLEET = Fleet(clients=3, harvest=Replay([[1, 0, 2], [0, 1, 0], [0, 0, 0], [0, 0, 0]]))
 
@@ -48,7 +48,7 @@ def test_a_round_and_the_participation_carry_them() -> None:
     assert [played.clients(t).tolist() for t in range(4)] == [[], [0, 2], [1, 2], []]
     found = [played.weights_of(t) for t in range(4)]
     assert [one.tolist() for one in found if one is not None] == [[], [1.1, 2.1], [1.2, 1.2], []]
-    for t, one in enumerate(play(FLEET, ByLevel(), rounds=4)):
+    for t, one in enumerate(Play(FLEET, ByLevel(), rounds=4)):
         np.testing.assert_array_equal(one.weights, found[t])
 
 
@@ -57,7 +57,7 @@ def test_there_are_none_where_the_scheduler_brings_none() -> None:
 
     assert played.weights is None
     assert played.weights_of(1) is None
-    assert next(play(FLEET, Greedy(), rounds=4)).weights is None
+    assert next(Play(FLEET, Greedy(), rounds=4)).weights is None
     assert Decider(FLEET, Greedy()).weights(np.array([1], np.int32)) is None
 
 
@@ -81,17 +81,9 @@ def test_the_file_keeps_them(tmp_path: Path) -> None:
     assert Participation.load(tmp_path / "plain.npz").weights is None
 
 
-@pytest.mark.parametrize(
-    ("weights", "fault"),
-    [
-        (np.ones(3), "weights do not fit the indices"),
-        (np.ones(4, np.float32), "weights do not fit the indices"),
-        (np.array([1.0, 0.0, 1.0, 1.0]), "weights are not all finite and > 0"),
-        (np.array([1.0, np.nan, 1.0, 1.0]), "weights are not all finite and > 0"),
-    ],
-)
-def test_weights_that_do_not_fit_are_not_written(weights: Any, fault: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=fault):
+@pytest.mark.parametrize("weights", [np.ones(3), np.array([1.0, 0.0, 1.0, 1.0]), np.array([1.0, np.nan, 1.0, 1.0])])
+def test_weights_that_do_not_fit_are_not_written(weights: FloatArray, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="its weights do not fit"):
         replace(simulate(FLEET, ByLevel(), rounds=4), weights=weights).save(tmp_path / "played.npz")
 
 
@@ -142,7 +134,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 def test_wrong_weights_are_told_in_a_plain_line(case: str) -> None:
     given, fault = WRONG[case]
 
-    with pytest.raises(SchedulerError) as told:
+    with pytest.raises(BrokenRules) as told:
         check_scheduler(Wrong(given))
 
     assert f"\n  - {fault}" in str(told.value)

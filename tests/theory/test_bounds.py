@@ -20,17 +20,17 @@ from ehfl.theory import (
     Theorem,
     best_along,
     bound,
+    bound_slowdown,
     largest_eta,
     largest_step,
     leading_order,
     promise,
-    slowdown,
     theorem1,
     theorem2,
 )
-from ehfl.theory.bounds import rounds_alike
-from ehfl.theory.descent import Deviation, Rounds
-from ehfl.theory.runs import gradient_squares
+from ehfl.theory.bounds.alike import rounds_alike
+from ehfl.theory.bounds.descent import Deviation, Rounds
+from ehfl.theory.verification.problems import gradient_squares
 
 UNIT = Constants(smoothness=1.0, variance=1.0, gap=1.0)
 
@@ -392,7 +392,7 @@ def test_slowdown_needs_steady_mains() -> None:
     kept = promise([3, 3], 1, UNIT)
 
     with pytest.raises(ValueError, match="mains must be the same in every round"):
-        slowdown(kept, [1, 9], 1, UNIT)
+        bound_slowdown(kept, [1, 9], 1, UNIT)
 
 
 # to leading order

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ehfl.theory import Constants, best_along, bound, leading_order, promise, step_size_of, verify
-from ehfl.theory.counts import checked_counts
+from ehfl.theory.participants import checked_counts
 from ehfl.theory.step_sizes import STEP_SIZES
 
 UNIT = Constants(smoothness=1.0, variance=1.0, gap=1.0)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ehfl.arrays import FloatArray
-from ehfl.theory import Constants, Covering, best_along, coverage, realised
-from ehfl.theory.optimal import best_factor
+from ehfl.theory import Constants, Covering, best_along, bound_alike, coverage
+from ehfl.theory.bounds.optimal import best_factor
 
 COUNTS = [0, 3, 1, 3]
 ETAS = np.array([0.0, 0.3, 0.1, 0.2])
@@ -59,7 +59,7 @@ def test_the_best_constant_step_of_theorem_a_is_its_best_along_constants(local_s
     constants = Constants(smoothness=2.0, variance=3.0, gap=0.1)
     counts = [5, 1, 0, 4] * 50
     limit = 0.5 if local_steps == 1 else 1 / 80
-    found = Covering("A", "", lambda etas: realised(counts, etas, local_steps, constants).value, limit, "")
-    best = realised(counts, best_along("constant", counts, local_steps, constants), local_steps, constants).value
+    found = Covering("A", "", lambda etas: bound_alike(counts, etas, local_steps, constants).value, limit, "")
+    best = bound_alike(counts, best_along("constant", counts, local_steps, constants), local_steps, constants).value
 
     assert coverage(found, counts, np.zeros(200)).best_constant == pytest.approx(best, rel=1e-9)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from ehfl.theory import RULES, Constants, best_along, best_of_all, bound, largest_step, pace
-from ehfl.theory.bounds import rounds_alike, step_for
+from ehfl.theory.bounds.alike import rounds_alike, step_for
 
 CONSTANTS = Constants(smoothness=2.0, variance=3.0, gap=1.5)
 COUNTS = np.array([0, 3, 5, 1, 0, 4, 5, 5, 2, 7] * 20)

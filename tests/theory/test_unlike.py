@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ehfl.scheduling.expected_chances import independent_weights
 from ehfl.theory import (
     Bound,
     Constants,
+    bound_alike,
     bound_any,
     bound_independent,
     bound_inverse_probability,
     bound_uniform,
     independent_sets,
     largest_step,
-    realised,
 )
-from ehfl.theory.inverse_probability import largest_step_of, variance_share
+from ehfl.theory.bounds.unlike import largest_step_of, variance_share
+from ehfl.theory.participants import independent_weights
 
 from .exact import Clients
 
@@ -127,7 +127,7 @@ def test_the_bounds_for_independent_participants_hold(clients: Clients, share: f
 def test_for_data_alike_all_bounds_are_theorem_a(counts: list[int], K: int, share: float, variance: float) -> None:
     constants = Constants(2.0, variance, 1.0)
     etas = np.full(len(counts), share * largest_step(K, 2.0))
-    alike = realised(counts, etas, K, constants).value
+    alike = bound_alike(counts, etas, K, constants).value
 
     assert bound_any(counts, etas, 6, K, constants).value == pytest.approx(alike)
     assert bound_uniform(counts, etas, 6, K, constants).value == pytest.approx(alike)
@@ -139,7 +139,7 @@ def test_the_more_is_known_of_the_sets_the_smaller_is_the_bound(K: int) -> None:
     etas = np.full(200, 0.3 * largest_step(K, 1.0))
     drawn, whoever = (of([4] * 200, etas, 10, K, constants).value for of in (bound_uniform, bound_any))
 
-    assert realised([4] * 200, etas, K, constants).value < drawn < whoever
+    assert bound_alike([4] * 200, etas, K, constants).value < drawn < whoever
     everybody = bound_any([10] * 200, etas, 10, K, constants).value
     assert everybody == pytest.approx(bound_uniform([10] * 200, etas, 10, K, constants).value)
 

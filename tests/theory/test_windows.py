@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ehfl import SCHEDULERS, Bernoulli, Fleet, simulate
 from ehfl.theory import Constants, Windows, bound_any, bound_windows, windows_of
-from ehfl.theory.optimal import best_factor
+from ehfl.theory.bounds.optimal import best_factor
 
 from .exact import Clients
 from .test_unlike import constants_of, some_clients, weighted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from ehfl.analysis.statistics import Estimate, estimate_with
 from ehfl.analysis.trials import Arm
 from ehfl.arrays import FloatArray, IntArray
-from ehfl.scheduling import Chances, realised
+from ehfl.scheduling import Chances, observed_chances
 
 HARDLY_HEARD = "hardly heard"
 _ROUNDING = 1e-12  # of a chi^2 that is 0
@@ -50,7 +50,7 @@ class Audit:
     chances: Chances
     classes: tuple[str, ...] = ()  # names of the labels; empty for a task that has none
     deals: tuple[IntArray, ...] = ()  # training labels held, (n_clients, n_classes), one for each seed that was dealt
-    spread: float | None = None  # zeta^2 = mean_i |grad f_i - grad f|^2; None where nobody measured it
+    spread: float | None = None  # zeta^2 = mean_i |grad f_i - grad f|^2; None where it was not measured
     aggregation: str = "mean"  # by name; the figures are a mean's, whatever the arm aggregates by
 
     @classmethod
@@ -58,7 +58,7 @@ class Audit:
         """Return the audit of what an arm's runs have played."""
         labels = [trial.labels for trial in arm.trials if trial.labels is not None]
         deals = tuple(labels) if len(labels) == len(arm.trials) else ()
-        heard = realised([trial.participation for trial in arm.trials])
+        heard = observed_chances([trial.participation for trial in arm.trials])
         return cls(arm.name, heard, arm.trials[0].classes if deals else (), deals)
 
     @property
@@ -129,7 +129,7 @@ class Audit:
         return self._group(HARDLY_HEARD, clients)
 
     def _group(self, name: str, clients: IntArray) -> Group:
-        turns, all_turns = self.chances.turns[clients], float(self.chances.turns.sum())
+        turns, all_turns = self.chances.probabilities[clients], float(self.chances.probabilities.sum())
         return Group(
             name,
             clients,
@@ -184,8 +184,8 @@ class Audit:
             "exact": chances.exact,
             "seeds": chances.seeds,
             "rounds": chances.rounds,
-            "turns": chances.turns.tolist(),
-            "turns_error": chances.turns_error.tolist(),
+            "turns": chances.probabilities.tolist(),
+            "turns_error": chances.probabilities_error.tolist(),
             "weights": chances.weights.tolist(),
             "weights_error": chances.weights_error.tolist(),
             "chi_square": chances.chi_square,
@@ -203,8 +203,17 @@ class Audit:
         return {name: dict(zip(self.classes, shares.tolist(), strict=True)) for name, shares in found.items()}
 
 
+def alike(audits: Sequence[Audit]) -> list[list[Audit]]:
+    """Return audits that say the same together, in their order: arms that differ in their aggregation alone, say."""
+    found: dict[tuple[object, ...], list[Audit]] = {}
+    for audit in audits:
+        figures = audit.chances.probabilities, audit.chances.weights, *audit.deals
+        found.setdefault((audit.spread, *(array.tobytes() for array in figures)), []).append(audit)
+    return list(found.values())
+
+
 def weight_figures(arm: Arm) -> dict[str, Any]:
-    """Return the figures of a row that say what an arm's clients weighed, by name; none where nobody took part."""
+    """Return the figures of a row that say what an arm's clients weighed, by name; none where no client took part."""
     found = Audit.played(arm)
     if not found.chances.anybody:
         return {}

@@ -1,28 +1,50 @@
-"""Arms side by side: what finished runs say."""
+"""Arms side by side: what finished runs say.
+
+Arms that met the same weather, data and first model are a world; its first arm is what the others are compared with.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from ehfl.analysis import notebook, pairing
-from ehfl.analysis.clock import Clock, clock_of
+import ehfl
+from ehfl.analysis import frames, pairing
 from ehfl.analysis.rows import Row, correct_p_values, row_of
-from ehfl.analysis.scales import Scale, energy_scale
 from ehfl.analysis.statistics import Difference
-from ehfl.analysis.timing import common_goal
+from ehfl.analysis.timing import common_goal, noise_limit, times_as_long
 from ehfl.analysis.trials import Arm, Missing, Trial
-from ehfl.analysis.worlds import World, worlds_of
-from ehfl.history import Metric
-from ehfl.run_folder import Facts
+from ehfl.analysis.units import Clock, Scale, clock_of, energy_scale
+from ehfl.runs import Facts, Metric
 from ehfl.validation import InvalidValue, UserError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 Goal = float | Literal["auto"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class World:
+    """Arms that have runs which met the same as runs of the first one, their baseline."""
+
+    arms: tuple[Arm, ...]
+    target: int  # clients wanted a round
+    best: str  # the arm that theory calls best, the first of several; slowdowns are relative to it
+    noise_limits: Mapping[str, float]  # rounds, or times, to the same bound by arm, relative to the best one's
+    name: str = ""  # what its arms' labels begin with where there are several worlds: "Unequal fleet"
+
+    @property
+    def baseline(self) -> str:
+        """The arm that differences are to."""
+        return self.arms[0].name
+
+    def short(self, arm: str) -> str:
+        """Return an arm's label without the world's name, for texts that have named the world."""
+        return arm.removeprefix(f"{self.name}: ") if self.name else arm
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
@@ -55,6 +77,11 @@ class Comparison:
         return energy_scale(largest) if in_joules else Scale(self.unit)
 
     @property
+    def most_seeds(self) -> int:
+        """How many seeds the arm with the most has: with one, there are no intervals."""
+        return max(len(arm.seeds) for arm in self.arms)
+
+    @property
     def shared(self) -> tuple[str, ...]:
         """Which of weather, data and first model all arms met alike, seed by seed, as their trials say."""
         return pairing.shared(self.arms)
@@ -82,7 +109,7 @@ class Comparison:
         return tuple(row for row in self.rows if row.arm in mine)
 
     def difference(self, arm: str, baseline: str) -> Difference | None:
-        """Return an arm's final metric less the baseline's, pair by pair; None where they cannot be paired."""
+        """Return an arm's final metric minus the baseline's, pair by pair; None where they cannot be paired."""
         return pairing.final_difference(self.arm(arm), self.arm(baseline), pairing.final_metric)
 
     def frame(self) -> DataFrame:
@@ -90,28 +117,35 @@ class Comparison:
 
         The first columns say what the arm is: its scheduler, its aggregation, and each key in which arms differ.
         """
-        return notebook.frame(self)
+        return frames.frame(self)
 
-    def rounds(self) -> DataFrame:
+    def rounds(self, per: frames.Per | None = None) -> DataFrame:
         """Return every round as a pandas DataFrame: a row for each (arm, seed, round), the columns of rounds.csv.
 
         `test_loss` and `test_metric` are NaN in rounds without an evaluation; `first_loss` and `first_metric`, of the
-        model before round 0, stand in its row.
+        model before round 0, stand in its row. With `per="class"` or `"client"`: the accuracy of each class, or under
+        each client's mixture of labels, with a row for each (arm, seed, evaluated round, class or client).
         """
-        return notebook.rounds_frame(self)
+        return frames.rounds_frame(self, per)
 
     def class_frame(self) -> DataFrame:
         """Return the accuracy of each class at the end, mean over seeds: a row for each class, a column for each arm.
 
         Refused where no arm has classes, or arms have different ones.
         """
-        return notebook.class_frame(self)
+        return frames.class_frame(self)
+
+    @property
+    def verdict(self) -> list[str]:
+        """Who won by how much, what is not shown, who pays for it, and cautions: a sentence each."""
+        # Only the top-level package knows both rooms: numbers do not depend on how they are worded.
+        return ehfl.report.verdict_of(self)
 
     def _repr_html_(self) -> str:
-        return notebook.html_table(self)
+        return ehfl.report.as_html(self)
 
     def __str__(self) -> str:
-        return notebook.text_table(self)
+        return ehfl.report.as_text(self)
 
     def __repr__(self) -> str:
         arms = ", ".join(arm.name for arm in self.arms)
@@ -145,7 +179,7 @@ def compare(
 
 
 def _check_units(trials: Sequence[Trial]) -> None:
-    """Refuse units beside others or beside joules, of which nobody knows how many they are; quanta may differ."""
+    """Refuse to mix units, which have no common size, or units and joules; quanta may differ."""
     found = {(_unit(trial), trial.participation.quantum is not None) for trial in trials}
     if len(found) > 1:
         units = ", ".join(sorted("joules" if in_joules else unit for unit, in_joules in found))
@@ -168,3 +202,39 @@ def _arm(label: str, trials: Sequence[Trial]) -> Arm:
     if any(other != points[0] for other in points):
         raise UserError(f"runs of {label} were evaluated after different rounds and cannot be put together")
     return Arm(label, tuple(mine))
+
+
+def worlds_of(arms: Sequence[Arm], target: int | None = None) -> tuple[World, ...]:
+    """Return the worlds in the order in which their first arms appear.
+
+    An arm is of the first world whose baseline has runs that met the same as its own; else it begins a new one.
+    """
+    groups: list[list[Arm]] = []
+    for arm in arms:
+        mine = next((group for group in groups if pairing.pairs(arm, group[0])), None)
+        if mine is None:
+            groups.append([arm])
+        else:
+            mine.append(arm)
+    names = _names(groups)
+    return tuple(_world(tuple(group), target, name) for group, name in zip(groups, names, strict=True))
+
+
+def _world(arms: tuple[Arm, ...], target: int | None, name: str) -> World:
+    # Over the seeds that all arms have, if there are any: another seed is other weather, which is no arm's merit.
+    common = set(arms[0].seeds).intersection(*(arm.seeds for arm in arms))
+    # Squared below: rounds that are twice as long count twice.
+    lengths = {arm.name: math.sqrt(times_as_long(arm, arms[0])) for arm in arms}
+    limits = {arm.name: noise_limit(arm, common or arm.seeds) * lengths[arm.name] for arm in arms}
+    best = min(limits, key=lambda arm: limits[arm])
+    # Bounds fall as 1 / sqrt(rounds), so rounds to the same bound go as the square of what the bounds are now.
+    slower = {arm: (limit / limits[best]) ** 2 if limit < math.inf else math.inf for arm, limit in limits.items()}
+    wanted = arms[0].trials[0].participation.target if target is None else target
+    return World(arms, wanted, best, slower, name)
+
+
+def _names(groups: Sequence[Sequence[Arm]]) -> list[str]:
+    """Return what the labels of each world have before a colon, if all of them have it and no other world's has."""
+    found = [{arm.name.partition(": ")[0] if ": " in arm.name else "" for arm in group} for group in groups]
+    own = [len(mine) == 1 and sum(mine <= other for other in found) == 1 for mine in found]
+    return [next(iter(mine)) if only and len(groups) > 1 else "" for mine, only in zip(found, own, strict=True)]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.arrays import FloatArray, IntArray
-from ehfl.history import Devices, Record
+from ehfl.runs import Devices, Record
 from ehfl.scheduling import Participation
 
 
@@ -35,7 +35,7 @@ class Device:
     took_part: int  # rounds in which its update counted
     lost: Mapping[str, int]  # updates that it was asked for and that do not count, by reason, most frequent first
     last_heard: int | None  # the last round in which it answered, their number if after all; None: it never did
-    level: float | None  # of the battery after the last round as far as is known; None: never heard of
+    level: float | None  # of the battery after the last round as far as is known; None: it never answered
     lowest: float | None  # of the levels that it reported; all in joules where that is what quanta are
     mean: float | None  # of those at the start of a round
 
@@ -128,7 +128,7 @@ def _device(
         online=heard.size,
         took_part=int((states == DeviceState.TOOK_PART).sum()),
         lost=alike(lost),
-        # A level that is not the last reported one was heard of when all rounds were over.
+        # A level that is not the last reported one was reported after the last round.
         last_heard=int(heard[-1]) if final == reported[-1] else len(states),
         level=final * size,
         lowest=min(int(reported.min()), final) * size,

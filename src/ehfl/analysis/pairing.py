@@ -1,19 +1,25 @@
 """Which runs can be compared pair by pair: those of one seed that met the same weather, data and first model.
 
 Randomness is a function of the seed alone, so such runs differ in nothing but their arms, and the chance that both met
-drops out of their difference. Nothing is assumed: every trial carries what it met.
+drops out of their difference, whose interval is often far narrower than those of the two arms: arms whose bands overlap
+may differ clearly. Nothing is assumed: every trial carries what it met.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ehfl.analysis.statistics import Difference, difference
 from ehfl.analysis.trials import Arm, Trial
-from ehfl.arrays import FloatArray
+from ehfl.arrays import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from ehfl.analysis.comparison import Comparison
 
 CONDITIONS = ("weather", "data", "first model")
 
@@ -35,6 +41,32 @@ def final_difference(arm: Arm, other: Arm, value_of: Callable[[Arm], FloatArray]
         return None
     mine, theirs = (list(places) for places in zip(*common, strict=True))
     return difference(value_of(arm)[mine], value_of(other)[theirs])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DifferenceCurve:
+    """An arm's test metric minus another's, whenever both were evaluated: after as many rounds, or as long a time."""
+
+    arm: str
+    rounds: IntArray  # of the arm, played before, (n_points,)
+    gaps: FloatArray  # (n_pairs, n_points)
+
+
+def difference_curves(comparison: Comparison) -> list[DifferenceCurve]:
+    """Return the curve of each arm against the first of its world, those left out that have no rounds in common."""
+    found = (difference_curve(arm, world.arms[0]) for world in comparison.worlds for arm in world.arms[1:])
+    return [curve for curve in found if curve is not None]
+
+
+def difference_curve(arm: Arm, other: Arm) -> DifferenceCurve | None:
+    """Return an arm's metric minus the other's over the rounds; None without pairs or common rounds."""
+    common = pairs(arm, other)
+    _, here, there = np.intersect1d(*moments(arm, other), return_indices=True)
+    if not common or not here.size:
+        return None
+    mine, theirs = (list(places) for places in zip(*common, strict=True))
+    gaps = arm.metric[np.ix_(mine, here)] - other.metric[np.ix_(theirs, there)]
+    return DifferenceCurve(arm.name, arm.evaluated[here], gaps)
 
 
 def moments(arm: Arm, other: Arm) -> tuple[FloatArray, FloatArray]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +14,14 @@ from ehfl.analysis.served import served_figures
 from ehfl.analysis.statistics import Difference, Estimate, estimate, holm
 from ehfl.analysis.timing import energy_at, rounds_to, slowdown
 from ehfl.analysis.trials import Arm
-from ehfl.analysis.worlds import World
 from ehfl.arrays import FloatArray
-from ehfl.history import Metric, Traffic
+from ehfl.runs import Metric, Traffic
+
+if TYPE_CHECKING:
+    from ehfl.analysis.comparison import Comparison, World
+    from ehfl.planning import Share
+
+EXACT, BOUND = "exact", "an upper bound"  # what a share of the possible is a share of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +46,11 @@ class Row:
     downloaded: float | None  # what turns sent to clients [MB]; None where that is not known
     uploaded: float | None  # and to the server [MB]
     # Rounds to the goal, relative to its world's best; None unless all were timed. Times, where arms' rounds differ in
-    # length, here and in the noise limit: to the same bound, if gradient noise were all; infinite where nobody trained.
+    # length, here and in the noise limit: to the same bound, if gradient noise were all; infinite without any training.
     measured_slowdown: Estimate | None
     noise_limit: float
     # What clients weighed in a plain mean of the participants, over all seeds together, see `audit`.
-    chi_square: Estimate | None = None  # None where nobody ever took part
+    chi_square: Estimate | None = None  # None where no client ever took part
     least_weight: float = 0.0  # of the least heard client, in parts of 1/N
     most_weight: float = 0.0
     labels_moved: float | None = None  # share of the label mixture; None where labels are not known
@@ -150,3 +156,20 @@ def _area(arm: Arm) -> FloatArray:
     heights = (arm.metric[:, 1:] + arm.metric[:, :-1]) / 2
     area: FloatArray = heights @ np.diff(arm.evaluated) / np.ptp(arm.evaluated)
     return area
+
+
+def with_shares(comparison: Comparison, shares: Mapping[str, Sequence[Share | None]]) -> Comparison:
+    """Return the comparison with shares of what was possible, a seed each by arm; an arm that lacks one has none."""
+    return replace(comparison, rows=tuple(_with_share(row, shares[row.arm]) for row in comparison.rows))
+
+
+def _with_share(row: Row, shares: Sequence[Share | None]) -> Row:
+    found = [share for share in shares if share is not None]
+    if not found or len(found) < len(shares):
+        return row
+    return replace(
+        row,
+        share_of_possible=estimate([share.mean_sqrt for share in found]),
+        share_of_lowest=estimate([share.least for share in found]),
+        possible=EXACT if all(share.exact for share in found) else BOUND,
+    )

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ehfl.analysis.pairing import final_difference
-from ehfl.analysis.statistics import Difference, estimate
+from ehfl.analysis.statistics import Difference, estimate, holm
 from ehfl.analysis.trials import Arm
 from ehfl.arrays import FloatArray
 from ehfl.validation import UserError
+
+if TYPE_CHECKING:
+    from ehfl.analysis.comparison import Comparison
 
 
 def served_figures(arm: Arm, first: Arm) -> dict[str, Any]:
@@ -31,6 +35,19 @@ def served_figures(arm: Arm, first: Arm) -> dict[str, Any]:
         found["worst_tenth"] = estimate(worst_tenth(by_client))
         found["client_spread"] = estimate(np.nanstd(by_client, axis=1))
     return found
+
+
+def worst_tenth_differences(comparison: Comparison) -> dict[str, Difference]:
+    """Return how far the worst tenth of an arm's clients is from its baseline's, by arm, with Holm's correction."""
+    found: dict[str, Difference] = {}
+    for world in comparison.contests:
+        first, *others = world.arms
+        for arm in others:
+            if final_by_client(arm) is not None and final_by_client(first) is not None:
+                gap = final_difference(arm, first, _worst_tenth)
+                found |= {} if gap is None or gap.p_value is None else {arm.name: gap}
+    corrected = holm([gap.p_value for gap in found.values() if gap.p_value is not None])
+    return {arm: replace(gap, holm_p_value=p) for (arm, gap), p in zip(found.items(), corrected, strict=True)}
 
 
 def worst_tenth(by_client: FloatArray) -> FloatArray:
@@ -95,6 +112,12 @@ def _worst_class(arm: Arm) -> FloatArray:
     assert by_class is not None
     worst: FloatArray = np.nanmin(by_class, axis=1)
     return worst
+
+
+def _worst_tenth(arm: Arm) -> FloatArray:
+    by_client = final_by_client(arm)
+    assert by_client is not None
+    return worst_tenth(by_client)
 
 
 def _paired(arm: Arm, first: Arm, value_of: Callable[[Arm], FloatArray]) -> Difference | None:

@@ -11,7 +11,7 @@ from ehfl.analysis.pairing import pairs
 from ehfl.analysis.statistics import Estimate, estimate
 from ehfl.analysis.trials import Arm
 from ehfl.arrays import FloatArray, IntArray
-from ehfl.history import Metric
+from ehfl.runs import Metric
 from ehfl.theory import leading_order
 
 

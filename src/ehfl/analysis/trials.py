@@ -11,7 +11,7 @@ import numpy as np
 
 from ehfl.analysis.devices import DeviceLog, device_log
 from ehfl.arrays import FloatArray, IntArray
-from ehfl.history import Evaluation, Record, Traffic, evaluations_of
+from ehfl.runs import Evaluation, Record, Traffic, evaluations_of
 from ehfl.scheduling import Participation
 
 
@@ -26,7 +26,7 @@ class Trial:
     local_steps: int = 1  # K
     aggregation: str = "mean"  # by name
     partition: str = "iid"  # by name, of how the data were dealt out
-    scheduler: str = ""  # its registered name, such as "myopic"; empty for the user's own
+    scheduler: str = ""  # its registered name, such as "myopic"; empty for a user class
     fingerprint: str = ""  # the same for trials that differ in nothing but the seed
     # What the run met, given its seed. Trials of one seed whose texts agree can be compared pair by pair.
     weather: str = ""  # the same for those that harvested the same
@@ -96,7 +96,7 @@ class Arm:
 
     @property
     def scheduler(self) -> str:
-        """The registered name of the scheduler, empty for the user's own."""
+        """The registered name of the scheduler, empty for a user class."""
         return self.trials[0].scheduler
 
     @property

@@ -9,37 +9,22 @@ from typing import Annotated, NoReturn
 import typer
 
 import ehfl
-from ehfl import own_code
-from ehfl.cli import audit, bound, compare, devices, flower, harvest, plan, report, simulate, train
-from ehfl.cli.stopping import terminated_like_interrupted
+from ehfl import user_code
+from ehfl.cli.commands import audit, bound, compare, devices, flower, harvest, plan, report, simulate, train
+from ehfl.cli.process import continue_in_child, terminated_like_interrupted
 from ehfl.cli.streams import leave_closed_pipe, show_what_can_be_shown
-from ehfl.cli.supervision import continue_in_child
-from ehfl.cli.usage import OneOfEach, UsageError, refusal
+from ehfl.cli.usage import UsageError, group, refusal
 from ehfl.validation import InvalidValue, UserError, blame, one_line
 
-app = typer.Typer(
-    name="ehfl",
-    help="Federated learning on harvested energy: compare schedulers, simulate, bound and train.",
-    add_completion=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+app = group(
+    "ehfl",
+    "Federated learning on harvested energy: compare schedulers, simulate, bound and train.",
+    "",
+    *(compare.compare, report.report, simulate.simulate, plan.plan, audit.audit, bound.bound),
+    *(devices.devices, train.train),
 )
-app.command(cls=OneOfEach, help=compare.HELP, short_help="Schedulers side by side on a task: the main job.")(
-    compare.compare
-)
-app.command(cls=OneOfEach, help=report.HELP, short_help="Table, figures and page again from run folders.")(
-    report.report
-)
-app.command(cls=OneOfEach, help=simulate.HELP, short_help="Energy and participation only.")(simulate.simulate)
-app.command(cls=OneOfEach, help=plan.HELP, short_help="What a fleet can sustain, and what to change.")(plan.plan)
-app.command(cls=OneOfEach, help=audit.HELP, short_help="Who is heard, and what a mean makes of it.")(audit.audit)
-app.command(cls=OneOfEach, help=bound.HELP, short_help="What theory promises.")(bound.bound)
-app.command(cls=OneOfEach, help=devices.HELP, short_help="What devices and radios draw; a round's cost.")(
-    devices.devices
-)
-app.command(cls=OneOfEach, help=train.HELP, short_help="One scheduler, one task, one run.")(train.train)
-app.add_typer(harvest.commands)
-app.add_typer(flower.commands)
+app.add_typer(group("harvest", harvest.HELP, harvest.SHORT_HELP, harvest.fit, harvest.show))
+app.add_typer(group("flower", flower.HELP, flower.SHORT_HELP, flower.up, flower.simulate, flower.app))
 
 
 def _print_version(wanted: bool) -> None:
@@ -64,14 +49,14 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         here = str(Path.cwd())
         if here not in sys.path:
-            sys.path.append(here)  # classes of the user's own; last, so that no file there stands for one of Python's
+            sys.path.append(here)  # for user classes; last, so that no file there hides a module of Python's
         show_what_can_be_shown()
         if arguments is None:  # the process is the command's own, not that of a program which calls this
-            own_code.before_first_import(continue_in_child)
+            user_code.before_first_import(continue_in_child)
         _check_text(sys.argv[1:] if arguments is None else arguments)
         with terminated_like_interrupted() as signals:
             code = app(arguments, prog_name="ehfl", standalone_mode=False)
-            if sys.stdout is not None:  # it is where standard output was closed from the start
+            if sys.stdout is not None:  # it is None where standard output was closed from the start
                 sys.stdout.flush()
         code = 143 if signals else code
     except BrokenPipeError:
@@ -80,12 +65,12 @@ def main(arguments: list[str] | None = None) -> None:
         _stop(refusal(error))
     except (UserError, OSError) as error:
         _stop(one_line(error))
-    except SystemExit as leaving:  # ehfl itself leaves below, so code of the user's own did
+    except SystemExit as leaving:  # ehfl itself leaves below, so user code did
         if isinstance(leaving.__context__, BrokenPipeError):  # which click has seen first
             leave_closed_pipe()
         _stop(f"code of your own ended Python: {blame(None, leaving)}")
     except (KeyboardInterrupt, typer.Abort) as stop:
-        if isinstance(stop.__cause__, EOFError):  # which code of the user's own raises if it asks for input
+        if isinstance(stop.__cause__, EOFError):  # which user code raises if it asks for input
             _stop(f"code of your own failed: {blame(None, stop.__cause__)}")
         sys.exit(130)
     except Exception:  # a fault of ehfl's own: its traceback is wanted
@@ -96,7 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _check_text(arguments: list[str]) -> None:
-    """Refuse bytes that are no characters: a name of a folder with them could not be written into any file."""
+    """Refuse bytes that are not characters: a folder of such a name could not be written into any file."""
     for argument in arguments:
         if any("\ud800" <= character <= "\udfff" for character in argument):
             raise InvalidValue("what is given", "text in UTF-8", argument)

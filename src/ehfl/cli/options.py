@@ -1,14 +1,17 @@
-"""Options that several commands share, and the spec that they describe.
+"""Options that stand for a key of the spec, declared once, and commands that are made from them.
 
-An option is a key of a spec under another name, so values are read and checked by the spec; errors name the option.
+Such an option is a key of the spec under another name: the spec reads and checks its value, and errors name the option.
+The table is plain data, so that `ehfl --help` need not import the spec; a test compares it with the spec's models.
 """
 
 from __future__ import annotations
 
-import json
+import inspect
 import re
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,196 +19,284 @@ import typer
 from typer import Argument, Option
 
 from ehfl.cli.streams import own_prints_aside
-from ehfl.cli.usage import path, whole
-from ehfl.validation import InvalidValue, renamed
+from ehfl.cli.usage import option_name, path, value_parser
+from ehfl.validation import InvalidValue, renamed, whole_number
 
 if TYPE_CHECKING:
     from ehfl.experiment import Spec
 
 RUNS = Path("runs")  # where experiments are kept, unless another folder is given
-SCHEDULERS = ("myopic", "round-robin", "greedy")  # the paper's
+SCHEDULERS = ["myopic", "round-robin", "greedy"]  # the paper's
 
 
-Clients = Annotated[int | None, Option("--clients", "-n", metavar="N", parser=whole, help="Clients in the fleet [10].")]
-Rate = Annotated[
-    str | None,
-    Option(metavar="RATE", help="Chance of a unit per client and round: a number, a list 0.1,0.9 or a file [0.5]."),
-]
-HarvestOption = Annotated[
-    str | None,
-    Option(
-        "--harvest",
-        metavar="NAME",
-        help="Instead of a rate: replay:FILE.csv, trace:FILE.csv, sun:2, markov:stay_on=0.9,stay_off=0.8, ..., "
-        "module:Class, module:Class:peak=3.",
-    ),
-]
-Capacity = Annotated[
-    str | None,
-    Option(metavar="UNITS", help="What a battery holds: a number, inf, a list, a file or {low=1,high=9} [inf]."),
-]
-Initial = Annotated[str | None, Option(metavar="UNITS", help="What a battery holds at the start, likewise [0].")]
-Cost = Annotated[str | None, Option(metavar="UNITS", help="What a round costs a participant, likewise [1].")]
-RoundLength = Annotated[
-    str | None,
-    Option(metavar="TIME", help="How long a round takes, 3600 or '1 h': energies are joules then, or texts as '5 Wh'."),
-]
-Scheduler = Annotated[
-    list[str] | None,
-    Option(
-        "--scheduler",
-        "-s",
-        metavar="NAME",
-        help="myopic, greedy, round-robin, uniform-random, always-on, oldest-first, power-of-choice, f3ast, "
-        "energy-cycles, most-rounds-left, threshold, lyapunov, forecast, adaptive-steps, module:Class; "
-        "parameters as in myopic:5 or myopic:target=5. Repeatable. [myopic, round-robin, greedy]",
-    ),
-]
-Target = Annotated[str | None, Option(metavar="N", help="Clients wanted a round [what the harvest sustains].")]
-Rounds = Annotated[int, Option("--rounds", "-t", metavar="T", parser=whole, help="Rounds to play.")]
-Seed = Annotated[int, Option(metavar="SEED", parser=whole, help="Seed of the weather and the tie-breaks.")]
-Override = Annotated[
+@dataclass(frozen=True, slots=True)
+class SpecOption:
+    """An option that gives a value for a key of the spec."""
+
+    key: str  # in the spec, dotted
+    kind: type  # int, float or Path; str where the spec reads the text itself
+    metavar: str
+    help: str
+    default: str  # what the spec takes where the option is not given, as the help shows it
+    short: str = ""
+    repeatable: bool = False
+
+
+SPEC_OPTIONS = {
+    "clients": SpecOption("fleet.clients", int, "N", "Clients in the fleet", "10", "-n"),
+    "rate": SpecOption("fleet.rate", str, "RATE",
+                       "Chance of a unit per client and round: a number, a list 0.1,0.9 or a file", "0.5"),
+    "harvest": SpecOption("fleet.harvest", str, "NAME", "Instead of a rate: replay:FILE.csv, trace:FILE.csv, sun:2, "
+                          "markov:stay_on=0.9,stay_off=0.8, ..., module:Class, module:Class:peak=3", "bernoulli"),
+    "capacity": SpecOption("fleet.capacity", str, "UNITS",
+                           "What a battery holds: a number, inf, a list, a file or {low=1,high=9}", "inf"),
+    "initial": SpecOption("fleet.initial", str, "UNITS", "What a battery holds at the start, likewise", "0"),
+    "cost": SpecOption("fleet.cost", str, "UNITS", "What a round costs a participant, likewise", "1"),
+    "round_length": SpecOption("fleet.round_length", str, "TIME", "How long a round takes, 3600 or '1 h': energies are "
+                               "then numbers in joules, or texts as '5 Wh'", "none"),
+    "scheduler": SpecOption("schedulers", str, "NAME",
+                            "myopic, greedy, round-robin, uniform-random, always-on, oldest-first, power-of-choice, "
+                            "f3ast, energy-cycles, most-rounds-left, threshold, lyapunov, forecast, adaptive-steps, "
+                            "module:Class; parameters as in myopic:5 or myopic:target=5",
+                            "myopic", "-s", repeatable=True),
+    "target": SpecOption("target", str, "N", "Clients wanted a round", "what the harvest sustains"),
+    "rounds": SpecOption("rounds", int, "T", "Rounds to play", "100", "-t"),
+    "seed": SpecOption("seeds", int, "SEED", "Seed of the weather and the tie-breaks", "0"),
+    "task": SpecOption("learning.task", str, "TASK", "digits, cifar10, quadratic, wells or module:Class", "digits"),
+    "data": SpecOption("learning.data", Path, "FOLDER", "Where the task's data lie", "$EHFL_DATA, else downloaded"),
+    "local_steps": SpecOption("learning.local_steps", int, "K", "SGD steps a round", "5", "-k"),
+    "batch_size": SpecOption("learning.batch_size", int, "N", "Examples a step", "50"),
+    "step_size": SpecOption("learning.step_size", str, "RULE",
+                            "nominal, linear, constant:0.1, theorem, ... or a number", "nominal"),
+    "partition": SpecOption("learning.partition", str, "HOW",
+                            "Which client holds which data: iid, dirichlet:ALPHA, shards:N or module:Class", "iid"),
+    "aggregation": SpecOption("learning.aggregation", str, "NAME",
+                              "How the server combines models: mean, fedau, mifa, ... or module:Class", "mean"),
+    "clip": SpecOption("learning.clip", float, "NORM", "The longest gradient", "none"),
+    "weight_decay": SpecOption("learning.weight_decay", float, "X", "Adds X times the weights to gradients", "0"),
+    "device": SpecOption("learning.device", str, "NAME", "auto, cpu, cuda or mps", "auto"),
+    "eval_every": SpecOption("evaluation.every", int, "N", "Rounds between evaluations", "5"),
+}  # fmt: skip
+FLEET = ("clients", "rate", "harvest", "capacity", "initial", "cost")
+_ARMS = ("schedulers", "scheduler", "arms")  # keys that say which arms there are
+_NO_ARMS = {"scheduler": None, "arms": None}
+_NUMBERS = ("fleet.rate", "fleet.capacity", "fleet.initial", "fleet.cost", "fleet.round_length", "target")  # or lists
+
+_OVERRIDE = Annotated[
     list[str] | None,
     Option("--override", "-o", metavar="KEY=VALUE", help="Change any key of the spec: -o fleet.unit=mJ. Repeatable."),
 ]
-SpecFile = Annotated[
-    Path | None, Argument(metavar="SPEC", parser=path, help="A TOML file [the demo].", show_default=False)
-]
+# Options that are no key of the spec, and that several commands have.
+SpecFile = Annotated[Path | None, Argument(metavar="SPEC", parser=path, help="A TOML file [the demo].")]
 SpecOrDefaults = Annotated[
-    Path | None, Argument(metavar="SPEC", parser=path, help="A TOML file [every key's default].", show_default=False)
-]
-Data = Annotated[
-    Path | None, Option(metavar="FOLDER", parser=path, help="Where the task's data lie [$EHFL_DATA, else downloaded].")
+    Path | None, Argument(metavar="SPEC", parser=path, help="A TOML file [every key's default].")
 ]
 Runs = Annotated[Path, Option(metavar="FOLDER", parser=path, help="Where experiments are kept.")]
-Full = Annotated[bool, Option("--full", help="Print every figure, not the compact table.")]
+Figure = Annotated[Path | None, Option(metavar="FILE", parser=path, help="Draw the result: .png, .svg or .pdf.")]
+Clairvoyant = Annotated[
+    bool, Option("--clairvoyant", help="Show the share of what is achievable with perfect foresight of the harvests.")
+]
+Full = Annotated[bool, Option("--full", help="Print every row, not the compact table.")]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
-
-# The key of the spec that each option gives a value for.
-KEYS = {
-    "clients": "fleet.clients",
-    "rate": "fleet.rate",
-    "harvest": "fleet.harvest",
-    "capacity": "fleet.capacity",
-    "initial": "fleet.initial",
-    "cost": "fleet.cost",
-    "round_length": "fleet.round_length",
-    "scheduler": "schedulers",
-    "target": "target",
-    "rounds": "rounds",
-    "seed": "seed",
-    "task": "learning.task",
-    "data": "learning.data",
-    "local_steps": "learning.local_steps",
-    "batch_size": "learning.batch_size",
-    "step_size": "learning.step_size",
-    "partition": "learning.partition",
-    "aggregation": "learning.aggregation",
-    "clip": "learning.clip",
-    "weight_decay": "learning.weight_decay",
-    "device": "learning.device",
-    "eval_every": "evaluation.every",
-}
-NAMES = {key: f"--{option.replace('_', '-')}" for option, key in KEYS.items()}  # how errors call a key
-_ARMS = ("scheduler", "schedulers", "arms")  # keys that say which arms there are
-_NUMBERS = {"fleet.rate", "fleet.capacity", "fleet.initial", "fleet.cost", "fleet.round_length"}  # or lists of them
+_ONLY_SHOWN = ("as_json", "full", "jobs", "on")  # options that change no result
 
 
-@own_prints_aside()
-def spec_of(context: typer.Context, **more: Any) -> Spec:
-    """Return the spec that a command's options describe; what is None was not given. `more` are further keys."""
-    from ehfl.experiment.changing import parsed_overrides
-    from ehfl.experiment.reading import read_spec
-    from ehfl.randomness import check_seed
+@dataclass(frozen=True, slots=True)
+class Unset:
+    """The default of an option that a command fills in itself, as the help shows it."""
 
-    given = context.params
-    overrides = parsed_overrides(given["override"] or ())
-    _check_given_once(context, overrides)
-    changes = {key: _value(key, given[option]) for option, key in KEYS.items() if given.get(option) is not None}
-    schedulers = changes.pop("schedulers", None) or SCHEDULERS  # typer makes an empty list of what was not given
-    several = [schedulers] if isinstance(schedulers, str | dict) else schedulers
-    if is_given(context, "scheduler") or not any(key.split(".")[0] in _ARMS for key in overrides):
-        changes["schedulers"] = [_value("schedulers", one) for one in several]
-    changes["seeds"] = [check_seed(changes.pop("seed"))]
-    return read_spec({}, changes | {key: value for key, value in more.items() if value is not None} | overrides)
+    shown: str
 
 
-def with_data(override: Sequence[str] | None, data: Path | None) -> tuple[list[str], dict[str, str]]:
-    """Return the overrides with the one that --data stands for, where it is given, and how errors call its key."""
-    if data is None:
-        return [*(override or ())], {}
-    return [*(override or ()), f"learning.data={json.dumps(str(data))}"], {"learning.data": "--data"}
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What stands on the command line."""
+
+    context: typer.Context
+    options: tuple[str, ...]  # the command's options that stand for a key of the spec
+
+    def __getitem__(self, option: str) -> Any:
+        """Return the value of an option, its default where it was not given."""
+        value = self.context.params[option]
+        return list(value) if isinstance(value, tuple) else value  # some versions of typer make tuples
+
+    def has(self, option: str) -> bool:
+        """Return whether an option stands on the command line, as opposed to having its default."""
+        source = self.context.get_parameter_source(option)
+        return source is not None and source.name == "COMMANDLINE"
+
+    @property
+    def names(self) -> dict[str, str]:
+        """How errors call the keys of the spec: by the options, but for those that were given with -o."""
+        changed = [f"{text.partition('=')[0].strip()}." for text in self["override"] or ()]
+        keys = {SPEC_OPTIONS[option].key: _dashed(option) for option in self.options} | {"seed": "--seed"}
+        return {
+            key: name
+            for key, name in keys.items()
+            if not any(one.startswith(f"{key}.") or f"{key}.".startswith(one) for one in changed)
+        }
+
+    def refuse(self, options: Container[str | None], why: str) -> None:
+        """Refuse options that the rest of the command line leaves without effect."""
+        for one in self.context.command.params:
+            if one.name in options and one.name is not None and self.has(one.name):
+                raise InvalidValue(option_name(one), f"left out {why}", self[one.name])
+
+    def changes(self, options: Iterable[str] | None = None) -> dict[str, Any]:
+        """Return what options say of the spec, by key; by default all that stand for a key of it."""
+        chosen = {SPEC_OPTIONS[option]: self[option] for option in (self.options if options is None else options)}
+        return {one.key: _value(one.key, value) for one, value in chosen.items() if value not in (None, [])}
+
+    def seeds(self, most: int) -> list[int] | None:
+        """Return the seeds that --seed and --seeds stand for, None where one is enough or -o has them."""
+        from ehfl.randomness import check_seed
+
+        number = self["seeds"]
+        if number is None:
+            return None
+        whole_number("--seeds", number, low=1, high=most)
+        if any(text.partition("=")[0].strip() == "seeds" for text in self["override"] or ()):
+            self.refuse(["seeds"], "where -o seeds is given")
+            return None
+        return [check_seed(check_seed(self["seed"]) + i) for i in range(number)]
+
+    @own_prints_aside()
+    def spec(
+        self, source: Path | Mapping[str, Any] | None = None, options: Iterable[str] | None = None, **more: Any
+    ) -> Spec:
+        """Return the spec of a file, or the demo without one, changed by options, by `more` and by -o.
+
+        Where options describe the whole spec, `source` has the defaults of the command.
+        """
+        from ehfl.experiment.spec.overrides import parsed_overrides
+        from ehfl.experiment.spec.read import read_spec
+        from ehfl.randomness import check_seed
+
+        overrides = parsed_overrides(self["override"] or ())
+        self._check_given_once(overrides)
+        changes = self.changes(options)
+        if "seeds" in changes:
+            changes["seeds"] = [check_seed(changes["seeds"])]
+        if "schedulers" in changes:
+            described = isinstance(source, Mapping)  # by options: those left out have their defaults
+            if not self.has("scheduler") and (not described or any(key.split(".")[0] in _ARMS for key in overrides)):
+                del changes["schedulers"]
+            else:
+                given = changes["schedulers"]
+                several = [given] if isinstance(given, str | dict) else given
+                changes["schedulers"] = [_value("schedulers", one) for one in several]
+                changes |= {} if described else _NO_ARMS
+        return read_spec(source, changes | overrides | {key: x for key, x in more.items() if x is not None})
+
+    def _check_given_once(self, overrides: Mapping[str, Any]) -> None:
+        """Refuse an option that an override would silently replace."""
+        for option in self.options:
+            key = SPEC_OPTIONS[option].key
+            for changed in overrides:
+                if any(f"{one}.".startswith(f"{changed}.") for one in (_ARMS if key == "schedulers" else (key,))):
+                    self.refuse([option], f"where -o {changed} is given")
+
+    def again(self) -> str:
+        """Return the command that gives the same results again."""
+        words = self.context.command_path.split()
+        for one in self.context.command.params:
+            if one.name is None or one.name in _ONLY_SHOWN or not self.has(one.name):
+                continue
+            value, name = self[one.name], option_name(one)
+            for each in value if isinstance(value, list) else [value]:
+                words += [str(each)] if name.isupper() else [name] if each is True else [name, str(each)]
+        return shlex.join(words)
 
 
-def _check_given_once(context: typer.Context, overrides: Mapping[str, Any]) -> None:
-    """Refuse an option that an override would silently replace."""
-    given = [(option, key) for option, key in KEYS.items() if is_given(context, option)]
-    for option, key in given:
-        replaced = {"seed": ("seeds",), "schedulers": _ARMS}.get(key, (key,))
-        for changed in overrides:
-            if any(f"{one}.".startswith(f"{changed}.") for one in replaced):
-                raise InvalidValue(NAMES[key], f"left out where -o {changed} is given", value_of(context, option))
+def command(short_help: str, *options: str, **defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command of a function that takes `Given` and options of its own; its docstring is the help.
+
+    The command also has these options of the spec, and -o for any key of it. `defaults` are such options too, whose
+    default differs from that of the spec, or is `Unset` where the command fills it in.
+    """
+
+    def made(function: Callable[..., None]) -> Callable[..., None]:
+        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+
+        def run(context: typer.Context, **values: Any) -> None:
+            function(Given(context, (*options, *defaults)), **{one.name: values[one.name] for one in own})
+
+        of_spec = [_parameter(name, defaults) for name in SPEC_OPTIONS if name in options or name in defaults]
+        if of_spec and all(one.name != "override" for one in own):  # any key of the spec, then, by -o
+            of_spec.append(_keyword("override", None, _OVERRIDE))
+        parameters = [_keyword("context", inspect.Parameter.empty, typer.Context), *of_spec, *map(_show_default, own)]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        run.__name__, run.__doc__ = function.__name__, (function.__doc__ or "").replace("\\b\n", "\b\n")  # click's mark
+        run.short_help = short_help  # type: ignore[attr-defined]
+        return run
+
+    return made
 
 
-def is_given(context: typer.Context, option: str) -> bool:
-    """Return whether an option stands on the command line, as opposed to having its default."""
-    source = context.get_parameter_source(option)
-    return source is not None and source.name == "COMMANDLINE"
+def _parameter(name: str, defaults: Mapping[str, Any]) -> inspect.Parameter:
+    """Return an option of the spec as typer wants it declared."""
+    one = SPEC_OPTIONS[name]
+    default = defaults.get(name)
+    several = one.repeatable and not isinstance(default, str)
+    if default is None or isinstance(default, Unset):
+        shown = one.default if default is None else default.shown
+    else:
+        shown = ", ".join(default) if several else str(default)
+    text = f"{one.help}. Repeatable. [{shown}]" if several else f"{one.help} [{shown}]."
+    named = Option(_dashed(name), *([one.short] if one.short else []), metavar=one.metavar, help=text,
+                   parser=value_parser(one.kind), show_default=False)  # fmt: skip
+    kind: Any = list[str] if several else one.kind
+    value = None if isinstance(default, Unset) else default
+    return _keyword(name, value, Annotated[kind | None, named])
 
 
-def scheduler_names(spec: Spec) -> dict[str, str]:
-    """Return the registered name of each arm's scheduler by label, empty for the user's own."""
-    from ehfl.registry import is_own
+def _keyword(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
-    tables = {arm.label: arm.setting.scheduler for arm in spec.arms}
-    return {label: "" if is_own(table) else table["name"] for label, table in tables.items()}
+
+def _show_default(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return a parameter whose help ends in its default in brackets, as those of the spec's options do."""
+    kind, info = parameter.annotation.__origin__, parameter.annotation.__metadata__[0]
+    without = any(parameter.default is one for one in (None, False, inspect.Parameter.empty))
+    if not without and not info.help.endswith("]."):
+        info.help = f"{info.help.removesuffix('.')} [{parameter.default}]."
+    info.show_default = False
+    return _keyword(parameter.name, parameter.default, Annotated[kind, info])
+
+
+def _dashed(option: str) -> str:
+    return f"--{option.replace('_', '-')}"
 
 
 def _value(key: str, value: Any) -> Any:
     """Return what an option's text stands for: numbers, lists like 0.1,0.9 and tables as such, else the text."""
     from ehfl.registry import literal
 
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, str) and value.startswith("{"):
+    if not isinstance(value, str):
+        return str(value) if isinstance(value, Path) else value
+    if value.startswith("{"):
         return literal(value)
-    if key == "target" or (key in _NUMBERS and isinstance(value, str)):
-        found = literal(value)
-        if isinstance(found, str) and "," in found:
-            several = literal(f"[{found}]")
-            return several if isinstance(several, list) else found
-        return found
     if key == "learning.step_size":
         number = literal(value)
         return number if isinstance(number, int | float) else value
-    return value
-
-
-def names_in(context: typer.Context) -> dict[str, str]:
-    """Return how errors call the keys of a command: by their options, but for those that were given with -o."""
-    changed = [f"{text.partition('=')[0].strip()}." for text in context.params["override"] or ()]
-    return {
-        key: name
-        for key, name in NAMES.items()
-        if not any(one.startswith(f"{key}.") or f"{key}.".startswith(one) for one in changed)
-    }
+    if key not in _NUMBERS:
+        return value
+    found = literal(value)
+    several = literal(f"[{found}]") if isinstance(found, str) and "," in found else found
+    return several if isinstance(several, list) else found
 
 
 def named_by_option(names: Mapping[str, str]) -> AbstractContextManager[None]:
     """Let errors that are about a key of the spec name the option under which it was given."""
-    return renamed(lambda key: option_name(key, names))
+    return renamed(lambda key: named(key, names))
 
 
-def value_of(context: typer.Context, option: str) -> Any:
-    """Return what an option was given; several values are a list, of which some versions of typer make a tuple."""
-    value = context.params[option]
-    return list(value) if isinstance(value, tuple) else value
-
-
-def option_name(key: str, names: Mapping[str, str] = NAMES) -> str:
+def named(key: str, names: Mapping[str, str]) -> str:
     """Return the option for a key, and the rest of the key behind it.
 
-    >>> option_name("fleet.rate"), option_name("schedulers[2].per_round"), option_name("evaluation.goal")
+    >>> names = {"fleet.rate": "--rate", "schedulers": "--scheduler"}
+    >>> named("fleet.rate", names), named("schedulers[2].per_round", names), named("evaluation.goal", names)
     ('--rate', '--scheduler per_round', 'evaluation.goal')
     """
     plain = re.sub(r"\[\d+\]", "", key)
@@ -213,3 +304,11 @@ def option_name(key: str, names: Mapping[str, str] = NAMES) -> str:
         if plain == known or plain.startswith(f"{known}."):
             return f"{names[known]} {plain.removeprefix(known).lstrip('.')}".strip()
     return key
+
+
+def scheduler_names(spec: Spec) -> dict[str, str]:
+    """Return the registered name of each arm's scheduler by label, empty for a user class."""
+    from ehfl.registry import is_own
+
+    tables = {arm.label: arm.setting.scheduler for arm in spec.arms}
+    return {label: "" if is_own(table) else table["name"] for label, table in tables.items()}

@@ -1,39 +1,47 @@
-"""What commands show while they work, and where they write."""
+"""What commands print: notes while they work, tables, how runs ended, and where files were written."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from textwrap import fill
+from typing import TYPE_CHECKING
 
 import typer
 
+from ehfl.cli.streams import own_prints_aside
 from ehfl.validation import InvalidValue, visible
 
 if TYPE_CHECKING:
     from ehfl.analysis import Comparison
-    from ehfl.report.tables import SideBySide
+    from ehfl.experiment import Outcome, Spec
+    from ehfl.report.tables.output import Output
     from ehfl.scheduling import Scheduler
 
+_WIDTH = 100  # of what is printed, however wide the terminal
 FIGURES = (".png", ".svg", ".pdf")
 
 
-def check_writable(option: str, path: Path, suffixes: tuple[str, ...] = ()) -> None:
-    """Refuse, before the work starts, a file that could not be written or whose ending is not one of `suffixes`."""
-    if suffixes and path.suffix.lower() not in suffixes:
-        raise InvalidValue(option, f"a file name that ends in {', '.join(suffixes)}", path)
+def check_figure(path: Path | None) -> None:
+    """Refuse, before the work starts, a figure that could not be written, if one is wanted."""
+    if path is None:
+        return
+    if path.suffix.lower() not in FIGURES:
+        raise InvalidValue("--figure", f"a file name that ends in {', '.join(FIGURES)}", path)
     if path.is_dir():
-        raise InvalidValue(option, "a file name", f"{path}, a folder")
+        raise InvalidValue("--figure", "a file name", f"{path}, a folder")
     if not path.parent.is_dir():
-        raise InvalidValue(option, "in a folder that exists", path)
+        raise InvalidValue("--figure", "in a folder that exists", path)
     if not os.access(path.parent, os.W_OK):
-        raise InvalidValue(option, "in a folder that can be written to", path)
+        raise InvalidValue("--figure", "in a folder that can be written to", path)
 
 
-def check_folder(option: str, path: Path) -> None:
+def check_folder(option: str, path: Path | None) -> None:
     """Refuse, before the work starts, a folder that is a file, or could neither be made nor written to."""
+    if path is None:
+        return
     there = next(place for place in (path, *path.parents) if place.exists())
     if not there.is_dir():
         raise InvalidValue(option, "a folder", f"{path}, a file" if there == path else f"{path}, and {there} is a file")
@@ -82,16 +90,30 @@ def say_where(what: str, path: Path, *, more: int = 0, err: bool = True) -> None
     typer.echo(f"{what}: {visible(str(path))}{f' and {more} more' if more else ''}", err=err)
 
 
-def print_table(title: str, table: SideBySide) -> None:
-    """Print a title and a table; where no terminal bounds it, as wide as it needs to be."""
+def print_output(output: Output, *, full: bool = False) -> None:
+    """Print facts, the compact table or every row, the verdict, and what to type next; at most 100 columns."""
     from rich.console import Console
 
     console = Console()
-    if not console.is_terminal:
-        needed = console.measure(table, options=console.options.update_width(10_000)).maximum
-        console.width = max(console.width, needed, len(title))
-    console.print(title, style="bold", highlight=False)
-    console.print(table)
+    width = min(console.width, _WIDTH) if console.is_terminal or "COLUMNS" in os.environ else _WIDTH
+    title, *facts = output.facts
+    console.print(title, style="bold", markup=False, highlight=False, soft_wrap=not console.is_terminal)
+    _print_wrapped(facts, width)
+    for table in (full and output.full) or (output.table,):
+        typer.echo(f"\n{table.text(width)}")
+    typer.echo()
+    _print_wrapped(output.verdict, width)
+    hints = [*filter(None, [output.next]), *(["every row: --full"] if output.full and not full else [])]
+    if hints:
+        typer.echo("\nnext: " + "\n      ".join(hints))
+
+
+def _print_wrapped(sentences: Sequence[str], width: int) -> None:
+    """Print sentences of which no line ends between a number and its unit."""
+    from ehfl.report.tables.output import unbroken
+
+    for sentence in sentences:
+        typer.echo(fill(unbroken(sentence), width).replace("\u00a0", " "))
 
 
 def print_results(
@@ -99,7 +121,7 @@ def print_results(
 ) -> None:
     """Print a comparison: the compact table, or JSON, then the verdict and where the page lies.
 
-    `full` prints every figure in place of the compact table, `by_class` a line for each class too.
+    `full` prints every row in place of the compact table, `by_class` a line for each class too.
     """
     if as_json:
         from ehfl.files import json_text
@@ -107,56 +129,82 @@ def print_results(
 
         typer.echo(json_text(as_facts(compared)))
     else:
-        from rich.console import Console
-
-        from ehfl.analysis.compact import compact
         from ehfl.report import comparison_table, verdict_of
-        from ehfl.report.place import TEXTS
+        from ehfl.report.folder import TEXTS
+        from ehfl.report.tables.compact import compact_table
+        from ehfl.report.tables.output import Output
 
-        table, console = compact(compared), Console()
-        if full or by_class:
-            print_table(table.title, comparison_table(compared, by_class=by_class))
-        else:
-            console.print(table.title, style="bold", markup=False, highlight=False, soft_wrap=True)
-            typer.echo(f"\n{table.text(console.width if console.is_terminal else 100)}")
-        print_sentences(verdict_of(compared))
-        typer.echo(f"\nevery figure: {visible(str(page.parent / TEXTS[-1]))}")
+        table = compact_table(compared)
+        every = (comparison_table(compared, by_class=by_class),) if full or by_class else ()
+        hint = "" if every else f"every row: --full, or {visible(str(page.parent / TEXTS[-1]))}"
+        print_output(Output((table.title,), table, tuple(verdict_of(compared)), every, hint), full=bool(every))
     say_where("report", page, err=as_json)
 
 
-def print_sentences(sentences: Sequence[str], style: str = "") -> None:
-    """Print an empty line and then a line each, if any, broken between words where a terminal is narrower."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    if sentences:
-        console.print()
-    for sentence in sentences:
-        console.print(sentence, markup=False, style=style, soft_wrap=not console.is_terminal)
-
-
 @contextmanager
-def progress(
-    label: str, total: int, detail: Callable[[Any], str] = lambda _: ""
-) -> Iterator[Callable[[object], None] | None]:
-    """Give a function to call after each of `total` steps, which moves a bar; None where no terminal would show it.
+def resumable() -> Iterator[None]:
+    """Tell a user who stops the work inside that nothing of it is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo("stopped; the same command goes on from here", err=True)
+        raise
 
-    `detail` says what a step brought, such as "accuracy 0.93"; what was said last stays where it says nothing.
+
+def show_outcomes(
+    spec: Spec,
+    folder: Path,
+    outcomes: Sequence[Outcome],
+    command: str,
+    as_json: bool,
+    *,
+    possible: bool = False,
+    full: bool = False,
+) -> None:
+    """Write the report on the runs in the folder, print their table, name those that failed.
+
+    `command` does it all again; shares of what was `possible` are there where asked for.
     """
-    from rich.console import Console
-    from rich.progress import Progress, TextColumn
+    from ehfl.analysis import read
+    from ehfl.report import write_report
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    last = TextColumn("{task.fields[detail]}", markup=False)
-    with Progress(*Progress.get_default_columns(), last, console=console, transient=True, refresh_per_second=5) as bar:
-        task = bar.add_task(label, total=total, detail="")
+    failed = say_failed(outcomes)
+    if len(failed) < len(outcomes):
+        compared = read(folder)
+        if possible:
+            compared = with_possible([spec], compared)
+        print_results(compared, write_report(compared, folder, [command]), as_json, full=full)
+        say_left_out(folder)
+    if failed:
+        ended = f"{len(failed)} of {len(outcomes)} runs failed, {len(outcomes) - len(failed)} finished"
+        advice = "tracebacks are in their meta.json; the same command runs them again"
+        typer.echo(f"{ended}: {advice}", err=True)
+        raise typer.Exit(1)
 
-        def advance(step: object) -> None:
-            if news := detail(step):
-                bar.update(task, detail=news)
-            bar.advance(task)
 
-        yield advance
+def with_possible(specs: Sequence[Spec], comparison: Comparison) -> Comparison:
+    """Return the comparison of these specs' runs with each arm's share of what was possible."""
+    from ehfl.analysis.rows import with_shares
+    from ehfl.experiment.play import shares_of
+
+    with own_prints_aside():
+        return with_shares(comparison, shares_of(specs, comparison))
+
+
+def say_failed(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Return the runs that failed, and tell the user of each."""
+    failed = [outcome for outcome in outcomes if outcome.error]
+    for outcome in failed:
+        typer.echo(f"ehfl: error: {outcome.arm} seed {outcome.seed} failed: {outcome.error}", err=True)
+    return failed
+
+
+def say_left_out(folder: Path) -> None:
+    """Tell the user which runs in the folder its spec does not name, so that no report has them."""
+    from ehfl.analysis import unlisted_runs
+
+    if others := unlisted_runs(folder):
+        count = f"{len(others)} run{'s' if len(others) > 1 else ''}"
+        some = f"{', '.join(others[:3])}{', ...' if len(others) > 3 else ''}"
+        line = f"not in this report: {count} in {folder} that its spec.toml does not name ({some})"
+        typer.echo(visible(line), err=True)

@@ -1,4 +1,4 @@
-"""Standard output and error: characters that they do not know, code of the user's own that prints, a closed pipe."""
+"""Standard output and error: characters that they cannot encode, user code that prints, a closed pipe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import NoReturn
 
-from ehfl.own_code import contained
+from ehfl.user_code import contained
 
 _PLAIN = {"\N{PLUS-MINUS SIGN}": "+/-", "\N{EN DASH}": "-", "\N{EM DASH}": "-", "\N{MULTIPLICATION SIGN}": "x",
           "\N{BOX DRAWINGS LIGHT HORIZONTAL}": "-", "\N{BOX DRAWINGS HEAVY HORIZONTAL}": "-"}  # fmt: skip
@@ -70,7 +70,7 @@ def _descriptor_aside() -> Iterator[None]:
 
 
 def leave_closed_pipe() -> NoReturn:
-    """End quietly where nobody reads on, as in `ehfl simulate | head -1`, with the code that a shell gives for it."""
+    """End quietly where the reader has left, as in `ehfl simulate | head -1`, with the exit code of a shell."""
     with suppress(OSError, ValueError):  # what is left in the buffer would be one more error at Python's end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(141)

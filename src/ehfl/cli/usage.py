@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -25,7 +26,7 @@ class OneOfEach(TyperCommand):
         for option in given:
             single = not getattr(option, "multiple", True) and not getattr(option, "is_flag", True)
             if single and given.count(option) > 1:
-                raise InvalidValue(_name(option), "given once", f"{given.count(option)} of it")
+                raise InvalidValue(option_name(option), "given once", f"{given.count(option)} of it")
         return super().parse_args(ctx, args)
 
     def get_help(self, ctx: Any) -> str:
@@ -34,8 +35,29 @@ class OneOfEach(TyperCommand):
         return re.sub(r"(?m)^(  [A-Z]+) <[^>]+>", r"\1", text)
 
 
+def group(name: str, help_: str, short_help: str, *commands: Callable[..., None]) -> typer.Typer:
+    """Return a command with commands of its own, which shows its help where none of them is given."""
+    app = typer.Typer(name=name, help=help_, short_help=short_help, add_completion=False, rich_markup_mode=None,
+                      context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})  # fmt: skip
+
+    @app.callback(invoke_without_command=True)
+    def _show_help(context: typer.Context) -> None:
+        if context.invoked_subcommand is None:
+            typer.echo(context.get_help())
+
+    for run in commands:
+        app.command(run.__name__, cls=OneOfEach, short_help=getattr(run, "short_help", None))(run)
+    return app
+
+
+def value_parser(kind: type) -> Callable[[str], Any] | None:
+    """Return what reads the text of an option: a whole number, a number or a path; None for a text as it is."""
+    parsers: dict[type, Callable[[Any], Any]] = {int: whole, float: number, Path: path}
+    return parsers.get(kind)
+
+
 def whole(text: str | int) -> int:
-    """Return a whole number as TOML writes it; whoever asked for it refuses anything else, with what is allowed."""
+    """Return a whole number as TOML writes it, and anything else as it is: the command refuses it with its range."""
     found = _literal(text)
     return found if isinstance(found, int) and not isinstance(found, bool) else cast(int, text)
 
@@ -50,7 +72,7 @@ def number(text: str | float) -> float:
 
 
 def path(text: str | Path) -> Path:
-    """Return a path; none at all would be the current folder, which nobody who means it calls ''."""
+    """Return a path; an empty one is refused, which would be the current folder."""
     fault = "" if str(text) and "\0" not in str(text) else shown(text)
     try:
         Path(text).exists()
@@ -71,11 +93,13 @@ def refusal(error: Any) -> str:
     """Return a usage error of click's in the form that all refusals have."""
     kind, message = type(error).__name__, str(getattr(error, "message", error))
     if kind == "MissingParameter":
-        return f"{_name(error.param)} must be given, got nothing"
+        return f"{option_name(error.param)} must be given, got nothing"
     if kind == "BadParameter" and error.param is not None:
-        return f"{_name(error.param)} {message}"
+        return f"{option_name(error.param)} {message}"
     if kind == "NoSuchOption":
-        return _no_such("option", error.option_name, _options(error.ctx))
+        params = error.ctx.command.get_params(error.ctx)
+        known = [option_name(param) for param in params if param.param_type_name == "option"]
+        return _no_such("option", error.option_name, known)
     if kind == "BadOptionUsage":
         needs_one = "requires" in message
         return f"{error.option_name} must be given {'a value, got none' if needs_one else 'without a value, got one'}"
@@ -98,12 +122,8 @@ def _no_such(what: str, given: str, known: list[str]) -> str:
     return f"{what} must be one of {', '.join(known)}, got {shown(given)}{closest(given, known)}"
 
 
-def _options(context: Any) -> list[str]:
-    return [_name(param) for param in context.command.get_params(context) if param.param_type_name == "option"]
-
-
-def _name(param: Any) -> str:
-    """Return an option by its long name, an argument as the help writes it."""
+def option_name(param: Any) -> str:
+    """Return an option by its long name, an argument as the help writes it, in capitals."""
     if param.param_type_name == "argument":
         return str(param.metavar)
     return str(max(param.opts, key=len))

@@ -1,32 +1,28 @@
-"""check_harvest(): whether a harvest of your own keeps the rules."""
+"""check_harvest(): tests that a user's harvest follows the interface."""
 
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.arrays import FloatArray, IntArray
-from ehfl.energy.harvest import HARVESTS, Harvest, rates_of
-from ehfl.energy.power import InQuanta, PowerHarvest, is_power
-from ehfl.energy.weather import fault_of
+from ehfl.energy.contract import HARVESTS, Harvest, InQuanta, PowerHarvest, fault_of, is_power, rates_of
 from ehfl.randomness import MAX_CLIENTS, MAX_ROUNDS, check_seed
 from ehfl.validation import FAILURES, BrokenRules, InvalidValue, blame, whole_number
 
-# What is looked at: enough to see a fault, and little enough for a harvest that is slow.
+# Sizes of the test: large enough to show faults, small enough for a slow harvest.
 _ROUNDS, _CLIENTS, _SEEDS, _BLOCKS = 40, 12, 8, 10
 _MOST = 100_000  # clients or rounds of a full check
-_VARIED = 30  # draws that differ from their neighbours: so many are not met again by chance
+_VARIED = 30  # with as many distinct draws, equal sequences are not a coincidence
 _REMEDY = "draw chance from ehfl.randomness.words(seed, Purpose.HARVEST, rounds, clients), and remember nothing"
 
 
 class _Fault(Exception):
-    """A rule that is broken, and the first case; what would be looked at next would only tell the same again."""
+    """A broken rule, with its first case; it ends the check."""
 
 
 def check_harvest(
@@ -37,12 +33,12 @@ def check_harvest(
     seed: int = 0,
     quick: bool = False,
 ) -> None:
-    """Try a harvest on parts of its weather; raise BrokenRules that says plainly what is wrong.
+    """Test a harvest on parts of its values; raise BrokenRules with a list of the faults.
 
-    Checked: that units have their shape and are whole numbers, none negative; that any part of them, computed alone, in
-    any order and after anything else, is that part of the whole; that no generator is asked that other code moves; that
-    mean_rates has a finite number >= 0 for each client. Unless it shall be `quick`, also that the units come to these
-    rates over so many rounds (give it whole seasons) and that seeds share no draws. Silence means that it passed.
+    The check passes silently if: units have the right shape and are integers >= 0; any part, computed separately and in
+    any order, equals that part of the full array; and mean_rates returns a finite number >= 0 per client. Unless
+    `quick`, it also tests that the mean of the units over `rounds` rounds (use a multiple of the season) matches these
+    rates, and that different seeds give independent draws.
 
     >>> class Moving:
     ...     def __init__(self):
@@ -54,48 +50,31 @@ def check_harvest(
     >>> check_harvest(Moving())  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ehfl.validation.BrokenRules: Moving breaks the rules:
-      - is no pure function of (seed, client, round): round 0, client 1 got 1 and 0 when asked again (draw ...
+      - is not a pure function of (seed, client, round): round 0, client 1 got 1 and 0 when asked again (draw ...
     """
     named = HARVESTS.make(harvest)
-    # Made again where that can be, as every process of a comparison does.
+    # Construct a second instance if possible, as every process of a comparison does.
     twin = None if named is harvest else _counted(HARVESTS.make(harvest))
     made = _counted(named)
     whole_number("clients", clients, low=1, high=MAX_CLIENTS if quick else _MOST)
     whole_number("rounds", rounds, low=1, high=MAX_ROUNDS if quick else _MOST)
     seed = check_seed(seed)
-    faults: list[str] = []
-    with _generators_watched(faults):
-        try:
-            _check_parts(made, twin, clients, rounds, seed)
-            rates = _rates(made, clients)
-            if not quick:
-                _check_means_and_seeds(made, rates, rounds, seed)
-        except _Fault as fault:
-            faults.append(str(fault))
-    if faults:
-        raise BrokenRules(type(named).__name__, faults)
+    try:
+        _check_parts(made, twin, clients, rounds, seed)
+        rates = _rates(made, clients)
+        if not quick:
+            _check_means_and_seeds(made, rates, rounds, seed)
+    except _Fault as fault:
+        raise BrokenRules(type(named).__name__, [str(fault)]) from fault.__cause__
 
 
 def _counted(harvest: Harvest | PowerHarvest) -> Harvest:
-    """Return a harvest in whole numbers: one in watts as thousandths of a joule, an hour a round."""
+    """Return a harvest in integers; convert watts to millijoules with rounds of an hour."""
     return InQuanta(harvest, quantum=1e-3, round_length=3600) if is_power(harvest) else harvest  # type: ignore[return-value]
 
 
-@contextmanager
-def _generators_watched(faults: list[str]) -> Iterator[None]:
-    """Put a fault first if Python's or NumPy's global generator was moved inside; both are as before afterwards."""
-    python, numpy = random.getstate(), np.random.get_state(legacy=False)  # noqa: NPY002  # to see who else asks it
-    yield
-    now = np.random.get_state(legacy=False)  # noqa: NPY002
-    moved = {"Python's": random.getstate() != python, "NumPy's": repr(now) != repr(numpy)}
-    random.setstate(python)
-    np.random.set_state(numpy)  # noqa: NPY002
-    for whose in (name for name in moved if moved[name]):
-        faults.insert(0, f"asks {whose} global generator, which all other code moves too ({_REMEDY})")
-
-
 def _check_parts(harvest: Harvest, twin: Harvest | None, clients: int, rounds: int, seed: int) -> None:
-    """Any part computed alone, in any order and after anything else, is that part of the whole."""
+    """Raise a fault unless any part, computed separately and in any order, equals that part of the full array."""
     everything = range(min(rounds, _ROUNDS)), range(min(clients, _CLIENTS))
     returned = _units(harvest, seed, *everything)
     whole = returned.copy()
@@ -104,17 +83,17 @@ def _check_parts(harvest: Harvest, twin: Harvest | None, clients: int, rounds: i
         raise _Fault("changes what it has returned before: a later call wrote into the array of an earlier one")
     _check_same(whole, everything, _units(harvest, seed, *everything))
     for part in _parts(*everything):
-        _units(harvest, _next(seed), *part)  # before its own seed: a harvest that keeps the first answer is found
+        _units(harvest, _next(seed), *part)  # first with another seed, to detect a harvest that caches its first result
         _check_same(whole, everything, _units(harvest, seed, *part), part)
     if twin is not None and not np.array_equal(_units(twin, seed, *everything), whole):
-        raise _Fault(f"is another one whenever it is made from the same parameters ({_REMEDY})")
+        raise _Fault(f"differs whenever it is constructed from the same parameters ({_REMEDY})")
     last = range(max(0, rounds - 2), rounds), range(max(0, clients - 2), clients)
     alone = last[0][-1:], last[1][-1:]
     _check_same(_units(harvest, seed, *last), last, _units(harvest, seed, *alone), alone)
 
 
 def _parts(rounds: range, clients: range) -> list[tuple[range, range]]:
-    """Return parts of a whole, late ones first: a few rounds, a few clients, a corner, single draws."""
+    """Return parts of the full array, late ones first: a few rounds, a few clients, a corner, single draws."""
     some_rounds, some_clients = (
         [whole[i : i + 1] for i in dict.fromkeys((len(whole) - 1, len(whole) // 2, 0))] for whole in (rounds, clients)
     )
@@ -126,7 +105,7 @@ def _parts(rounds: range, clients: range) -> list[tuple[range, range]]:
 def _check_same(
     whole: IntArray, of: tuple[range, range], found: IntArray, part: tuple[range, range] | None = None
 ) -> None:
-    """Refuse units that are others than the same ones of the whole; without a part, the whole was asked for again."""
+    """Raise a fault if a part differs from the full array; without a part, compare two full arrays."""
     rounds, clients = part or of
     expected = whole[rounds.start - of[0].start :, clients.start - of[1].start :][: len(rounds), : len(clients)]
     if not np.array_equal(expected, found):
@@ -135,17 +114,17 @@ def _check_same(
         among = "when asked again" if part is None else f"as part of {_shown(*part)}"
         first = "" if part is None else f" as part of {_shown(*of)}"
         got = f"got {expected[row, column]}{first} and {found[row, column]} {among}"
-        raise _Fault(f"is no pure function of (seed, client, round): {where} {got} ({_REMEDY})")
+        raise _Fault(f"is not a pure function of (seed, client, round): {where} {got} ({_REMEDY})")
 
 
 def _units(harvest: Harvest, seed: int, rounds: range, clients: range) -> IntArray:
-    """Return what a harvest returns, if it is as it must be."""
+    """Return the units of a harvest; raise a fault if they are invalid."""
     asked = f"units({seed}, {_shown(rounds, clients)})"
     try:
         units: NDArray[Any] = np.asarray(harvest.units(seed, rounds, clients))
-    except FAILURES as error:  # whatever the user's own code raises
+    except FAILURES as error:  # whatever user code raises
         raise _Fault(f"fails: {asked}, {blame(harvest, error)}") from error
-    if fault := fault_of(units, rounds, clients):
+    if fault := fault_of("units", units, rounds, clients):
         raise _Fault(f"{fault}: {asked}")
     return units
 
@@ -163,17 +142,17 @@ def _rates(harvest: Harvest, clients: int) -> FloatArray:
         return rates_of(harvest, clients)
     except InvalidValue as error:
         raise _Fault(str(error).removeprefix("harvest.")) from error
-    except FAILURES as error:  # whatever the user's own code raises
+    except FAILURES as error:  # whatever user code raises
         raise _Fault(f"fails: mean_rates({clients}), {blame(harvest, error)}") from error
 
 
 def _check_means_and_seeds(harvest: Harvest, rates: FloatArray, rounds: int, seed: int) -> None:
-    """Units come to mean_rates over many rounds and seeds, and no seed gives what another does to its neighbours."""
+    """Raise a fault unless the mean units match mean_rates and seeds are independent."""
     rates = rates[:_CLIENTS]
     some = range(rates.size)
     drawn = np.stack([_units(harvest, _next(seed, s), range(rounds), some) for s in range(_SEEDS)]).astype(np.float64)
     _check_independent(drawn, seed)
-    if (drawn == drawn[0]).all():  # it does not look at the seed: what was drawn is drawn once
+    if (drawn == drawn[0]).all():  # the harvest ignores the seed: count its draws once
         drawn = drawn[:1]
     means = drawn.mean(axis=(0, 1))
     over = np.abs(means - rates) - _tolerance(drawn, rates)
@@ -185,11 +164,11 @@ def _check_means_and_seeds(harvest: Harvest, rates: FloatArray, rounds: int, see
 
 
 def _tolerance(drawn: FloatArray, rates: FloatArray) -> FloatArray:
-    """Return by how much means may differ from rates by chance alone, once in 10^6 harvests, (n_clients,).
+    """Return the deviation of means from rates that chance exceeds once in 10^6 harvests, (n_clients,).
 
-    The larger of two: Bernstein's inequality for independent draws in [0, u], whose variance is at most u * rate, which
-    holds where nothing was drawn at all; and six standard errors of the means of blocks of rounds, which grow where
-    draws hang together, as those of a day do.
+    The larger of two: Bernstein's inequality for independent draws in [0, u], with a variance of at most u * rate,
+    which holds even if all draws are 0; and six standard errors of the means of blocks of rounds, which are larger for
+    correlated draws, such as those within a day.
     """
     n_seeds, n_rounds, n_clients = drawn.shape
     draws, most, log = n_seeds * n_rounds, max(1.0, drawn.max()), math.log(2e6 * n_clients)
@@ -202,11 +181,11 @@ def _tolerance(drawn: FloatArray, rates: FloatArray) -> FloatArray:
 
 
 def _check_independent(drawn: FloatArray, seed: int) -> None:
-    """Refuse seeds that are added to a client's or a round's number: their draws would meet again."""
+    """Raise a fault if a shifted seed repeats the draws of the next client or round (seed + client, seed + round)."""
     one, other = drawn[0], drawn[1]
     for what, axis in (("rounds", 0), ("clients", 1)):
         before, after = (np.delete(one, end, axis) for end in (-1, 0))
-        varied = np.count_nonzero(before != after) >= _VARIED  # else they are alike by chance
+        varied = np.count_nonzero(before != after) >= _VARIED  # fewer may be equal by chance
         if varied and np.array_equal(after, np.delete(other, -1, axis)):
             same = f"seed {_next(seed)} gives {what} what seed {seed} gives the next ones"
             raise _Fault(f"seeds are not independent: {same} ({_REMEDY})")

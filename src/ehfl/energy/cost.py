@@ -1,11 +1,18 @@
-"""What a round costs a participant [J]: waking and joining, bits both ways, and training."""
+"""The energy cost of a round for a participant [J]: waking and joining, bits both ways, and training.
+
+profiles.toml has devices and radios by name, with a source for every figure.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
-from ehfl.validation import InvalidValue, number_in, whole_number
+from ehfl.validation import InvalidValue, closest, number_in, whole_number
 
 _MOST = "[0, 1e30]"
 _ABOVE_ZERO = "(0, 1e30]"
@@ -15,7 +22,7 @@ _MOST_SAMPLES = 10**15
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """What computes: by its efficiency, for any network, or by what a sample of one network was measured to take.
+    """A computing device: its efficiency, for any network, or the measured energy per sample of one network.
 
     >>> Device(flop_per_joule=5e8).joules(samples=250, flop_per_sample=127_488)
     0.063744
@@ -41,19 +48,19 @@ class Device:
             number_in("joules_per_sample", self.joules_per_sample, _MOST)
 
     def joules(self, samples: int, flop_per_sample: float | None = None) -> float:
-        """Return what it takes to train on so many samples: samples * (flop_per_sample / flop_per_joule) [J]."""
+        """Return the energy of training on `samples` samples: samples * (flop_per_sample / flop_per_joule) [J]."""
         whole_number("samples", samples, low=0, high=_MOST_SAMPLES)
         if self.joules_per_sample is not None:
             return samples * self.joules_per_sample
         assert self.flop_per_joule is not None  # one of them is
         if flop_per_sample is None:
-            raise InvalidValue("flop_per_sample", "given where a device is known by its FLOP/J", "nothing")
+            raise InvalidValue("flop_per_sample", "given where a device is described by its FLOP/J", "nothing")
         return samples * number_in("flop_per_sample", flop_per_sample, _MOST) / self.flop_per_joule
 
 
 @dataclass(frozen=True, slots=True)
 class Radio:
-    """What talks: once for a session, then for each bit."""
+    """A radio: its energy per session and per bit."""
 
     session: float  # from waking to being joined, and back to sleep [J]
     joules_per_bit_up: float  # that the client sends [J/bit]
@@ -66,7 +73,7 @@ class Radio:
 
 @dataclass(frozen=True, slots=True)
 class RoundCost:
-    """What a turn of one client costs, part by part [J].
+    """The cost of one client's turn, by part [J].
 
     >>> cost = RoundCost(session=0.5, download=0.25, upload=0.25, computing=1.0)
     >>> cost.total, cost.base, cost.step(local_steps=5)
@@ -80,20 +87,20 @@ class RoundCost:
 
     @property
     def total(self) -> float:
-        """All of it."""
+        """The sum of all parts."""
         return self.base + self.computing
 
     @property
     def base(self) -> float:
-        """What it costs to take part, however little is computed."""
+        """The cost without any computing."""
         return self.session + self.download + self.upload
 
     def step(self, local_steps: int) -> float:
-        """Return what one of its K local steps costs, so that base + K * step is the total."""
+        """Return the cost of one of K local steps: base + K * step is the total."""
         return self.computing / whole_number("local_steps", local_steps, low=1)
 
     def parts(self) -> Iterator[tuple[str, float]]:
-        """Yield the parts by name, in the order of a turn but for computing, which is last."""
+        """Yield the parts by name, in the order of a turn except computing, which is last."""
         for field in fields(self):
             yield field.name, getattr(self, field.name)
 
@@ -108,7 +115,7 @@ def round_cost(
     models_down: int = 1,
     models_up: int = 1,
 ) -> RoundCost:
-    """Return what a round costs a participant.
+    """Return the cost of a round for a participant.
 
     cost = session + 8 bytes (models_down J/bit down + models_up J/bit up) + K batch (FLOP a sample / FLOP per J)
 
@@ -128,3 +135,109 @@ def round_cost(
         upload=bits * up * radio.joules_per_bit_up,
         computing=device.joules(samples, flop_per_sample),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number in SI units, its source, and the arithmetic if it was derived."""
+
+    value: float
+    source: str
+    arithmetic: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A device or a radio from the data file."""
+
+    name: str
+    what: str  # description
+    wrong: str  # limitations of its figures
+    figures: Mapping[str, Figure]  # by field of Device or Radio
+
+    def values(self) -> dict[str, float]:
+        """Return the numbers without their sources."""
+        return {name: figure.value for name, figure in self.figures.items()}
+
+
+def devices() -> dict[str, Profile]:
+    """Return the known devices by name.
+
+    >>> devices()["cortex-m4"].figures["flop_per_joule"].arithmetic
+    '16283 * 100 * 1000 / (255.6237 * 0.003328 * 3.3)'
+    """
+    return dict(_profiles()["devices"])
+
+
+def radios() -> dict[str, Profile]:
+    """Return the known radios by name.
+
+    >>> radios()["esp32-wifi-mqtt"].values()["session"]
+    0.543
+    """
+    return dict(_profiles()["radios"])
+
+
+def device_of(
+    name: str | None, *, flop_per_joule: float | None = None, joules_per_sample: float | None = None
+) -> Device:
+    """Return a device by its name, or with a given figure, which replaces the profile's.
+
+    >>> device_of("cortex-m4", joules_per_sample=0.01)
+    Device(flop_per_joule=None, joules_per_sample=0.01)
+    """
+    own = _given(flop_per_joule=flop_per_joule, joules_per_sample=joules_per_sample)
+    known = {} if name is None else _named("device", name, devices()).values()
+    if not known and not own:
+        raise InvalidValue("device", _allowed(devices()), "nothing")
+    return Device(**(own or known))  # one figure suffices, so a given one replaces the profile's
+
+
+def radio_of(
+    name: str | None,
+    *,
+    session: float | None = None,
+    joules_per_bit_up: float | None = None,
+    joules_per_bit_down: float | None = None,
+) -> Radio:
+    """Return a radio by its name, with given figures in place of the profile's.
+
+    >>> radio_of("ble", session=0.01)
+    Radio(session=0.01, joules_per_bit_up=2.411e-08, joules_per_bit_down=1.926e-08)
+    """
+    own = _given(session=session, joules_per_bit_up=joules_per_bit_up, joules_per_bit_down=joules_per_bit_down)
+    known = {} if name is None else _named("radio", name, radios()).values()
+    missing = [field.name for field in fields(Radio) if field.name not in known | own]
+    if missing:
+        raise InvalidValue("radio", f"{_allowed(radios())}, or {', '.join(missing)} given", "nothing")
+    return Radio(**(known | own))
+
+
+def _given(**figures: float | None) -> dict[str, float]:
+    return {name: figure for name, figure in figures.items() if figure is not None}
+
+
+def _named(key: str, name: object, known: Mapping[str, Profile]) -> Profile:
+    if not isinstance(name, str) or name not in known:
+        hint = closest(name, known) if isinstance(name, str) else ""
+        raise InvalidValue(key, _allowed(known), f"{name if isinstance(name, str) else repr(name)}{hint}")
+    return known[name]
+
+
+def _allowed(known: Mapping[str, Profile]) -> str:
+    return f"one of {', '.join(known)}"
+
+
+@cache
+def _profiles() -> dict[str, dict[str, Profile]]:
+    """Return the data file's devices and radios."""
+    text = files("ehfl.energy").joinpath("profiles.toml").read_text(encoding="utf-8")
+    return {
+        kind: {name: _profile(name, table) for name, table in tables.items()}
+        for kind, tables in tomllib.loads(text).items()
+    }
+
+
+def _profile(name: str, table: dict[str, Any]) -> Profile:
+    figures = {key: Figure(**value) for key, value in table.items() if isinstance(value, dict)}
+    return Profile(name, table["what"], table["wrong"], figures)

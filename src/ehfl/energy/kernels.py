@@ -1,4 +1,4 @@
-"""Compiled twins for large fleets: of `randomness.words`, of `Bernoulli.units` and of the battery.
+"""Compiled versions, for large fleets, of `randomness.words`, `Bernoulli.units` and the battery.
 
 The plain NumPy forms define the values.
 """
@@ -11,7 +11,7 @@ from numba import prange
 from ehfl.compiled import fill_lower, fill_upper, kernel, lower_half, parallel_kernel
 from ehfl.randomness import TILE
 
-# As in `rounding`, of which kernels may import nothing: they are kept under a hash of a few files alone.
+# Copied from `battery`, which kernels must not import: their cache key is the hash of a few files.
 _CLIENT_STEP = np.int64(0x91E10DA5)
 _HALF = np.uint32(16)
 _PART = 1 / 65536
@@ -35,7 +35,7 @@ def bernoulli(out, rates, start, stream):
     """Write 1 where a client's word lies below rate * 2^32; clients start .. start + len(out), start on a tile.
 
     `rates` holds one rate, or one for each client in `out`. The upper half of a word settles it unless it equals that
-    of the threshold; a tile in which this happens (one in 16) is gone through again.
+    of the threshold; a tile in which this happens (one in 16) is recomputed.
     """
     for tile in prange((out.size + TILE - 1) // TILE):
         uppers = np.empty(TILE, np.uint16)
@@ -80,13 +80,13 @@ def first_at_least(clients, client):
 def pay_tile(energy, clients, costs, tile, unable, held):
     """Let those of these ascending clients that are in a tile pay, and return what they pay together.
 
-    The last that could not pay is noted in `unable`, and in `held` what it held.
+    `unable` receives the last client that could not pay, and `held` its level.
     """
     first = first_at_least(clients, np.int64(tile * TILE))
     last = first_at_least(clients, np.int64((tile + 1) * TILE))
     paid = 0
     for i in range(first, last):
-        client = np.uint32(clients[i])  # unsigned: no look for negative indices
+        client = np.uint32(clients[i])  # unsigned, which avoids a check for negative indices
         price = costs[client] if costs.size > 1 else costs[0]
         if energy[client] < price:
             unable[tile] = client
@@ -98,10 +98,10 @@ def pay_tile(energy, clients, costs, tile, unable, held):
 
 @kernel
 def fill_tile(part, more, tops):
-    """Add units to the levels of a tile up to its ceilings, one or one each; return (units, what was kept of them)."""
+    """Add units to the levels of a tile up to its ceilings, one or one each; return (units, stored units)."""
     gained = 0
     kept = 0
-    if tops.size == 1:  # a loop of its own, since the compiler vectorises it
+    if tops.size == 1:  # a separate loop, which the compiler vectorises
         top = tops[0]
         for lane in range(part.size):
             unit = np.int32(more[lane])
@@ -121,10 +121,10 @@ def fill_tile(part, more, tops):
 
 @kernel
 def leak_tile(part, leaks, drains, offset):
-    """Let the levels of a tile leak, and return what is gone; `offset` is that of its first client, in 2^32 parts."""
+    """Let the levels of a tile leak, and return the loss; `offset` is that of its first client, in 2^-32."""
     gone = 0
     alike = leaks.size == 1 and drains.size == 1
-    for lane in range(part.size if alike else 0):  # a loop of its own, since the compiler vectorises it
+    for lane in range(part.size if alike else 0):  # a separate loop, which the compiler vectorises
         own = np.uint32(offset + lane * _CLIENT_STEP)
         level = part[lane]
         out = min(np.int32(level * leaks[0] + drains[0] + np.int32(own >> _HALF) * _PART), level)
@@ -143,7 +143,7 @@ def leak_tile(part, leaks, drains, offset):
 
 @kernel
 def charge_tile(more, efficiencies, offset, into):
-    """Write what reaches the batteries of a tile, and return what was harvested; `offset` as in `leak_tile`."""
+    """Write the charge that reaches the batteries of a tile, and return the harvest; `offset` as in `leak_tile`."""
     gained = 0
     for lane in range(more.size):
         own = np.uint32(offset + lane * _CLIENT_STEP)
@@ -155,30 +155,7 @@ def charge_tile(more, efficiencies, offset, into):
 
 
 @parallel_kernel
-def settle(energy, clients, costs, units, ceilings):
-    """Let these clients pay, then add the units up to the ceiling, in place; clients ascend.
-
-    `costs` and `ceilings` hold one number, or one for each client in `energy`. Returns (harvested, wasted, paid,
-    unable, held): the last two are the highest client that could not pay, or -1, and what it held.
-    """
-    harvested = 0
-    stored = 0
-    paid = 0
-    n_tiles = (energy.size + TILE - 1) // TILE
-    unable = np.full(n_tiles, -1)  # per tile: numba drops a reduction by max that stands behind a condition
-    held = np.zeros(n_tiles, np.int64)
-    for tile in prange(n_tiles):
-        here = slice(tile * TILE, (tile + 1) * TILE)
-        paid += pay_tile(energy, clients, costs, tile, unable, held)
-        gained, kept = fill_tile(energy[here], units[here], ceilings[here] if ceilings.size > 1 else ceilings)
-        harvested += gained
-        stored += kept
-    last_unable = np.argmax(unable)
-    return harvested, harvested - stored, paid, unable[last_unable], held[last_unable]
-
-
-@parallel_kernel
-def settle_lossy(energy, clients, costs, units, ceilings, losses, phases, start):
+def settle(energy, clients, costs, units, ceilings, losses, phases, start):
     """Let these clients pay, let batteries leak, then charge them up to the ceiling, in place; clients ascend.
 
     `losses` are (efficiency, leak, drain), each one number or one for each client in `energy`, whose first is client
@@ -194,7 +171,7 @@ def settle_lossy(energy, clients, costs, units, ceilings, losses, phases, start)
     loses = efficiencies.size > 1 or efficiencies[0] < 1
     leaky = leaks.size > 1 or drains.size > 1 or leaks[0] > 0 or drains[0] > 0
     n_tiles = (energy.size + TILE - 1) // TILE
-    unable = np.full(n_tiles, -1)  # per tile: numba drops a reduction by max that stands behind a condition
+    unable = np.full(n_tiles, -1)  # per tile, because numba drops a max reduction after a condition
     held = np.zeros(n_tiles, np.int64)
     for tile in prange(n_tiles):
         paid += pay_tile(energy, clients, costs, tile, unable, held)

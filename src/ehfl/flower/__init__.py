@@ -1,67 +1,27 @@
 """Flower: the same scheduler, aggregation and batteries on devices that come and go (the paper's figure 1).
 
-Adapters only: who is chosen, how models are averaged, what a round costs is computed by the rooms above.
+Adapters only: scheduling, aggregation and energy costs are computed by the rooms above.
 
-client       the node's half of a round, as Flower's ClientApp; `node_config` is what the node is told of itself,
-             `bundle` the spec in its app, `node_setup` makes what it needs of that, `time_limit` ends work that hangs
-server       a run whose clients are devices, as Flower's ServerApp: `nodes` asks, `screening` refuses what cannot be,
-             `devices` chooses and sends the model, `participation` is what came of all rounds
-specs        a spec as it goes to Flower
-simulation   all of it in Flower's simulation
-messages     what server and nodes tell each other
-exchange     one question to many nodes, answered or not by a deadline; `heartbeats` says who is worth waiting for,
-             `pulling` fetches replies so that a slow upload delays nobody else
-account      a node's own energy, kept in an `account_file` on its disk: settled, and paid from, once a round
-meters       energy that is read from the device; `traces`: a harvest of the node's own
+client       the node's half of a round, as Flower's ClientApp; `node_config` is the node's configuration, `bundle` the
+             spec in its app, `node_setup` builds fleet and trainer from it, `time_limit` ends work that hangs
+server       a run whose clients are devices, as Flower's ServerApp: `nodes` polls them, `screening` rejects invalid
+             answers, `devices` selects clients and sends the model, `participation` summarises all rounds
+specs        a spec adapted for Flower
+simulation   server and nodes in Flower's simulation
+messages     the messages between server and nodes
+exchange     requests to many nodes with a deadline; `heartbeats` decides which nodes to wait for, `pulling` fetches
+             replies so that a slow upload delays no other node
+account      a node's energy account, kept in an `account_file` on its disk: settled and charged once per round
+meters       energy that is read from the device; `traces`: a node's own harvest
 deployment   a SuperLink and SuperNodes on loopback; their programs run as `processes`, each under a `guard`
-flwr_cli     what Flower's own command line is asked
-installed    whether what Flower needs is there
-project      a Flower App project that plays a spec; `app_texts` is what its files say
-up           a run on a deployment of this machine; `status` is how it stands
+flwr_cli     calls of Flower's command line
+installed    whether Flower and Ray are installed
+project      a Flower App project that plays a spec; `app_texts` has the content of its files
+up           a run on a deployment on this machine; `status` is its progress
 
-May enter: Flower and psutil (extra `flower`), NumPy, torch, `ehfl.experiment` and what that may import. Leaves: the
-names below, each imported when it is first used, so that neither flwr nor torch is loaded before it is needed.
+The public names are in __init__.pyi and imported on first use, so that flwr and torch are loaded only when needed.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from typing import TYPE_CHECKING
-
-from ehfl.lazy import lazy_names
-
-if TYPE_CHECKING:
-    from ehfl.flower.client import client_app
-    from ehfl.flower.deployment import Deployment
-    from ehfl.flower.installed import check_installed, check_simulation
-    from ehfl.flower.project import write_app
-    from ehfl.flower.server import server_app
-    from ehfl.flower.simulation import simulate
-    from ehfl.flower.specs import for_flower, one_run
-    from ehfl.flower.up import run_up
-
-__all__ = [
-    "Deployment",
-    "check_installed",
-    "check_simulation",
-    "client_app",
-    "for_flower",
-    "one_run",
-    "run_up",
-    "server_app",
-    "simulate",
-    "write_app",
-]
-
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "client": {"client_app"},
-        "deployment": {"Deployment"},
-        "installed": {"check_installed", "check_simulation"},
-        "project": {"write_app"},
-        "server": {"server_app"},
-        "specs": {"for_flower", "one_run"},
-        "simulation": {"simulate"},
-        "up": {"run_up"},
-    },
-)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,7 +1,7 @@
-"""A node's own energy account: what it harvests, what it has, and what it pays, through restarts and kills.
+"""A node's energy account: harvest, level and payments, which survive restarts and kills.
 
 A round is settled when a later one is reached, E(t+1) = min(E(t) - cost * paid + A(t), E_max), by `energy.Ledger`; with
-a meter, E(t) is read from the device. Every answer is on the disk before it is given, so what was paid stays paid.
+a meter, E(t) is read from the device. An answer is written to the disk before it is sent, so no payment is lost.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NOBODY = np.empty(0, np.int32)
 
 
 class Stale(UserError):
-    """A question about a round that is over; `round` is the one that the account stands at."""
+    """A request for a past round; `round` is the current round of the account."""
 
     def __init__(self, asked: int, client: int, stands_at: int) -> None:
         super().__init__(f"round {asked} is over: the account of client {client} stands at round {stands_at}")
@@ -33,13 +33,13 @@ class Stale(UserError):
 
 
 class CannotPay(UserError):
-    """A round that costs more than the client has."""
+    """The cost of a round exceeds the client's energy."""
 
 
 class Account:
-    """The energy account of one client in one run, kept in a folder of the node's own.
+    """The energy account of one client in one run, kept in the node's state folder.
 
-    It holds nothing that is not on the disk, so any number of processes may have one, one after another or at once.
+    All state is on the disk, so any number of processes may use the same account, one after another or concurrently.
 
     >>> from tempfile import mkdtemp
     >>> from ehfl.energy import Replay
@@ -57,7 +57,7 @@ class Account:
         client: int,
         rounds: int,
         seed: int,
-        meter: Meter | None = None,  # what is read in the place of the fleet's harvest
+        meter: Meter | None = None,  # replaces the fleet's harvest
     ) -> None:
         self._fleet = of_kind("fleet", fleet, Fleet)
         self._client = whole_number("client", client, low=0, high=fleet.clients - 1)
@@ -69,16 +69,16 @@ class Account:
         self._file = AccountFile(path_of("folder", folder), run, self._client, self._seed)
 
     def at(self, t: int) -> Statement:
-        """Settle all rounds before t and return what the client has; after the last round t is their number."""
+        """Settle all rounds before t and return the client's energy; t = n_rounds is the end of the run."""
         t = whole_number("t", t, low=0, high=self._rounds)
         with self._file.held():
             kept = self._file.read()
             return self._written(self._reached(kept, t), kept)
 
     def pay(self, t: int, *, mains_powered: bool = False, steps: int | None = None) -> Statement:
-        """Pay for round t, for a whole turn or so many steps, once however often it is asked.
+        """Pay for round t, for all steps or `steps` steps; repeated calls pay once.
 
-        It is paid from the battery, or from the mains.
+        The energy comes from the battery, or from the mains.
         """
         cost = self._fleet.cost_of(self._client, steps)
         t = whole_number("t", t, low=0, high=self._rounds - 1)
@@ -93,7 +93,7 @@ class Account:
         return now.statement
 
     def _reached(self, kept: Standing | None, t: int) -> Standing:
-        """Return how the account stands in round t; nothing is written yet."""
+        """Return the account's standing in round t, without writing it."""
         if kept is not None and t < kept.round:
             raise Stale(t, self._client, kept.round)
         if kept is not None and t == kept.round and (kept.paid or self._meter is None):
@@ -106,18 +106,18 @@ class Account:
         return Standing(t, paid=False, statement=Statement(totals.stored, totals))
 
     def _settled(self, rounds: range, totals: EnergyTotals | None) -> EnergyTotals:
-        """Return the totals after these rounds, of which the first is paid for already if it had to be."""
+        """Return the totals after these rounds; any payment for the first one has already been made."""
         own = range(self._client, self._client + 1)
-        if totals is None:  # a trace that ends before the run does is refused in the first round, not in its last
+        if totals is None:  # reject a trace that is shorter than the run in the first round instead of the last
             self._fleet.harvest.units(self._seed, range(self._rounds - 1, self._rounds), own)
-        # No further than is asked for: weather of rounds to come is never computed here.
+        # Stop at the requested round, so that weather of future rounds is never computed.
         ledger = Ledger(self._fleet, max(rounds.stop, 1), self._seed, own, totals)
         for t in rounds:
             ledger.settle(t, _NOBODY)
         return ledger.totals()
 
     def _level(self, meter: Meter) -> int:
-        """Return what the device has, as a level of its battery."""
+        """Return the meter's reading as a battery level."""
         fleet = self._fleet
         read = read_quanta(meter, fleet.unit, fleet.quantum)
         if read > MAX_LEVEL and fleet.endless[self._client if fleet.endless.size > 1 else 0]:
@@ -138,7 +138,7 @@ class Account:
 
 
 def _measured(level: int, totals: EnergyTotals | None) -> EnergyTotals:
-    """Return the totals of a device that was read: what it has gained was harvested, what it has lost is wasted."""
+    """Return the totals of a metered device: a rise of the level is harvest, a fall is waste."""
     if totals is None:
         return EnergyTotals(initial=level, harvested=0, spent=0, stored=level, wasted=0, mains=0)
     gained = level - totals.stored

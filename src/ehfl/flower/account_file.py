@@ -1,4 +1,4 @@
-"""What a node keeps of its energy account on its own disk: one JSON file a run, whole at every instant."""
+"""The file of a node's energy account: one JSON file per run, replaced atomically."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from pathlib import Path
 from typing import Any
 
 from ehfl.energy import EnergyTotals
-from ehfl.files import digest_of_text, parse_json, refuse_pipe, sole_use, write_text
+from ehfl.files import digest_of_text, parse_json, write_text
+from ehfl.runs import sole_use
 from ehfl.validation import InvalidValue, UserError, whole_number
 
-_TOKEN = re.compile(r"[0-9a-z]{8,64}")  # it names a file, so nothing else is let in
-_PATIENCE_SECONDS = 20.0  # a write takes milliseconds, and reading a meter before it some seconds at most
+_TOKEN = re.compile(r"[0-9a-z]{8,64}")  # it becomes a file name, so other characters are rejected
+_PATIENCE_SECONDS = 20.0  # another process holds the lock for a meter reading, some seconds at most
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a client has in a round."""
+    """A client's energy in a round."""
 
     energy: int  # E(t), before paying
-    totals: EnergyTotals  # what became of all energy, with the payment of round t; `stored` is what is left
+    totals: EnergyTotals  # including the payment of round t; `stored` is the rest
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How far an account has been settled: the rounds before this one are, and this one may be paid for."""
+    """The state of an account: all rounds before `round` are settled; `round` itself may be paid."""
 
     round: int
     paid: bool
@@ -50,20 +51,19 @@ class AccountFile:
 
     @property
     def path(self) -> Path:
-        """Where it lies."""
+        """The path of the file."""
         return self.folder / f"{self.run}.json"
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other processes of this node from reading or writing it, so that none pays what another has paid."""
+        """Lock the file against other processes of this node, so that no round is paid twice."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with sole_use(self.folder, patience=_PATIENCE_SECONDS):
             yield
 
     def read(self) -> Standing | None:
-        """Return where the account stands, None if it has none yet; what cannot be trusted is never begun anew."""
+        """Return the account's standing, None if there is no file; a damaged file raises an error, never a restart."""
         try:
-            refuse_pipe(self.path)
             if not self.path.exists():
                 return None
             facts = _checked(parse_json(self.path.read_bytes()))
@@ -76,7 +76,7 @@ class AccountFile:
         return standing
 
     def write(self, standing: Standing) -> None:
-        """Put the new standing in the place of the old one."""
+        """Replace the standing atomically."""
         facts = self._owner() | _facts(standing)
         text = json.dumps(facts | {"sha256": _digest(facts)}, indent=2)
         write_text(self.path, f"{text}\n")

@@ -1,4 +1,4 @@
-"""What the files of a Flower App project say."""
+"""The content of the files in a Flower App project."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 
-PACKAGE = "ehfl_app"  # the app's own package; modules of the user's own lie beside it
+PACKAGE = "ehfl_app"  # the app's package; user modules are beside it
 
 INIT = '"""A Flower App that ehfl wrote: README.md says how to run it."""\n'
 
-SERVER = '''"""The server: asks nodes for their energy, lets the scheduler choose, averages what they have learnt."""
+SERVER = '''"""The server: asks nodes for their energy, lets the scheduler select clients, averages their models."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from ehfl.flower import server_app
 app = server_app(Path(__file__).parents[1] / "spec.toml")
 '''
 
-CLIENT = '''"""A node: keeps its own energy, and trains when it is asked to and can pay for it."""
+CLIENT = '''"""A node: keeps its energy account, and trains on request if it has enough energy."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ app = client_app(Path(__file__).parents[1] / "arms.toml")
 '''
 
 _README = Template("""# $name: $arm
-Written by `ehfl flower app`. It is a whole Flower App: ehfl's server and nodes, and the spec that they play.
+Written by `ehfl flower app`. It is a complete Flower App: ehfl's server and nodes, and the spec that they play.
 
 | file | what it is |
 | --- | --- |

@@ -1,6 +1,6 @@
-"""The node's half: it keeps its own account of energy, and trains when it is asked and can pay.
+"""The node's half: it keeps its energy account, and trains on request if it has enough energy.
 
-torch is imported for training alone, since in a deployment every message starts a process of its own.
+torch is imported only for training, because a deployment starts a new process for every message.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from ehfl.flower.bundle import Bundle, NodeRun
 from ehfl.flower.messages import Answer, Request, Weights
 from ehfl.flower.meters import METERS
 from ehfl.flower.node_config import STATE, NodeConfig
-from ehfl.flower.node_setup import engine_of, fleet_of
+from ehfl.flower.node_setup import fleet_of, trainer_of
 from ehfl.flower.time_limit import ended_by
-from ehfl.history import as_reason
+from ehfl.runs import as_reason
 from ehfl.validation import InvalidValue, UserError, one_line, whole_number
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ehfl.learning.aggregation import Assignment
+    from ehfl.learning.orders import Order
 
 log = logging.getLogger("ehfl.flower")
 
@@ -82,14 +82,14 @@ def report(request: Request, run: NodeRun, node: NodeConfig) -> Answer:
 
 def trained(request: Request, run: NodeRun, node: NodeConfig) -> Answer:
     """Return what training made of the model; it is paid for when it is certain to begin, and before it does."""
-    from ehfl.learning.device import pick_threads, thread_limit
+    from ehfl.learning.device import one_thread
 
-    engine = engine_of(run, node.data, owns_all=node.owns_all)
-    given = _assignment(request, engine.model.weights)
+    engine, model = trainer_of(run, node.data, owns_all=node.owns_all)
     steps = whole_number("steps of the message", request.steps, low=0, high=engine.rule.local_steps) or None
+    order = _order(request, node.client, steps or engine.rule.local_steps, run.seed, model.weights)
     stated = _account(request, run, node).pay(request.round, mains_powered=request.mains_powered, steps=steps)
-    with thread_limit(pick_threads(None, given.start.numel())):  # as in one process, a small model is trained on one
-        update = engine.local_update(given, node.client, request.round, request.eta, steps)
+    with one_thread():  # one thread an operation, as in one process: a device comes to the same bits
+        update = engine.train(order, model)
     return Answer(
         request.run,
         request.round,
@@ -105,14 +105,15 @@ def trained(request: Request, run: NodeRun, node: NodeConfig) -> Answer:
     )
 
 
-def _assignment(request: Request, like: Tensor) -> Assignment:
-    """Return what the client is assigned, where the node's model is."""
-    from ehfl.learning.aggregation import Assignment
+def _order(request: Request, client: int, steps: int, seed: int, like: Tensor) -> Order:
+    """Return what the client shall train, where the node's model is."""
+    from ehfl.learning.orders import Order
 
     if request.weights is None:
         raise InvalidValue("the message", "one with a model to train", "none")
     shift = None if request.shift is None else _vector("shift", request.shift, like)
-    return Assignment(_vector("model", request.weights, like), request.pull, shift)
+    start = _vector("model", request.weights, like)
+    return Order(client, request.round, start, steps, request.eta, seed, request.pull, shift)
 
 
 def _vector(name: str, sent: Weights, like: Tensor) -> Tensor:

@@ -15,10 +15,11 @@ from typing import Any
 import psutil
 import tomli_w
 
-from ehfl.files import sole_use, write_text
+from ehfl.files import write_text
 from ehfl.flower.flwr_cli import RunState, ask, key_value_pairs
 from ehfl.flower.ports import HOST, free_port
 from ehfl.flower.processes import Process, flower_environment, program
+from ehfl.runs import sole_use
 from ehfl.validation import InvalidValue, UserError
 
 NAME = "ehfl"  # of the connection in config.toml
@@ -31,11 +32,10 @@ _SERVER_APP = "flwr-serverapp"  # the program that runs the app's server
 class Deployment:
     """A SuperLink and its SuperNodes, from entering the context to leaving it.
 
-    All their files lie in `folder`, which no other deployment can use at the same time: a log and a home of Flower's
-    for each process. With a `database` the SuperLink remembers runs when it is started again. On leaving, however that
-    comes, every process and what it has started is gone; should this process itself be killed, guards end them
-    (`guard.py`). `threads` is what OMP_NUM_THREADS says on nodes: several of them share the cores here, and each would
-    take them all.
+    All their files are in `folder`, which is locked against other deployments: a log and a Flower home for each
+    process. With a `database` the SuperLink remembers runs across restarts. Leaving the context ends every process and
+    its children; if this process is killed, guards end them (`guard.py`). `threads` sets OMP_NUM_THREADS on nodes,
+    because several nodes share the cores of this machine, and each would use them all.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Deployment:
             time.sleep(_LOOK_SECONDS)
 
     def start_node(self, client: int, *, options: Sequence[str] = INSECURE, **config: str | int | float) -> None:
-        """Start the SuperNode that is a client; `config` is what it is told of itself, underscores for dashes."""
+        """Start the SuperNode of a client; `config` becomes its node-config, with dashes for underscores."""
         if client in self.nodes and self.nodes[client].alive:
             raise InvalidValue("client", "one whose node does not run", client)
         told = {"client-id": client} | {name.replace("_", "-"): value for name, value in config.items()}
@@ -101,21 +101,21 @@ class Deployment:
         self.nodes[client] = self._started(f"node-{client}", command, self._threads)
 
     def kill_node(self, client: int) -> None:
-        """Cut a node's power: it and all that it started are gone at once, and tell nobody."""
+        """Simulate a power failure of a node: kill it and its children without notice to the SuperLink."""
         self.nodes[client].kill()
 
     def kill_superlink(self) -> None:
-        """Cut the SuperLink's power; the app's server runs under it and goes with it."""
+        """Simulate a power failure of the SuperLink; the app's server is its child and is killed, too."""
         assert self.superlink is not None
         self.superlink.kill()
 
     def submit(self, app: Path, **run_config: str | int | float) -> int:
-        """Hand an app project to the SuperLink, which runs it at once, and return the run's id."""
+        """Submit an app project to the SuperLink, which runs it at once; return the run's id."""
         changes = ["--run-config", key_value_pairs(run_config)] if run_config else []
         return int(ask(self._home("flwr"), "run", str(app.absolute()), NAME, *changes)["run-id"])
 
     def state(self, run_id: int) -> RunState:
-        """Return what the SuperLink says of a run; this takes it a second or two."""
+        """Return the state of a run from the SuperLink; the call takes a second or two."""
         found = ask(self._home("flwr"), "list", NAME, "--run-id", str(run_id))["runs"][0]
         return RunState(found["status"], found["status-details"] or "")
 
@@ -125,11 +125,11 @@ class Deployment:
         return [one for one in under if _runs_program(one, _SERVER_APP)]
 
     def stop_servers(self) -> None:
-        """End the app's server first: what else ends after it is no loss that it could write down."""
+        """End the app's server, before the nodes, so that it does not record their end as a loss."""
         found = self.servers()
         for one in found:
             with suppress(psutil.NoSuchProcess):
-                one.kill()  # a run folder survives that at any moment
+                one.kill()  # safe, because a run folder survives a kill at any instant
         psutil.wait_procs(found, self._patience)
 
     def close(self) -> None:
@@ -157,8 +157,8 @@ class Deployment:
 
 
 def _answers(address: str, *, secure: bool) -> bool:
-    """Return whether a SuperLink says that it is well; it is asked directly, not through the user's proxy."""
-    unverified = ssl._create_unverified_context()  # whose certificate it is does not matter for this question
+    """Return whether a SuperLink answers its health check; the request bypasses the user's proxy."""
+    unverified = ssl._create_unverified_context()  # a health check needs no verified certificate
     made = http.client.HTTPSConnection(address, context=unverified) if secure else http.client.HTTPConnection(address)
     made.timeout = 5
     with closing(made) as connection, suppress(OSError, http.client.HTTPException):

@@ -1,4 +1,4 @@
-"""Devices as the clients of a run: asked for their energy, chosen by the scheduler, sent the model, heard or not."""
+"""Devices as the clients of a run: they report their energy, the scheduler selects them, and they train the model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from ehfl.arrays import Clients, FloatArray, IntArray
-from ehfl.experiment import Run, building
+from ehfl.experiment import Run
+from ehfl.experiment.spec import build
 from ehfl.flower.bundle import digest_of_run
 from ehfl.flower.exchange import Exchange
 from ehfl.flower.messages import Answer, BadMessage
@@ -19,16 +20,15 @@ from ehfl.flower.orders import Orders, as_weights
 from ehfl.flower.participation import participation_of
 from ehfl.flower.screening import Lengths, Screening, check_model
 from ehfl.flower.seen import Seen
-from ehfl.history import Devices, Record
 from ehfl.learning import Update
-from ehfl.learning.aggregation import Assign
-from ehfl.run_folder import OtherRun
+from ehfl.learning.orders import Order, Turns
+from ehfl.runs import Devices, OtherRun, Record
 from ehfl.scheduling import Decider, Participation, wants_losses
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Dealt:
-    """What the common set gives each client."""
+    """Each client's share of the common data set."""
 
     examples: Sequence[int]  # (n_clients,)
     labels: IntArray | None  # their counts, (n_clients, n_labels), where targets are labels
@@ -37,16 +37,16 @@ class Dealt:
 class OnDevices:
     """The nodes of a Flower federation as the clients of a run.
 
-    A round begins when enough nodes have answered, and each question ends by the deadline, whatever nodes do. Who has
-    not answered is not chosen; whoever was chosen and does not bring back a model as it must be is left out, and named.
+    A round begins when enough nodes have answered, and every request ends at the deadline. A client that has not
+    answered is not selected; a selected client that returns no valid model is left out, and the log says why.
     """
 
     def __init__(self, run: Run, token: str, exchange: Exchange, dealt: Callable[[], Dealt]) -> None:
         """Prepare for the first round; `dealt` is called where a node trains on its share of the common set."""
         setting = run.setting
         self._seed, self._spares = run.seed, setting.flower.spare
-        self._fleet, self._scheduler = building.fleet_of(setting), building.scheduler_of(setting)
-        self._decider = Decider(self._fleet, self._scheduler, run.seed, building.target_of(setting))
+        self._fleet, self._scheduler = build.fleet_of(setting), build.scheduler_of(setting)
+        self._decider = Decider(self._fleet, self._scheduler, run.seed, build.target_of(setting))
         self.rounds, self.n_clients = setting.rounds, self._fleet.clients
         self.keeps_losses, self.keeps_steps = wants_losses(self._scheduler), self._decider.brings_steps
         digest = digest_of_run(run.facts())
@@ -55,59 +55,65 @@ class OnDevices:
         self._nodes = Nodes(exchange, self._screening, setting.flower)
         self._lengths = Lengths(setting.flower.norm_limit)
         self._seen = Seen(self.n_clients)
+        self._wanted = 0  # number of updates to use in this round
         self._dealt, self._local_steps = dealt, setting.learning.local_steps
         self._weights: list[FloatArray] = []  # of turns in past rounds, where the scheduler brings any
         self._steps: list[IntArray] = []  # likewise
 
     @property
     def labels(self) -> IntArray | None:
-        """The label counts of the deal, None where they are not known, or a client has data of its own."""
+        """The clients' label counts, None if they are unknown or a client has its own data."""
         return None if self._seen.own_data else self._dealt().labels
 
-    def clients(self, t: int) -> Clients:
-        """Ask all nodes for their energy, and let the scheduler choose among those that have answered."""
+    def choose(self, t: int) -> Turns:
+        """Ask all nodes for their energy, and let the scheduler select among those that have answered.
+
+        The result includes spare clients, which replace those that fail.
+        """
         self._seen.begin(self._nodes.answers(t, self._orders.report(t)))
         chosen = self._decider.decide(t, self._seen.levels)
         if not self._decider.mains_powered:
             self._check_paid(t, chosen)
-        present: Clients = np.array([client for client in chosen.tolist() if client in self._seen.energy], np.int32)
-        return present
+        present = [client for client in chosen.tolist() if client in self._seen.energy]
+        self._seen.asked = {*present, *self._spare(present)} if present else set()
+        asked = np.array(sorted(self._seen.asked), np.int32)
+        steps = self._decider.steps(asked)
+        self._wanted = len(present)
+        return Turns(asked, np.full(asked.size, self._local_steps) if steps is None else steps, self._wanted)
 
-    def updates(self, assign: Assign, clients: Clients, t: int, eta: float) -> Iterator[Update]:
-        """Send these clients, and some to spare, what they are assigned; yield what the first bring back, by client."""
-        if not clients.size:
+    def train(self, orders: Iterator[Order]) -> Iterator[Update]:
+        """Send the orders; yield the updates of the first clients to answer, in the order of the clients."""
+        sent = {order.client: order for order in orders}
+        if not sent:
             return
-        self._seen.asked = {*clients.tolist(), *self._spare(clients)}
-        steps = self._steps_of(sorted(self._seen.asked))
-        kept = self._trained(t, eta, assign, steps, wanted=clients.size)
-        # Assignments are made again where they are needed: to keep all of them may take more memory than there is.
-        self._refuse_outliers(kept, assign)
+        kept = self._trained(sent)
+        self._refuse_outliers(kept, sent)
         took_part = np.array(sorted(kept), np.int32)
         found = self._decider.weights(took_part)
         weights = [1.0] * took_part.size if found is None else found.tolist()
         for client, weight in zip(took_part.tolist(), weights, strict=True):
-            self._seen.counts(client, self._fleet.cost_of(client, steps.get(client)))
-            answer, start = kept.pop(client), assign(client).start
-            trained = torch.from_numpy(answer.model).to(start.device)
-            yield Update(
-                client, start, trained, answer.loss, answer.steps, answer.examples, eta, weight, answer.start_loss
-            )
+            answer, order = kept.pop(client), sent.pop(client)
+            steps = order.steps if self.keeps_steps else None
+            self._seen.counts(client, self._fleet.cost_of(client, steps))
+            trained = torch.from_numpy(answer.model).to(order.start.device)
+            yield Update(client, order.start, trained, answer.loss, answer.steps, answer.examples, order.eta, weight,
+                         answer.start_loss)  # fmt: skip
 
     def report(self, t: int, losses: Sequence[float]) -> Devices:
-        """Take down who took part; return what was seen of all devices in the round."""
+        """Record the participants; return the state of all devices in the round."""
         seen = self._seen.end()
         self._note(t, seen, losses)
         return seen
 
-    def again(self, record: Record) -> int:
-        """Take a past round from its record: devices cannot be asked for it again."""
+    def replay(self, record: Record) -> int:
+        """Restore a past round from its record, because devices cannot repeat it."""
         seen = record.devices
         if seen is None or len(seen.energy) != self.n_clients:
             raise OtherRun(f"the rounds so far belong to another run: round {record.round} was not played on devices")
-        if self._decider.brings_weights or self.keeps_steps:  # they are those of the levels that it decided by
+        if self._decider.brings_weights or self.keeps_steps:  # they depend on the levels at the decision
             self._decider.decide(record.round, np.array([level or 0 for level in seen.energy], np.int32))
         self._note(record.round, seen, record.losses or ())
-        self._seen.again(seen)
+        self._seen.replay(seen)
         return len(seen.took_part)
 
     def participation(self) -> Participation:
@@ -127,7 +133,7 @@ class OnDevices:
         )
 
     def _note(self, t: int, seen: Devices, losses: Sequence[float]) -> None:
-        """Take down who took part in a round, how much that counts, and how many steps it had."""
+        """Record the participants of a round, their weights and their steps."""
         took_part = np.array(seen.took_part, np.int32)
         weights = self._decider.weights(took_part)
         self._weights += [] if weights is None else [weights]
@@ -136,7 +142,7 @@ class OnDevices:
         self._decider.note(t, took_part, losses)
 
     def _check_paid(self, t: int, chosen: Clients) -> None:
-        """Blame a scheduler that chooses a client which says that it cannot pay; in one process the ledger does so."""
+        """Raise an error if the scheduler selects a client without enough energy, as the ledger does in one process."""
         steps = self._steps_of(chosen.tolist())
         for client in chosen.tolist():
             held, taken = self._seen.energy.get(client, 0), steps.get(client)
@@ -144,44 +150,43 @@ class OnDevices:
                 self._decider.blame(t, client, held, taken)
 
     def _steps_of(self, clients: Sequence[int]) -> dict[int, int]:
-        """Return how many local steps turns of these clients have, by client; nothing where all have K."""
+        """Return the number of local steps by client; empty if all take K steps."""
         steps = self._decider.steps(np.array(clients, np.int32))
         return {} if steps is None else dict(zip(clients, steps.tolist(), strict=True))
 
-    def _trained(
-        self, t: int, eta: float, assign: Assign, steps: Mapping[int, int], *, wanted: int
-    ) -> dict[int, Answer]:
-        """Return what came back as it must be, of the first `wanted` clients; the others are lost, and named."""
+    def _trained(self, sent: Mapping[int, Order]) -> dict[int, Answer]:
+        """Return the valid answers of the first `wanted` clients; record the others as lost, with the reason."""
         kept: dict[int, Answer] = {}
-        asked = sorted(self._seen.asked)
-        n_parameters = assign(asked[0]).start.numel()
-        with closing(self._nodes.trained(t, asked, self._orders.train(t, eta, assign, steps))) as replies:
+        asked = sorted(sent)
+        n_parameters, t = sent[asked[0]].start.numel(), sent[asked[0]].round
+        contents = self._orders.train(sent, by_steps=self.keeps_steps)
+        with closing(self._nodes.trained(t, asked, contents)) as replies:
             for client, reply in replies:
                 try:
                     answer = self._screening.answer(reply, t, client)
-                    self._seen.paid(answer)  # whatever its model is like
+                    self._seen.paid(answer)  # also for an invalid model: the client has spent the energy
                     examples = None if answer.owns_data else self._dealt().examples[client]
-                    check_model(answer, n_parameters, steps.get(client, self._local_steps), examples)
+                    check_model(answer, n_parameters, sent[client].steps, examples)
                 except BadMessage as error:
                     self._seen.lose(client, str(error))
                     continue
                 kept[client] = answer
-                if len(kept) == wanted:
+                if len(kept) == self._wanted:
                     break
         for client in self._seen.unheard(kept):
             self._seen.lose(client, "not needed: others were faster")
         return kept
 
-    def _refuse_outliers(self, kept: dict[int, Answer], assign: Assign) -> None:
-        """Leave out updates that are much longer than usual, each from where it started, if a limit is set."""
+    def _refuse_outliers(self, kept: dict[int, Answer], sent: Mapping[int, Order]) -> None:
+        """Remove updates that are much longer than usual, if a limit is set."""
         models = {client: answer.model for client, answer in kept.items()}
-        for client, reason in self._lengths.too_long(models, lambda one: as_weights(assign(one).start)).items():
+        for client, reason in self._lengths.too_long(models, lambda one: as_weights(sent[one].start)).items():
             del kept[client]
             self._seen.lose(client, reason)
 
-    def _spare(self, clients: Clients) -> list[int]:
-        """Return whom to ask beyond those that were chosen: the longest queues among the others that can pay."""
+    def _spare(self, clients: Sequence[int]) -> list[int]:
+        """Return the spare clients: those with the most energy among the others that can pay."""
         energy, free = self._seen.energy, self._decider.mains_powered
-        others = energy.keys() - set(clients.tolist())
+        others = energy.keys() - set(clients)
         able = [client for client in others if free or energy[client] >= self._fleet.cost_of(client)]
         return sorted(able, key=lambda client: (-energy[client], client))[: self._spares]

@@ -1,4 +1,4 @@
-"""One question to many nodes: each answers, fails or stays silent, and by the deadline the asker knows which."""
+"""Requests to many nodes: at the deadline each node has answered, failed or stayed silent."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ehfl.flower.pulling import Background, Direct, Replies, pause
 from ehfl.validation import one_line, shown
 
 log = logging.getLogger("ehfl.flower")
-GRACE_SECONDS = 5.0  # for nodes that are not worth waiting for, when there are no others
-SLACK_SECONDS = 1.0  # messages live longer than the deadline by this, so that the last look still finds replies
+GRACE_SECONDS = 5.0  # wait for stale nodes if there are no others
+SLACK_SECONDS = 1.0  # messages outlive the deadline, so that the last poll still finds replies
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of asking a node: either its content, or one line that says why there is none."""
+    """The result of a request to a node: its content, or one line with the reason for its absence."""
 
     node: int  # Flower's id of the node
     content: RecordDict | None
@@ -30,14 +30,14 @@ class Reply:
 
 
 class Exchange:
-    """Asks nodes through Flower's grid, within a deadline whatever they do.
+    """Sends requests to nodes through Flower's grid, with a deadline.
 
-    What the grid raises (a SuperLink that is down, a full database) goes to the log, and the call is tried again until
-    the deadline; whoever has not answered by then is silent. Flower's own grid rather waits than raises while it cannot
-    connect: a deadline holds while replies are awaited, but looking for nodes and asking them last until the SuperLink
-    is back. That the run was stopped is raised (Flower's RunNotRunningException, no Exception), and ends the server.
+    Errors of the grid (the SuperLink is down, its database is full) are logged, and the call is retried until the
+    deadline; a node that has not answered by then is silent. Flower's grid blocks instead of raising while it cannot
+    connect: the deadline applies to awaiting replies, but listing nodes and sending messages block until the SuperLink
+    is back. A stopped run raises Flower's RunNotRunningException (not an Exception), which ends the server.
 
-    `clock` measures durations, `wall` is the time of day that heartbeats are compared with, both in seconds.
+    `clock` measures durations, `wall` is the wall-clock time for the age of heartbeats, both in seconds.
     """
 
     def __init__(
@@ -55,19 +55,19 @@ class Exchange:
         self._silences = Silences()
 
     def nodes(self) -> list[Node]:
-        """Return the nodes that Flower counts as connected, with the age of their heartbeat; none if it cannot tell."""
+        """Return the nodes that Flower counts as connected, with the age of their heartbeat; none on an error."""
         return self._looked_up() or []
 
     def ask(
         self, kind: str, nodes: Collection[int], content_of: Callable[[int], RecordDict], deadline: float, group: str
     ) -> Generator[Reply, None, None]:
-        """Send each node its content and yield one reply a node, as they come, within the deadline [s].
+        """Send each node its content and yield one reply per node, as they arrive, within the deadline [s].
 
-        A node's content is made when it is sent and is not kept; nodes in a row that get the very same one are sent it
-        at once. Nothing is sent before the first reply is asked for, and whoever has enough may close the generator.
-        Replies are told by the id of the message that they answer. A node with an overdue heartbeat, or none since it
-        last stayed silent, is asked but not waited for: it is given up when all others have answered (after 5 s if
-        there are none).
+        Contents are made on demand and not kept; consecutive nodes with the identical object share one send. Sending
+        starts with the first `next`; the caller may close the generator when it has enough replies.
+        Replies are matched by the id of the message that they answer. A node whose heartbeat is overdue, or that had
+        none since it last stayed silent, gets the message, but the generator ends without its reply once all other
+        nodes have answered (after 5 s if there are no others).
         """
         if not nodes:
             return
@@ -93,7 +93,7 @@ class Exchange:
             return None
 
     def _excuses(self, asked: Iterable[int], nodes: list[Node] | None) -> dict[int, str]:
-        """Return, for each node that is not worth waiting for, why; if nothing is known of any, all are."""
+        """Return the reason for each node that is not worth waiting for; none if the nodes could not be listed."""
         if nodes is None:
             return {}
         known = {node.node_id: node for node in nodes}
@@ -103,7 +103,7 @@ class Exchange:
     def _push(
         self, batches: Iterable[tuple[RecordDict, Sequence[int]]], kind: str, end: float, group: str
     ) -> tuple[dict[str, int], str]:
-        """Send all messages; return who was asked by the message's id, and what to say of the others."""
+        """Send all messages; return the nodes by message id, and the error for the others."""
         ttl = max(end - self.clock(), 0.0) + SLACK_SECONDS
         pending: dict[str, int] = {}
         for content, nodes in batches:
@@ -115,11 +115,11 @@ class Exchange:
         return pending, "Flower does not know the node"
 
     def _pushed(self, messages: Sequence[Message], end: float) -> tuple[dict[str, int], str]:
-        """Send these messages, again and again until the deadline; return who was asked, and why nobody could be."""
+        """Send these messages, with retries until the deadline; return the nodes by message id, and any failure."""
         start = self.clock()
         while True:
             try:
-                # An id is the message's digest, so that a message that is sent again is not delivered twice.
+                # The id is the message's digest, so a retry does not deliver a message twice.
                 return _stored(messages, self._grid.push_messages(messages)), ""
             except Exception as error:
                 failure = f"could not be asked, {one_line(error)}"
@@ -129,22 +129,22 @@ class Exchange:
             self.sleep(pause(self.clock() - start))
 
     def _source(self, nodes: list[Node] | None, pending: Mapping[str, int]) -> Replies:
-        """Return where replies come from: simulated ones are there at once, others are fetched in the background."""
+        """Return the source of replies: direct calls in simulation, background threads for real nodes."""
         if nodes and all(node.simulated for node in nodes):
             return Direct(self._grid)
         return Background(self._grid, list(pending))
 
     def _answers(self, source: Replies, pending: dict[str, int], waited: set[int], end: float) -> Iterator[Reply]:
-        """Yield replies, and take them out of `pending`, until nobody is waited for or a last look at the end."""
+        """Yield replies and remove them from `pending`, until no awaited node is left or the deadline has passed."""
         start = self.clock()
-        wanted = waited or set(pending.values())  # if nobody is worth waiting for, everybody is for a little while
+        wanted = waited or set(pending.values())  # without such nodes, wait briefly for all
         try:
             while not wanted.isdisjoint(pending.values()):
                 now = self.clock()
                 self.sleep(min(pause(now - start), max(end - now, 0.0)))
                 over = self.clock() >= end
                 replies = self._accepted(source.arrived(pending.keys()), pending)
-                while replies:  # they carry models, so none is kept once it was yielded
+                while replies:  # replies carry models: drop each one after its yield, to free memory
                     yield replies.pop(0)
                 if over:
                     return
@@ -152,16 +152,16 @@ class Exchange:
             source.close()
 
     def _accepted(self, messages: list[Message], pending: dict[str, int]) -> list[Reply]:
-        """Return the replies of those who were asked, and take them out of `pending`; the rest is refused."""
+        """Return the replies of pending nodes and remove them from `pending`; discard all other replies."""
         replies = []
         for message in messages:
             asked, sender = message.metadata.reply_to_message_id, message.metadata.src_node_id
-            # The SuperLink answers in the name of nodes that it cannot reach, but only with errors.
+            # The SuperLink answers for nodes that it cannot reach, but only with errors.
             known = sender == pending.get(asked) or (sender == SUPERLINK_NODE_ID and message.has_error())
             if asked in pending and known:
                 replies.append(self._reply(pending.pop(asked), message))
             else:
-                log.warning("refused a reply of node %d that nobody waits for, to message %s", sender, shown(asked))
+                log.warning("discarded an unexpected reply of node %d to message %s", sender, shown(asked))
         return replies
 
     def _reply(self, node: int, message: Message) -> Reply:
@@ -173,7 +173,7 @@ class Exchange:
 
 
 def _alike(nodes: Iterable[int], content_of: Callable[[int], RecordDict]) -> Iterator[tuple[RecordDict, Sequence[int]]]:
-    """Yield each content and the nodes in a row that get this very one: Flower puts it into bytes once for them."""
+    """Yield each content with the consecutive nodes that share it, as Flower serialises it once for all of them."""
     last, waiting = None, []
     for node in nodes:
         content = content_of(node)
@@ -187,9 +187,9 @@ def _alike(nodes: Iterable[int], content_of: Callable[[int], RecordDict]) -> Ite
 
 
 def _stored(messages: Sequence[Message], message_ids: Iterable[str]) -> dict[str, int]:
-    """Return the nodes whose message was stored, by its id: Flower gives no id, or an empty one, for the others.
+    """Return the nodes whose message was stored, by message id; Flower returns no id, or an empty one, for the others.
 
-    Flower's grids write the id into the message, so nothing depends on the order of those that they return.
+    Flower's grids write the id into the message, so the result does not depend on their order of return.
     """
     stored = set(message_ids)
     pairs = [(message.metadata.message_id, message.metadata.dst_node_id) for message in messages]

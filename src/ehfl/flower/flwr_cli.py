@@ -1,4 +1,4 @@
-"""What Flower's own command line is asked: to run an app, and how a run is."""
+"""Calls of Flower's command line: start an app, and query the state of a run."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _ANSWER_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """What the SuperLink says of a run."""
+    """The state of a run at the SuperLink."""
 
     status: str  # pending, starting, running, finished:completed, finished:failed or finished:stopped
-    details: str  # why, where it failed
+    details: str  # the reason, if it failed
 
     @property
     def over(self) -> bool:
-        """Whether there is nothing left to wait for."""
+        """Whether the run has ended."""
         return self.status.startswith("finished")
 
 
 def ask(home: Path, *words: str) -> dict[str, Any]:
-    """Return what Flower's command answers, with its settings in `home`; it takes a second or two."""
+    """Return the JSON output of a flwr command with its settings in `home`; this takes a second or two."""
     try:
         answered = subprocess.run(
             [program("flwr"), *words, "--format", "json"], env=flower_environment(home), stdin=subprocess.DEVNULL,
@@ -47,7 +47,7 @@ def ask(home: Path, *words: str) -> dict[str, Any]:
 
 
 def key_value_pairs(values: Mapping[str, str | int | float]) -> str:
-    """Return values in the form that Flower's command line takes them in: pairs of TOML, separated by blanks.
+    """Return values in the format of Flower's command line: TOML pairs separated by spaces.
 
     >>> key_value_pairs({"client-id": 0, "state": "/home/ann b/ledgers"})
     "client-id=0 state='/home/ann b/ledgers'"
@@ -60,6 +60,8 @@ def _in_toml(name: str, value: str | int | float) -> str:
         return json.dumps(value)
     if "'" not in value and value.isprintable():
         return f"'{value}'"
-    if '"' in value or "\\" in value or not value.isprintable():  # Flower looks for the end of a text with a pattern
+    if (
+        '"' in value or "\\" in value or not value.isprintable()
+    ):  # Flower finds the end of a string by a regular expression
         raise InvalidValue(name, "a text in which not both kinds of quotes stand", value)
     return f'"{value}"'

@@ -1,9 +1,9 @@
-"""A small process that keeps one program of Flower's, and ends it with everything that it started.
+"""A small process that runs one of Flower's programs, and ends it together with all its descendants.
 
-Run as a file, with its patience [s] and the program's command line. The program is ended when the guard gets SIGTERM,
-or when its standard input comes to its end: that is a pipe from whoever started it, and the system closes it however
-that process ends, by SIGKILL too. Flower's programs start others in sessions of their own, which outlive a killed
-parent; on Linux the guard adopts them (PR_SET_CHILD_SUBREAPER), so that all are found among its descendants.
+It runs as a script, with its patience [s] and the program's command line. It ends the program on SIGTERM, or on end of
+file at its standard input: a pipe from the starting process, which the system closes however that process ends, SIGKILL
+included. Flower's programs start others in new sessions, which outlive a killed parent; on Linux the guard adopts them
+(PR_SET_CHILD_SUBREAPER), so that it finds all of them among its descendants.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from contextlib import suppress
 import psutil
 
 _LOOK_SECONDS = 0.1
-_GRACE_SECONDS = 1.0  # for what the program started to end by itself, once the program has
+_GRACE_SECONDS = 1.0  # for descendants to end by themselves after the program
 _PR_SET_CHILD_SUBREAPER = 36
 
 
 def guard(patience: float, command: list[str]) -> int:
-    """Run the program until it ends, or must; return its exit code when nothing of it is left."""
+    """Run the program until it ends or is stopped; return its exit code when all its descendants are gone."""
     told: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _: told.append(number))
     if sys.platform == "linux":
@@ -33,7 +33,7 @@ def guard(patience: float, command: list[str]) -> int:
     program = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     while program.poll() is None and not told and not _alone(_LOOK_SECONDS):
         pass
-    started = psutil.Process().children(recursive=True)  # elsewhere than on Linux orphans are lost sight of
+    started = psutil.Process().children(recursive=True)  # outside Linux, orphans are not found
     program.terminate()
     with suppress(subprocess.TimeoutExpired):
         program.wait(patience)
@@ -42,12 +42,12 @@ def guard(patience: float, command: list[str]) -> int:
 
 
 def _alone(seconds: float) -> bool:
-    """Wait that long, or until whoever started us is gone; return whether it is."""
+    """Wait that long, or until the starting process has ended; return whether it has."""
     return bool(select.select([sys.stdin], [], [], seconds)[0])
 
 
 def _end(left: set[psutil.Process]) -> None:
-    """Ask processes to end, and those that take too long, or appear meanwhile, no more."""
+    """Terminate processes, and kill those that take too long or appear meanwhile."""
     for one in left:
         with suppress(psutil.NoSuchProcess):
             one.terminate()
@@ -60,7 +60,7 @@ def _end(left: set[psutil.Process]) -> None:
 
 
 def _runs(process: psutil.Process) -> bool:
-    """Return whether a process runs still; one that has ended and is our own to bury is buried."""
+    """Return whether a process still runs; reap it if it is an ended child of this one."""
     try:
         if process.status() != psutil.STATUS_ZOMBIE:
             return True

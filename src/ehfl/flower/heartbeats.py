@@ -1,8 +1,8 @@
-"""When Flower last heard of a node, and whether an answer of it is worth waiting for.
+"""The heartbeats of nodes, and whether a reply from a node is worth waiting for.
 
-Flower counts a node as connected for two heartbeat intervals (60 s) after its last sign of life. A killed node would
-cost every round of that minute its whole deadline, so we look at the heartbeat itself. The SuperLink's clock stamps
-heartbeats and ours reads them: on one machine, as Flower starts servers by itself, they are the same.
+Flower counts a node as connected for two heartbeat intervals (60 s) after its last heartbeat. In that minute a killed
+node would delay every round to its deadline, so ehfl checks the heartbeat itself. The SuperLink's clock stamps
+heartbeats and the server's clock reads them; both are the same, as Flower starts the server on the SuperLink's machine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ STALE_INTERVALS = 1.2  # nodes send a heartbeat every 18 to 23 s of an interval 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A connected node: Flower's id of it and the age of its last heartbeat [s]; simulated nodes have none, so 0."""
+    """A connected node: its id in Flower and the age of its last heartbeat [s]; 0 for simulated nodes."""
 
     node_id: int
     heartbeat_age: float  # [s]
@@ -25,7 +25,7 @@ class Node:
 
     @property
     def simulated(self) -> bool:
-        """Whether the node lives in Flower's simulation, where no node is ever lost."""
+        """Whether the node is part of Flower's simulation, where no node is ever lost."""
         return self.interval == float("inf")
 
     @property
@@ -35,7 +35,7 @@ class Node:
 
 
 def node_of(info: NodeInfo, now: float) -> Node:
-    """Return the node that Flower describes, at a time [s since 1970]; `online_until` is heartbeat + 2 intervals."""
+    """Return the node of Flower's `info` at time `now` [s since 1970]; `online_until` is heartbeat + 2 intervals."""
     interval = info.heartbeat_interval
     if interval >= HEARTBEAT_INTERVAL_INF:
         return Node(info.node_id, 0.0, float("inf"))
@@ -44,21 +44,21 @@ def node_of(info: NodeInfo, now: float) -> Node:
 
 
 class Silences:
-    """Which nodes stayed silent until a deadline, and when: they are waited for again after a newer heartbeat."""
+    """The nodes that stayed silent until a deadline, with the time; a newer heartbeat makes them worth waiting for."""
 
     def __init__(self) -> None:
         self._since: dict[int, float] = {}  # node -> time of its last silence [s since 1970]
 
     def note(self, node_id: int, now: float) -> None:
-        """Remember that a node that was waited for has not answered."""
+        """Record that an awaited node has not answered."""
         self._since[node_id] = now
 
     def forget(self, node_id: int) -> None:
-        """Trust a node again, since it has answered."""
+        """Remove a node that has answered."""
         self._since.pop(node_id, None)
 
     def not_worth_waiting(self, node: Node | None, now: float) -> str | None:
-        """Return why an answer of the node (None: not connected) is not worth waiting for, None if it is."""
+        """Return why the node (None: not connected) is not worth waiting for, or None if it is."""
         if node is None:
             return "not connected"
         if node.stale:

@@ -1,4 +1,4 @@
-"""Whether the extras that Flower comes with are there; asked without importing anything of them."""
+"""Whether ehfl's Flower extras are installed; checked without importing them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _NO_SIMULATION = "Flower's simulation needs flwr and Ray: pip install 'ehfl[flow
 
 
 def check_installed() -> None:
-    """Refuse, in one line, to go on without Flower."""
+    """Raise an error of one line if Flower is not installed."""
     _check_found(("flwr", "psutil"), MISSING)
 
 
 def check_simulation() -> None:
-    """Refuse, in one line, to simulate without Flower and Ray."""
+    """Raise an error of one line if Flower or Ray is not installed."""
     _check_found(("flwr", "psutil", "ray"), _NO_SIMULATION)
 
 

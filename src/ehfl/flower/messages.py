@@ -1,8 +1,8 @@
-"""What server and nodes tell each other, and how it lies in Flower's records. Nothing that comes in is trusted.
+"""The messages between server and nodes, and their encoding in Flower's records. Every received value is checked.
 
-A request says which arm and seed is played (the node has the spec: `bundle`), the round and, for training, the step
-size and what the aggregation assigns to the client: numbers, labels and digests, nothing that a node constructs. An
-answer says whose it is and what the node's account holds, and what came of training, or why the node refused.
+A request contains the arm and the seed (the node has the spec: `bundle`), the round and, for training, the step size
+and the aggregation's assignment: numbers, labels and digests, nothing that selects a class. An answer contains the
+client's number, the state of its energy account, and the result of training or the reason for a refusal.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Weights = NDArray[np.float32]  # (n_params,)
 
 
 class BadMessage(UserError):
-    """A message that does not say what it must."""
+    """A message with a missing or invalid value."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Request:
-    """What a server asks: a node's energy in a round or, where there is a model, to train it."""
+    """A request for a node's energy in a round or, with a model, to train that model."""
 
-    run: str  # the token by which a node's account knows the run
+    run: str  # the token of the run in the node's account
     round: int
     arm: str  # the label of the arm that is played
     seed: int
@@ -47,7 +47,7 @@ class Request:
     steps: int = 0  # local steps to take, and to pay for; 0 for all K
 
     def content(self, other: RecordDict | None = None) -> RecordDict:
-        """Return the records; where the model is that of another request, its bytes are those that are there."""
+        """Return the records; `other` is the content of a request with the same model, whose bytes are shared."""
         facts: dict[str, Any] = {"protocol": PROTOCOL, "run": self.run, "round": self.round}
         facts |= {"arm": self.arm, "seed": self.seed, "digest": self.digest}
         facts |= {"eta": self.eta, "mains_powered": self.mains_powered, "pull": self.pull, "steps": self.steps}
@@ -78,19 +78,19 @@ class Request:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Answer:
-    """What a node says of itself in a round, and what came of training where it was asked to."""
+    """A node's report in a round, with the result of training if it was requested."""
 
     run: str
     round: int  # the question's, or the later one that its account stands at
     client: int
     energy: int = 0  # E_i(t), before it pays
     totals: EnergyTotals = _NOTHING  # of its account, what it has paid in this round included
-    refused: str = ""  # why it does not do what it was asked
+    refused: str = ""  # the reason, if it refuses the request
     loss: float = 0.0
     steps: int = 0
     examples: int = 0
     weights: Weights | None = None
-    owns_data: bool = False  # whether it trains on examples of its own, of which the server knows nothing
+    owns_data: bool = False  # whether it trains on its own examples, unknown to the server
     start_loss: float = 0.0  # of its first minibatch
 
     def content(self) -> RecordDict:
@@ -100,7 +100,7 @@ class Answer:
 
     @property
     def model(self) -> Weights:
-        """The model that came back, of an answer that has one."""
+        """The trained model; the answer must have one."""
         assert self.weights is not None
         return self.weights
 
@@ -155,7 +155,7 @@ def _count(facts: ConfigRecord, name: str) -> int:
 
 
 def _weights(content: RecordDict, name: str) -> Weights | None:
-    """Return a vector that came along; its bytes are read as numbers or not at all, nothing in them is executed."""
+    """Return a vector of the message; its bytes are decoded as numbers only, never as pickled objects."""
     record = content.array_records.get(name)
     if record is None:
         return None
@@ -163,9 +163,9 @@ def _weights(content: RecordDict, name: str) -> Weights | None:
         raise BadMessage(f"the {name} has no {_WEIGHTS}")
     try:
         weights = record[_WEIGHTS].numpy()
-    except Exception as error:  # whatever NumPy and Flower raise for bytes that are none of theirs
+    except Exception as error:  # NumPy and Flower may raise anything on invalid bytes
         raise BadMessage(f"the {name} cannot be read: {short(str(error))}") from error
-    if not isinstance(weights, np.ndarray):  # NumPy reads archives of several, too
+    if not isinstance(weights, np.ndarray):  # np.load also reads archives of several arrays
         raise BadMessage(f"the {name} must be one vector of float32, got an archive")
     if weights.dtype != np.float32 or weights.ndim != 1:
         raise BadMessage(f"the {name} must be one vector of float32, got {weights.dtype} of shape {weights.shape}")

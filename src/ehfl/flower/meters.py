@@ -17,14 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from ehfl.files import refuse_pipe
 from ehfl.registry import Registry
 from ehfl.validation import FAILURES, InvalidValue, UserError, blame, is_number, one_line, path_of, shown
 
-# A quantum of a fleet whose unit is called so [J]; the micro sign has two code points.
+# The quantum [J] of a fleet with this unit; the micro sign has two code points.
 JOULES = {"J": 1.0, "mJ": 1e-3, "uJ": 1e-6, "µJ": 1e-6, "μJ": 1e-6, "kJ": 1e3, "Wh": 3600.0, "mWh": 3.6}
 
-_MOST_CHARACTERS = 1000  # of what a file or a command prints: no number is longer
+_MOST_CHARACTERS = 1000  # read from a file or a command: no number is longer
 
 
 class MeterError(UserError):
@@ -32,16 +31,16 @@ class MeterError(UserError):
 
 
 class Meter(Protocol):
-    """What a device has stored; implement this for a device of your own."""
+    """A reader of the energy that a device has stored; implement it for another device."""
 
     def joules(self) -> float:
-        """Return what is stored now [J]."""
+        """Return the stored energy [J]."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Battery:
-    """The battery that the system reports, which says how full it is: 3600 * capacity * percent / 100."""
+    """The battery that the system reports, with its charge in percent: 3600 * capacity * percent / 100."""
 
     capacity: float  # when full [Wh]
 
@@ -65,16 +64,15 @@ class File:
     """A number in a file, times `scale`: the kernel's energy_now counts microwatt-hours, so its scale is 3.6e-3."""
 
     path: Path
-    scale: float = 1.0  # [J] for each 1 that the file says
+    scale: float = 1.0  # [J] per unit of the number in the file
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", path_of("path", self.path))
         _check_positive("scale", self.scale)
 
     def joules(self) -> float:
-        """Return what the file says now [J]."""
+        """Return the current reading of the file [J]."""
         try:
-            refuse_pipe(self.path)
             with self.path.open(encoding="utf-8", errors="replace") as file:
                 text = file.read(_MOST_CHARACTERS)
         except OSError as error:
@@ -84,10 +82,10 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A number that a command prints, times `scale`; no shell reads the line, and a command that hangs is ended."""
+    """A number that a command prints, times `scale`; it runs without a shell, and is killed if it hangs."""
 
     line: str
-    scale: float = 1.0  # [J] for each 1 that is printed
+    scale: float = 1.0  # [J] per unit of the printed number
     timeout: float = 5.0  # [s]
 
     def __post_init__(self) -> None:
@@ -97,7 +95,7 @@ class Command:
             raise InvalidValue("line", "a command with its arguments", repr(self.line))
 
     def joules(self) -> float:
-        """Return what the command prints [J]."""
+        """Return the printed reading [J]."""
         process = self._started()
         try:
             said, complaint = process.communicate(timeout=self.timeout)
@@ -112,7 +110,7 @@ class Command:
     def _started(self) -> subprocess.Popen[bytes]:
         pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
         try:
-            # A session of its own, so that what the command has started can be ended with it.
+            # A new session, so that the command's children can be ended with it.
             return subprocess.Popen(self._words(), stdin=nothing, stdout=pipe, stderr=pipe, start_new_session=True)
         except OSError as error:
             raise MeterError(f"the meter {shown(self.line)} cannot be started: {one_line(error)}") from None
@@ -120,7 +118,7 @@ class Command:
     def _words(self) -> list[str]:
         try:
             return shlex.split(self.line)
-        except ValueError as error:  # a quote without its end
+        except ValueError as error:  # an unclosed quote
             raise InvalidValue("line", "a command with its arguments", f"{self.line} ({error})") from None
 
 
@@ -136,30 +134,30 @@ METERS: Registry[Meter] = Registry(
 
 
 def check_unit(unit: str, quantum: float | None = None) -> None:
-    """Refuse a fleet's unit of which nobody can say how many joules it is, neither by its size nor by its name."""
+    """Raise an error if neither the quantum nor the name of a fleet's unit gives its size in joules."""
     if quantum is None and unit not in JOULES:
         raise InvalidValue("fleet.unit", f"one of {', '.join(JOULES)} where a meter is read", unit)
 
 
 def read_quanta(meter: Meter, unit: str, quantum: float | None = None) -> int:
-    """Return what is stored now in whole quanta of that unit, rounded down; `quantum` is its size [J] where known.
+    """Return the stored energy in integer quanta of that unit, rounded down; `quantum` is its size [J] if known.
 
     >>> read_quanta(Command("echo 0.57"), "mJ"), read_quanta(Command("echo 0.57"), "10 mJ", 0.01)
     (570, 57)
     """
     size = JOULES[unit] if quantum is None else quantum
-    quanta = min(_joules(meter) / size, 2.0**53)  # more than any level, and a whole number
-    # A quantum that is there but for the last bits is there: 0.57 J / 1 mJ is 569.9999999999999 in floating point.
+    quanta = min(_joules(meter) / size, 2.0**53)  # larger than any level, and an exact integer
+    # Round up within the floating-point error: 0.57 J / 1 mJ is 569.9999999999999.
     return math.floor(quanta * (1 + 1e-12))
 
 
 def _joules(meter: Meter) -> float:
-    """Return a reading, if it is a finite number that is not negative, whoever wrote the meter."""
+    """Return a reading; raise MeterError unless it is a finite number >= 0."""
     try:
         joules = meter.joules()
     except UserError:
         raise
-    except FAILURES as error:  # whatever the user's own code raises
+    except FAILURES as error:  # a user's meter may raise anything
         raise MeterError(f"{type(meter).__name__} fails: {blame(meter, error)}") from error
     if not is_number(joules) or not math.isfinite(joules) or joules < 0:
         raise MeterError(f"{shown(meter)} must read a finite number of joules >= 0, got {shown(joules)}")
@@ -167,7 +165,7 @@ def _joules(meter: Meter) -> float:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a command and what it has started; one that cannot be ended, such as sudo's, is not waited for."""
+    """Kill a command and its children; do not wait for one that cannot be killed, such as a command under sudo."""
     with suppress(PermissionError):
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What a device is told of itself where its SuperNode is started: Flower's node-config, read and checked."""
+"""The configuration of a device, from the node-config of its SuperNode."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from flwr.app import UserConfig
 
 from ehfl.validation import InvalidValue, whole_number
 
-STATE = Path("~/.local/state/ehfl")  # where nodes keep their accounts unless node-config says another folder
+STATE = Path("~/.local/state/ehfl")  # default folder of nodes' accounts
 _KEYS = ("client-id", "state", "meter", "harvest", "data", "examples", "partition-id", "num-partitions")
 
 
 @dataclass(frozen=True, slots=True)
 class NodeConfig:
-    """What a device knows of itself, from its node-config."""
+    """The configuration of a device."""
 
-    client: int  # which client of the fleet it is
-    state: Path  # its own folder for accounts
-    meter: str | None = None  # what its energy is read from, instead of the spec's harvest
-    harvest: str | None = None  # its own, instead of the spec's
-    data: str | None = None  # where the task's data lie here
-    owns_all: bool = False  # whether it trains on all examples that it has, instead of its share of a common set
+    client: int  # its number in the fleet
+    state: Path  # the folder of its energy accounts
+    meter: str | None = None  # measures its energy; replaces the spec's harvest
+    harvest: str | None = None  # replaces the spec's harvest
+    data: str | None = None  # path of the task's data on this device
+    owns_all: bool = False  # whether it trains on all its examples instead of its share of a common set
 
     @staticmethod
     def read(config: UserConfig, state: Path = STATE) -> NodeConfig:
@@ -36,7 +36,7 @@ class NodeConfig:
         given = config.get("client-id", config.get("partition-id"))  # the latter in Flower's simulation
         if given is None:
             raise InvalidValue("node-config", "one that says which client this is, as in client-id=3", "none")
-        client = whole_number("client-id", given, low=0)  # type: ignore[arg-type]  # it refuses what is no number
+        client = whole_number("client-id", given, low=0)  # type: ignore[arg-type]  # it raises an error for other types
         if (examples := config.get("examples", "dealt")) not in ("dealt", "all"):
             raise InvalidValue("examples", "dealt or all", examples)
         texts = {key: _text(config, key) for key in ("meter", "harvest", "data")}

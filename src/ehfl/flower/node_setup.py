@@ -1,6 +1,6 @@
-"""What a node builds of its own spec: its fleet, which needs neither torch nor pydantic, and what trains clients.
+"""The objects that a node builds from its spec: its fleet, without torch or pydantic, and its trainer.
 
-In a simulation the nodes of a run share a process, so what is the same for all of them is made once.
+In a simulation the nodes of a run share a process, so objects that are equal for all of them are cached.
 """
 
 from __future__ import annotations
@@ -8,33 +8,34 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ehfl import own_code
+from ehfl import user_code
 from ehfl.energy import Fleet
-from ehfl.experiment import building
+from ehfl.experiment.spec import build
 from ehfl.flower.bundle import NodeRun
 from ehfl.flower.traces import with_own_harvest
 
 if TYPE_CHECKING:
     from ehfl.experiment import Run
     from ehfl.learning.engine import Engine
+    from ehfl.learning.flat import FlatModel
 
 _ANY_HARVEST = {"name": "bernoulli", "rate": 0.5}  # the spec's own may need a file that only the server has
 
 
 @lru_cache(maxsize=2)
 def fleet_of(run: NodeRun, harvest: str | None) -> Fleet:
-    """Return the fleet of the run, with the node's own harvest where it has one."""
+    """Return the fleet of the run, with the node's own harvest if it has one."""
     facts = run.facts()
     table = facts["fleet"] | {"steps": facts["learning"]["local_steps"]}
-    with own_code.held(run.code):
+    with user_code.held(run.code):
         if harvest is None:
-            return building.fleet_in(table)
-        return with_own_harvest(building.fleet_in(table | {"harvest": _ANY_HARVEST}), harvest)
+            return build.build_fleet(table)
+        return with_own_harvest(build.build_fleet(table | {"harvest": _ANY_HARVEST}), harvest)
 
 
 @lru_cache(maxsize=1)
-def engine_of(node_run: NodeRun, data: str | None = None, *, owns_all: bool = False) -> Engine:
-    """Return what trains clients of the run, each on its share of the data, or on all that there are here."""
+def trainer_of(node_run: NodeRun, data: str | None = None, *, owns_all: bool = False) -> tuple[Engine, FlatModel]:
+    """Return an engine that trains clients on their shares of the data or on all of it, and a model as its buffer."""
     import numpy as np
 
     from ehfl.learning import deal
@@ -44,17 +45,17 @@ def engine_of(node_run: NodeRun, data: str | None = None, *, owns_all: bool = Fa
 
     run = _run(node_run, data)
     setting = run.setting
-    with own_code.held(run.spec.code):
-        task = building.task_of(setting)
+    with user_code.held(run.spec.code):
+        task = build.task_of(setting)
         clients, device = setting.fleet.clients, pick_device(setting.learning.device)
         everything = np.arange(len(task.training.targets))
-        parts = [everything] * clients if owns_all else deal(task, clients, building.partition_of(setting), run.seed)
-        model = initial_model(task, run.seed, device)
-        return Engine(task, model, parts, building.local_sgd_of(setting), seed=run.seed, device=device)
+        parts = [everything] * clients if owns_all else deal(task, clients, build.partition_of(setting), run.seed)
+        engine = Engine(task, parts, build.local_sgd_of(setting), device)
+        return engine, initial_model(task, run.seed, device)
 
 
 def _run(run: NodeRun, data: str | None) -> Run:
-    """Return the run, its data where they lie on this node; training needs no harvest."""
+    """Return the run with this node's data path, without the spec's harvest, which training does not need."""
     from ehfl.experiment import make_spec
 
     facts = run.facts()

@@ -1,4 +1,4 @@
-"""The nodes of a federation: enough of them connected, each asked which client it is and what it has."""
+"""The nodes of a federation: the server waits until enough are connected, and asks each for client and energy."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from contextlib import closing
 
 from flwr.app import RecordDict
 
-from ehfl.experiment.spec import FlowerSpec
+from ehfl.experiment.spec.models import FlowerSpec
 from ehfl.flower.exchange import Exchange, Reply
 from ehfl.flower.messages import Answer, BadMessage
 from ehfl.flower.screening import Ahead, Screening
-from ehfl.run_folder import OtherRun
+from ehfl.runs import OtherRun
 
 log = logging.getLogger("ehfl.flower")
-_LOOK_SECONDS = 1.0  # between looks for nodes while too few are connected
-_AGAIN_SECONDS = 5.0  # before nodes are asked once more, since too few of them have answered
+_LOOK_SECONDS = 1.0  # between polls while too few nodes are connected
+_AGAIN_SECONDS = 5.0  # before a retry after too few nodes have answered
 
 
 class Nodes:
-    """The connected nodes as clients of a run. Which node is which client is heard anew in every round."""
+    """The connected nodes as clients of a run. The mapping from clients to nodes is updated in every round."""
 
     def __init__(self, exchange: Exchange, screening: Screening, rules: FlowerSpec) -> None:
         self._exchange, self._screening, self._rules = exchange, screening, rules
         self._node_of: dict[int, int] = {}  # client -> Flower's id of its node, as of this round
-        self._ahead: list[str] = []  # what nodes said that have played this round already
+        self._ahead: list[str] = []  # errors of nodes that have already played this round
         self._began: float | None = None  # when the last round did
 
     def answers(self, t: int, question: RecordDict) -> dict[int, Answer]:
-        """Begin a round: ask for energy until enough nodes have answered; return what they said, by client."""
+        """Begin a round: ask for energy until enough nodes have answered; return the answers by client."""
         self._keep_pace()
         self._wait(self._rules.least_nodes)
         while len(heard := self.heard(t, question)) < self._rules.least_nodes:
-            # Accounts never go back, so waiting is in vain where most nodes say so; one alone may be wrong, or lie.
+            # Accounts never go back, so do not wait if most nodes are ahead; a single node may be wrong or lie.
             if 2 * len(self._ahead) > self._screening.fleet.clients:
                 behind = f"the folder is of an earlier state than its nodes are: {self._ahead[-1]}"
                 raise OtherRun(f"{behind}: put back a newer copy of it, or play the run under another name")
@@ -44,12 +44,12 @@ class Nodes:
         return heard
 
     def last_answers(self, t: int, question: RecordDict) -> dict[int, Answer]:
-        """Ask once more when all rounds are over; a server that was started again gives nodes time to connect."""
+        """Ask for energy after the last round; a restarted server first gives nodes time to connect."""
         self._wait(0)
         return self.heard(t, question)
 
     def heard(self, t: int, question: RecordDict) -> dict[int, Answer]:
-        """Ask every connected node for its energy in round t, once; return what counts of it, by client."""
+        """Ask every connected node once for its energy in round t; return the valid answers by client."""
         nodes = [node.node_id for node in self._exchange.nodes()]
         heard: dict[int, Answer] = {}
         before, self._node_of, self._ahead = self._node_of, {}, []
@@ -65,7 +65,7 @@ class Nodes:
         return heard
 
     def _is_client(self, client: int, node: int, t: int, before: Mapping[int, int]) -> bool:
-        """Return whether the node is that client, though another may say so: whoever was it in the last round is."""
+        """Return whether to accept the node as that client; of two claimants, the node of the last round wins."""
         other = self._node_of.get(client)
         if other is None:
             return True
@@ -77,12 +77,12 @@ class Nodes:
     def trained(
         self, t: int, clients: Iterable[int], order: Callable[[int], RecordDict]
     ) -> Generator[tuple[int, Reply], None, None]:
-        """Send these clients their orders; yield each one's reply when it comes, or why there is none."""
+        """Send these clients their orders; yield each reply or error as it arrives."""
         client_of = {self._node_of[client]: client for client in clients}
         asked = self._exchange.ask(
             "train", client_of, lambda node: order(client_of[node]), self._rules.deadline, group=str(t)
         )
-        with closing(asked) as replies:  # whoever has enough waits no longer
+        with closing(asked) as replies:  # a caller with enough replies stops waiting
             yield from ((client_of[reply.node], reply) for reply in replies)
 
     def _keep_pace(self) -> None:
@@ -92,7 +92,7 @@ class Nodes:
         self._began = self._exchange.clock()
 
     def _wait(self, least: int) -> None:
-        """Wait until enough nodes are connected; where none was heard yet, a little longer, for all of them."""
+        """Wait until enough nodes are connected; before the first answer, wait a little longer for all of them."""
         clients = self._screening.fleet.clients
         give_up = self._exchange.clock() + (0 if self._node_of else self._rules.deadline)
         there = len(self._exchange.nodes())

@@ -1,4 +1,4 @@
-"""What the server of a run asks its nodes: for their energy, and to train what the aggregation assigns to each."""
+"""The server's requests to its nodes: for their energy, and to train their assignments."""
 
 from __future__ import annotations
 
@@ -10,59 +10,62 @@ from flwr.app import RecordDict
 from torch import Tensor
 
 from ehfl.flower.messages import Request, Weights
-from ehfl.learning.aggregation import Assign, Assignment
+from ehfl.learning.orders import Order
 
 
 @dataclass(frozen=True, slots=True)
 class Orders:
     """The contents of a run's messages to its nodes."""
 
-    token: str  # by which a node's account knows the run
+    token: str  # of the run in the nodes' accounts
     arm: str  # its label
     seed: int
-    digest: str  # of the run, which a node compares with that of its own spec
+    digest: str  # of the run; a node compares it with that of its own spec
     mains_powered: bool
 
     def report(self, t: int) -> RecordDict:
-        """Return the question for a node's energy in round t."""
+        """Return the request for a node's energy in round t."""
         return self._request(t).content()
 
-    def train(
-        self, t: int, eta: float, assign: Assign, steps: Mapping[int, int] | None = None
-    ) -> Callable[[int], RecordDict]:
-        """Return what makes the order of a client in round t, when it is asked for: K local steps, or so many.
+    def train(self, orders: Mapping[int, Order], *, by_steps: bool = False) -> Callable[[int], RecordDict]:
+        """Return a function from a client to its message; with `by_steps` the message sets the number of local steps.
 
-        Clients one after the other that are assigned the same get the very same content, whose model was put into bytes
-        once; of those that differ in the rest alone (SCAFFOLD's) the model's bytes are the same.
+        Consecutive clients with equal orders share one content object, whose model is serialised once; orders that
+        differ only outside the model (SCAFFOLD) share the model's bytes.
         """
-        request = replace(self._request(t), eta=eta, mains_powered=self.mains_powered)
-        return _Training(request, assign, steps or {})
+        return _Training(self, orders, by_steps)
+
+    def request(self, order: Order, steps: int) -> Request:
+        """Return the order as a request."""
+        shift = None if order.shift is None else as_weights(order.shift)
+        return replace(
+            self._request(order.round), eta=order.eta, mains_powered=self.mains_powered,
+            weights=as_weights(order.start), pull=float(order.pull), shift=shift, steps=steps,
+        )  # fmt: skip
 
     def _request(self, t: int) -> Request:
         return Request(self.token, t, self.arm, self.seed, self.digest)
 
 
 class _Training:
-    """Remembers what it has made last, to use it again."""
+    """Makes requests and reuses the last one where possible."""
 
-    def __init__(self, request: Request, assign: Assign, steps: Mapping[int, int]) -> None:
-        self._request, self._assign, self._steps = request, assign, steps
-        self._last: tuple[Assignment, int, RecordDict] | None = None
+    def __init__(self, orders: Orders, by_client: Mapping[int, Order], by_steps: bool) -> None:
+        self._orders, self._by_client, self._by_steps = orders, by_client, by_steps
+        self._last: tuple[Order, int, RecordDict] | None = None
 
     def __call__(self, client: int) -> RecordDict:
-        given, other, steps = self._assign(client), None, self._steps.get(client, 0)
-        if self._last is not None and self._last[0].start is given.start:
+        order, other = self._by_client[client], None
+        steps = order.steps if self._by_steps else 0
+        if self._last is not None and self._last[0].start is order.start:
             before, taken, other = self._last
-            if before.shift is given.shift and before.pull == given.pull and taken == steps:
+            if before.shift is order.shift and before.pull == order.pull and taken == steps:
                 return other
-        shift = None if given.shift is None else as_weights(given.shift)
-        start, pull = as_weights(given.start), float(given.pull)
-        request = replace(self._request, weights=start, pull=pull, shift=shift, steps=steps)
-        self._last = given, steps, request.content(other)
+        self._last = order, steps, self._orders.request(order, steps).content(other)
         return self._last[2]
 
 
 def as_weights(vector: Tensor) -> Weights:
-    """Return a vector as messages carry it."""
+    """Return a vector in the format of messages."""
     weights: Weights = vector.detach().to("cpu", torch.float32).numpy()
     return weights

@@ -1,4 +1,4 @@
-"""Rounds that devices have played, put together as a participation: the same file that a simulation leaves."""
+"""The participation of rounds on devices, in the same file format as that of a simulation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ehfl.arrays import FloatArray, IntArray, Levels
 from ehfl.energy import EnergyTotals, Fleet
-from ehfl.history import Devices
+from ehfl.runs import Devices
 from ehfl.scheduling import Participation
 
 
@@ -25,11 +25,11 @@ def participation_of(
     weights: FloatArray | None = None,
     steps: IntArray | None = None,
 ) -> Participation:
-    """Return who took part, and what became of the energy as far as devices have said so.
+    """Return the participants and the energy balance, as far as devices have reported it.
 
-    `final` and `totals` are what those said that were heard after the last round, by client. A level that was not heard
-    is the last one that was. What a client pays is counted in the round in which the server hears of it, and after the
-    last round in that one.
+    `final` and `totals` are the reports after the last round, by client. A missing level is replaced by the client's
+    last report. A payment is counted in the round in which the server receives its report, or in the last round if it
+    comes later.
     """
     energy = _levels(rounds, final, fleet)
     spent = np.array([seen.spent for seen in rounds], np.int64)  # (n_rounds, n_clients), cumulative
@@ -39,7 +39,7 @@ def participation_of(
     return Participation(
         n_clients=fleet.clients,
         offsets=np.append(0, np.cumsum([len(clients) for clients in took_part])).astype(np.int32),
-        indices=np.array([client for clients in took_part for client in clients], np.int32),
+        participants=np.array([client for clients in took_part for client in clients], np.int32),
         spent=np.diff(spent.sum(axis=1), prepend=0),
         final_energy=energy[-1],
         totals=_together(energy, spent[-1], totals, mains_powered=mains_powered),
@@ -57,7 +57,7 @@ def participation_of(
 
 
 def _levels(rounds: Sequence[Devices], final: Mapping[int, int], fleet: Fleet) -> Levels:
-    """Return E_i(t), (n_rounds + 1, n_clients), as far as it was heard."""
+    """Return E_i(t), (n_rounds + 1, n_clients), from the reports."""
     heard = [*(seen.energy for seen in rounds), [final.get(client) for client in range(fleet.clients)]]
     levels = np.empty((len(heard), fleet.clients), np.int32)
     known = fleet.start()
@@ -70,7 +70,7 @@ def _levels(rounds: Sequence[Devices], final: Mapping[int, int], fleet: Fleet) -
 def _together(
     energy: Levels, spent: IntArray, totals: Mapping[int, EnergyTotals], *, mains_powered: bool
 ) -> EnergyTotals:
-    """Return the energy of all clients. Of one that was not heard at the end, nothing is known but what balances."""
+    """Return the energy balance of all clients; a client without a final report gets the values that balance."""
     harvested = wasted = lost = 0
     for client in range(energy.shape[1]):
         initial, stored = int(energy[0, client]), int(energy[-1, client])

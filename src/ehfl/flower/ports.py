@@ -1,4 +1,4 @@
-"""Ports of loopback that nobody listens on."""
+"""Free ports on loopback."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from itertools import chain
 from ehfl.validation import UserError
 
 HOST = "127.0.0.1"
-# Below what systems give to outgoing connections: one of those could have the port of a SuperLink that is down for a
-# moment, and a node that tries to reach it there could even find itself.
+# Below the ephemeral range: an outgoing connection could take the port of a SuperLink that restarts, and a node that
+# reconnects could even connect to itself.
 _FIRST, _LAST = 20_000, 32_000
-_taken: set[int] = set()  # by this process, for programs that may not have begun to listen
+_taken: set[int] = set()  # returned earlier, to programs that may not listen yet
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on, each time another one."""
-    start = _FIRST + os.getpid() * 97 % (_LAST - _FIRST)  # two processes that look at the same time look elsewhere
+    """Return a free port, a different one on every call."""
+    start = _FIRST + os.getpid() * 97 % (_LAST - _FIRST)  # concurrent processes search different ranges
     for port in chain(range(start, _LAST), range(_FIRST, start)):
         if port not in _taken and _is_free(port):
             _taken.add(port)
@@ -27,7 +27,9 @@ def free_port() -> int:
 
 def _is_free(port: int) -> bool:
     with socket.socket() as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as servers do: only who listens is in the way
+        one.setsockopt(
+            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+        )  # as servers do: only listening sockets block the port
         try:
             one.bind((HOST, port))
         except OSError:

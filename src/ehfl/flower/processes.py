@@ -1,4 +1,4 @@
-"""Programs of Flower's as processes: each in a session of its own, under a guard that leaves nothing of it behind."""
+"""Flower's programs as processes: each in a new session, under a guard that ends all its descendants."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ import psutil
 from ehfl.flower.installed import MISSING
 from ehfl.validation import UserError, printable, short
 
-PRIVATE = {"FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1"}  # nothing is told to Flower's makers
+PRIVATE = {"FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1"}  # no telemetry
 _GUARD = Path(__file__).with_name("guard.py")
-_BURIAL_SECONDS = 5.0  # for a guard to notice that its program is gone, and to leave
+_BURIAL_SECONDS = 5.0  # for a guard to notice the end of its program, and to exit
 
 
 def flower_environment(home: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment of a program of Flower's: nothing of the user's own settings of Flower, no telemetry.
+    """Return the environment of one of Flower's programs: without the user's Flower settings and telemetry.
 
-    Without a home of its own two processes that unpack the same app would see each other's half of it.
+    Each process needs its own home: two that unpack the same app into one home would see each other's partial files.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FLWR_")}
     exempt = ",".join(filter(None, [kept.get("no_proxy"), kept.get("NO_PROXY"), "127.0.0.1", "localhost"]))
@@ -36,15 +36,15 @@ def flower_environment(home: Path, more: Mapping[str, str] | None = None) -> dic
         "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
         "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
         "PATH": os.pathsep.join([sysconfig.get_path("scripts"), kept.get("PATH", os.defpath)]),
-        "no_proxy": exempt,  # what is said on this machine goes through no proxy
+        "no_proxy": exempt,  # local traffic bypasses the proxy
         "NO_PROXY": exempt,
-        "PYTHONUNBUFFERED": "1",  # a log should have the last words of who was killed
+        "PYTHONUNBUFFERED": "1",  # so that the log of a killed process is complete
         **(more or {}),
     }
 
 
 def program(name: str) -> str:
-    """Return the path of one of Flower's programs, those of this Python first."""
+    """Return the path of one of Flower's programs, preferring this Python's environment."""
     found = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
     if found is None:
         raise UserError(MISSING)
@@ -54,7 +54,7 @@ def program(name: str) -> str:
 class Process:
     """A program that runs under a guard, its output in a file.
 
-    Whatever ends the process that started it, SIGKILL included, ends the program and all that it has started.
+    If the starting process ends in any way, SIGKILL included, the program and its descendants end, too.
     """
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: Path, patience: float) -> None:
@@ -65,34 +65,34 @@ class Process:
             self._guard = subprocess.Popen(
                 [sys.executable, "-P", str(_GUARD), str(patience), *command],
                 env=dict(environment), stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C is for whoever started it, who ends the rest in order
+                start_new_session=True,  # Ctrl-C must reach only the starting process, which stops the others in order
             )  # fmt: skip
 
     @property
     def alive(self) -> bool:
-        """Whether the program, or anything that it started, runs."""
+        """Whether the program or one of its descendants runs."""
         if self._guard.poll() is None:
             return True
-        self._close()  # who ended by itself was not stopped
+        self._close()  # it ended by itself, so nothing else closes its pipe
         return False
 
     @property
     def pid(self) -> int | None:
-        """The program's own process id, None where it has not begun or has ended."""
+        """The program's process id, None before its start and after its end."""
         children = self._under_guard(recursive=False)
         return min(children, key=lambda one: one.create_time()).pid if children else None
 
     def descendants(self) -> list[psutil.Process]:
-        """Return the program's process and those that it has started, in turn."""
+        """Return the program's process and all its descendants."""
         return self._under_guard(recursive=True)
 
     def ask_to_stop(self) -> None:
-        """Let the program be ended, gently if it lets us, and do not wait for it."""
+        """Ask the guard to terminate the program, and do not wait."""
         if self.alive:
             self._guard.send_signal(signal.SIGTERM)
 
     def stop(self) -> None:
-        """End the program, gently if it lets us, and wait until nothing of it is left."""
+        """Terminate the program and wait until all its descendants have ended."""
         self.ask_to_stop()
         try:
             self._guard.wait(self._patience + _BURIAL_SECONDS)
@@ -102,7 +102,7 @@ class Process:
         self._close()
 
     def kill(self) -> None:
-        """End the program and all that it started at once, as if its power had been cut."""
+        """Kill the program and all its descendants at once, as in a power failure."""
         deadline = time.monotonic() + _BURIAL_SECONDS
         while self.alive and time.monotonic() < deadline:
             for one in self.descendants():
@@ -114,7 +114,7 @@ class Process:
         self._close()
 
     def last_words(self) -> str:
-        """Return the last line of the log that says anything, in a form that can be shown."""
+        """Return the last non-empty line of the log, with control characters escaped."""
         lines = [printable(line) for line in self.log.read_text(encoding="utf-8", errors="replace").splitlines()]
         return short(next((line for line in reversed(lines) if line), "nothing"), 300)
 

@@ -1,9 +1,9 @@
-"""How replies are fetched from Flower's grid: at once where that never blocks, else in the background.
+"""Fetches replies from Flower's grid: directly if that never blocks (simulation), otherwise in the background.
 
-A node announces its reply before it has uploaded it, and Flower's `pull_messages` then waits for the upload: up to
-three minutes for a node that died in the middle of it, longer for a slow one, and so does everybody else whose reply
-was asked for in the same call. It also retries for ever while the SuperLink is away. So where nodes are real each of up
-to 16 threads asks for the replies of its own few nodes: whoever is late delays nobody else and no deadline.
+A node announces its reply before the upload, and Flower's `pull_messages` then waits for the upload: up to three
+minutes for a node that died during it, longer for a slow one. All replies requested in the same call wait with it. The
+call also retries for ever while the SuperLink is down. With real nodes, therefore, up to 16 threads each fetch the
+replies of a few nodes: a late node delays no deadline and few other nodes.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ REQUESTS_PER_SECOND = 20  # of all threads together, so that the SuperLink has t
 
 
 class Replies(Protocol):
-    """Where replies come from."""
+    """A source of replies."""
 
     def arrived(self, pending: Collection[str]) -> list[Message]:
-        """Return what has come since the last call, of replies to the messages with these ids."""
+        """Return the replies to these message ids that arrived since the last call."""
         ...
 
     def close(self) -> None:
-        """Fetch no more."""
+        """Stop fetching."""
         ...
 
 
 def pause(elapsed: float) -> float:
-    """Return how long to wait [s] before looking again, `elapsed` seconds after asking: a twentieth, in [0.02, 0.5].
+    """Return the time to the next poll [s], `elapsed` seconds after the request: a twentieth of it, in [0.02, 0.5].
 
     >>> pause(0), pause(2), pause(60)
     (0.02, 0.1, 0.5)
@@ -46,7 +46,7 @@ def pause(elapsed: float) -> float:
 
 
 def pull(grid: Grid, message_ids: Collection[str]) -> list[Message]:
-    """Return the replies that are there; none, and a line in the log, if the grid fails."""
+    """Return the available replies; on an error of the grid, log it and return none."""
     try:
         return list(grid.pull_messages(list(message_ids)))
     except Exception as error:
@@ -55,21 +55,21 @@ def pull(grid: Grid, message_ids: Collection[str]) -> list[Message]:
 
 
 class Direct:
-    """Replies are fetched when they are asked for, as is right in simulation."""
+    """Fetches replies in the calling thread; for simulation, where this never blocks."""
 
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
 
     def arrived(self, pending: Collection[str]) -> list[Message]:
-        """Return the replies to these messages that are there now."""
+        """Return the available replies to these messages."""
         return pull(self._grid, pending)
 
     def close(self) -> None:
-        """Nothing goes on between calls."""
+        """Do nothing: there are no threads to stop."""
 
 
 class Background:
-    """Threads fetch replies, each those of a few nodes; one that is stuck in Flower is left behind when closed."""
+    """Threads that each fetch the replies of a few nodes; `close` abandons a thread that is stuck in Flower."""
 
     def __init__(self, grid: Grid, message_ids: Sequence[str]) -> None:
         self._grid = grid
@@ -82,19 +82,19 @@ class Background:
             threading.Thread(target=self._fetch, args=(mine,), name="ehfl-replies", daemon=True).start()
 
     def arrived(self, pending: Collection[str]) -> list[Message]:
-        """Return what the threads have fetched since the last call; raise what ended one of them."""
+        """Return the replies fetched since the last call; re-raise an exception that ended a thread."""
         messages: list[Message] = []
         while True:
             try:
                 item = self._queue.get_nowait()
             except Empty:
                 return messages
-            if isinstance(item, BaseException):  # Flower says in this way that the run was stopped
+            if isinstance(item, BaseException):  # Flower's signal that the run was stopped
                 raise item
             messages.append(item)
 
     def close(self) -> None:
-        """Let every thread end after the call that it is in."""
+        """Let every thread end after its current call."""
         self._closed.set()
 
     def _fetch(self, message_ids: set[str]) -> None:
@@ -108,6 +108,6 @@ class Background:
 
     def _fetch_once(self, message_ids: set[str]) -> None:
         for message in pull(self._grid, message_ids):
-            # Flower hands out a reply once and calls its message unknown from then on.
+            # Flower delivers a reply once; afterwards its message id is unknown.
             message_ids.discard(message.metadata.reply_to_message_id)
             self._queue.put(message)

@@ -1,4 +1,4 @@
-"""What counts of the answers that nodes send: this run's and round's, with energy that can be and a sound model."""
+"""Validation of nodes' answers: they must match run and round, and contain a possible energy and a valid model."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ import numpy as np
 from ehfl.energy import Fleet
 from ehfl.flower.exchange import Reply
 from ehfl.flower.messages import Answer, BadMessage, Weights
-from ehfl.history import as_reason
+from ehfl.runs import as_reason
 from ehfl.validation import UserError
 
-LARGEST = 1e9  # of a weight or a loss; a model that learns has none, and one such answer would end the run
-_SHORT = 1e-3  # of its model: an update that is no longer is a usual one
+LARGEST = 1e9  # maximum weight or loss; healthy models stay below, and one such answer would make the run diverge
+_SHORT = 1e-3  # relative to the model: shorter updates are never outliers
 
 
 class Ahead(BadMessage):
-    """A node whose account stands at a later round of this run."""
+    """The node's account is at a later round of this run."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Screening:
-    """What answers to a run's questions must be like; the first rule that one breaks is raised as BadMessage.
+    """The rules for answers in a run; the first broken rule is raised as BadMessage.
 
-    A node that says less than the truth cannot be told from an honest one. What is refused is what cannot be.
+    Only impossible values are rejected: a node that reports less than its true energy cannot be detected.
     """
 
     token: str  # the run's
     fleet: Fleet
 
     def answer(self, reply: Reply, t: int, client: int | None = None) -> Answer:
-        """Return what a node says in round t, as this client or as any."""
+        """Return a node's valid answer in round t, from this client or from any."""
         if reply.content is None:
             raise BadMessage(reply.error or "no reply")
         answer = Answer.read(reply.content)
@@ -52,7 +52,7 @@ class Screening:
         return answer
 
     def _check_energy(self, answer: Answer, t: int) -> None:
-        """Refuse what no account can say; a level beyond the battery's would be chosen before all others."""
+        """Raise BadMessage for impossible energy; a level above the capacity would be selected before all others."""
         fleet, cost, most = self.fleet, self.fleet.cost_of(answer.client), self.fleet.ceiling_of(answer.client)
         if answer.energy > most:
             has, holds = fleet.amount(answer.energy), fleet.amount(most, named=False)
@@ -67,9 +67,9 @@ class Screening:
 
 
 def check_model(answer: Answer, n_parameters: int, steps: int, examples: int | None) -> None:
-    """Refuse a trained model that cannot be averaged, or other steps than ordered, or other examples than dealt.
+    """Raise BadMessage if a model cannot be averaged, or if steps or examples differ from the order.
 
-    `examples` is None for a node that trains on data of its own.
+    `examples` is None for a node that trains on its own data.
 
     >>> answer = Answer("a", 0, 1, loss=0.5, steps=5, examples=9, weights=np.zeros(3, np.float32))
     >>> check_model(answer, n_parameters=4, steps=5, examples=9)
@@ -93,14 +93,14 @@ def check_model(answer: Answer, n_parameters: int, steps: int, examples: int | N
 
 
 class Lengths:
-    """How long updates are: those longer than `limit` times the usual length are refused, None for no limit."""
+    """A filter for updates longer than `limit` times the usual length; None disables it."""
 
     def __init__(self, limit: float | None) -> None:
         self._limit = limit
         self._usual: float | None = None  # as of the last round
 
     def too_long(self, models: Mapping[int, Weights], start_of: Callable[[int], Weights]) -> dict[int, str]:
-        """Return whose models lie too far from where they started, and why, by client."""
+        """Return the reason for each update that is too long, by client."""
         if self._limit is None or not models:
             return {}
         lengths, sizes = {}, {}
@@ -112,18 +112,18 @@ class Lengths:
 
 
 def length_of(model: Weights, start: Weights) -> float:
-    """Return how far an update has led from its start; squares of large weights fit into no float32."""
+    """Return the length of an update, in float64 because squares of large weights overflow float32."""
     return float(np.linalg.norm(np.subtract(model, start, dtype=np.float64)))
 
 
 def outliers(
     lengths: Mapping[int, float], sizes: Mapping[int, float], limit: float, usual: float | None
 ) -> tuple[dict[int, str], float | None]:
-    """Return whose updates are too long, and why, and what length is usual now.
+    """Return the reasons for updates that are too long, by client, and the usual length of this round.
 
-    Usual is the median of the round, the lower one of two, and at least a thousandth of the length of the model that
-    the client started from (`sizes`): clients that stand at their optimum do not make the others outliers. An update
-    that is alone is compared with what was usual in the round before, the very first one with its model (if not 0).
+    The usual length is the lower median of the round, and at least a thousandth of the norm of the model that the
+    client started from (`sizes`): clients at their optimum do not make the others outliers. A single update is compared
+    with the usual length of the round before, and in the first round with its model's norm (if not 0).
 
     >>> outliers({0: 1.0, 1: 1.2, 2: 90.0}, {0: 3.0, 1: 3.0, 2: 3.0}, limit=10, usual=None)
     ({2: 'an update of length 90, more than 10 times the usual 1.2'}, 1.0)

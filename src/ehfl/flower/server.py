@@ -1,4 +1,4 @@
-"""The server: a run, its folder and its checkpoints as in one process, its rounds on devices."""
+"""The server: a run with the same folder and checkpoints as in one process, but its clients are devices."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from pathlib import Path
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 
-from ehfl.experiment import Outcome, Run, Spec, building, read_spec, run_all
-from ehfl.experiment.comparison_folder import list_runs
-from ehfl.experiment.execution import Threads, keep_chances, loaded_task
-from ehfl.experiment.runner import OnLook
+from ehfl.experiment import Outcome, Run, Spec, read_spec, run_all
+from ehfl.experiment.run.compare import OnLook
+from ehfl.experiment.run.execute import Cores, keep_chances
+from ehfl.experiment.run.folder import list_runs
+from ehfl.experiment.spec import build
 from ehfl.flower.devices import Dealt, OnDevices
 from ehfl.flower.exchange import Exchange
 from ehfl.flower.specs import one_run
-from ehfl.history import History, Record
 from ehfl.learning import Training, deal
 from ehfl.learning.device import pick_device
 from ehfl.learning.first_model import initial_model
 from ehfl.learning.server import Server
 from ehfl.learning.tasks import label_counts
 from ehfl.learning.training import OnRound
-from ehfl.run_folder import RunFolder
+from ehfl.learning.workers import Workers, pick_workers
+from ehfl.runs import History, Record, RunFolder
 from ehfl.validation import InvalidValue, UserError, shown
 
 log = logging.getLogger("ehfl.flower")
 LOG = "server.log"  # beside the runs
-_TOKEN = "flower_run"  # the key of meta.json under which nodes' accounts know the run
+_TOKEN = "flower_run"  # the key in meta.json of the run's token in the nodes' accounts
 
 
 def server_app(spec: Path) -> ServerApp:
@@ -54,7 +55,7 @@ def server_app(spec: Path) -> ServerApp:
 
 
 def _folder(given: object) -> Path:
-    """Return where run folders are kept, which an app's own pyproject.toml says."""
+    """Return the folder of run folders; an app's pyproject.toml sets it."""
     if not isinstance(given, str) or not Path(given).is_absolute():
         raise InvalidValue("runs", "the path of a folder, from / on, in run-config", shown(given))
     return Path(given)
@@ -62,8 +63,8 @@ def _folder(given: object) -> Path:
 
 @contextmanager
 def _logged(folder: Path) -> Iterator[None]:
-    """Let what the server says stand in Flower's log, which `flwr run --stream` shows, and in a file that stays."""
-    # Opened with the first line, when the run was let into the folder: one that is refused leaves nothing.
+    """Write the server's log to Flower's log, which `flwr run --stream` shows, and to a permanent file."""
+    # Opened at the first line, after the run got its folder: a rejected run leaves no file.
     kept = logging.FileHandler(folder / LOG, encoding="utf-8", delay=True)
     kept.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log.handlers = [*logging.getLogger("flwr").handlers, kept]
@@ -77,10 +78,10 @@ def _logged(folder: Path) -> Iterator[None]:
 
 
 def serve(spec: Spec, runs: Path, exchange: Exchange, on_look: OnLook | None = None) -> list[Outcome]:
-    """Play every run of the spec on the nodes of the exchange, one after the other; return how each ended."""
+    """Play every run of the spec on the nodes of the exchange, one after the other; return their outcomes."""
     notes: list[str] = []
 
-    def play(run: Run, threads: Threads, folder: RunFolder, on_round: OnRound | None) -> History:
+    def play(run: Run, threads: Cores, folder: RunFolder, on_round: OnRound | None) -> History:
         while notes:  # only now is there a folder for the log
             log.info("%s", notes.pop(0))
         return play_on_devices(run, threads, folder, on_round, exchange=exchange)
@@ -89,15 +90,15 @@ def serve(spec: Spec, runs: Path, exchange: Exchange, on_look: OnLook | None = N
 
 
 def play_on_devices(
-    run: Run, threads: Threads, folder: RunFolder, on_round: OnRound | None, *, exchange: Exchange
+    run: Run, threads: Cores, folder: RunFolder, on_round: OnRound | None, *, exchange: Exchange
 ) -> History:
-    """Return the history of a run whose clients are devices; after a kill it goes on behind the last whole round."""
+    """Return the history of a run whose clients are devices; after a kill it resumes after the last complete round."""
     setting = run.setting
-    task = loaded_task(setting)[0]
+    task = build.load_task(setting)[0]
 
     @cache
-    def dealt() -> Dealt:  # not at all where every node owns its data
-        parts = deal(task, setting.fleet.clients, building.partition_of(setting), run.seed)
+    def dealt() -> Dealt:  # never called if every node owns its data
+        parts = deal(task, setting.fleet.clients, build.partition_of(setting), run.seed)
         return Dealt([part.size for part in parts], label_counts(task, parts))
 
     clients = OnDevices(run, _token(folder), exchange, dealt)
@@ -108,26 +109,27 @@ def play_on_devices(
         if on_round is not None:
             on_round(record)
 
-    model = initial_model(task, run.seed, pick_device(setting.learning.device))
+    place = pick_device(setting.learning.device)
+    model = initial_model(task, run.seed, place)
+    workers = pick_workers(threads.asked, model.weights.numel(), place, threads.most)
     training = Training(
         task,
-        Server(model, building.aggregation_of(setting), clients.n_clients),
+        Server(model, build.aggregation_of(setting), clients.n_clients, run.seed),
         clients,
-        step_size=building.step_size_rule_of(setting),
+        Workers(model, workers),
+        step_size=build.step_size_rule_of(setting),
         eval_every=setting.evaluation.every,
         identity=run.identity(),
     )
     keep_chances(setting, folder)
-    # A round of devices takes seconds and cannot be played again as it was, so each is kept at once.
-    history = training.run(
-        threads.for_model(training.n_parameters), folder.path, checkpoint_every=1, on_round=after_round
-    )
+    # Checkpoint every round: one on devices takes seconds and cannot be repeated.
+    history = training.run(folder.path, checkpoint_every=1, on_round=after_round)
     history.participation.save(folder.participation)
     return history
 
 
 def in_a_line(record: Record, rounds: int, metric_name: str) -> str:
-    """Return what came of a round on devices."""
+    """Return one line that summarises a round on devices."""
     seen = record.devices
     assert seen is not None
     heard = sum(energy is not None for energy in seen.energy)
@@ -137,7 +139,7 @@ def in_a_line(record: Record, rounds: int, metric_name: str) -> str:
 
 
 def _token(folder: RunFolder) -> str:
-    """Return what nodes' accounts know the run by: made once, so that a restarted server finds them as they were."""
+    """Return the run's token in the nodes' accounts; created once, so that a restarted server finds its accounts."""
     token = folder.meta().get(_TOKEN)
     if not isinstance(token, str):
         token = secrets.token_hex(8)

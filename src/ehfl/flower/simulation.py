@@ -1,4 +1,4 @@
-"""A spec in Flower's simulation: its server app here, its nodes in processes of Ray's."""
+"""A spec in Flower's simulation: the server app in this process, nodes in Ray's processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ehfl.experiment.cluster import OWN_RAY
+from ehfl.experiment.run.cluster import OWN_RAY
 from ehfl.flower.installed import check_simulation
 from ehfl.flower.processes import PRIVATE
 from ehfl.validation import UserError, one_line
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from flwr.serverapp import Grid
 
     from ehfl.experiment import Outcome, Spec
-    from ehfl.experiment.runner import OnLook
+    from ehfl.experiment.run.compare import OnLook
 
-ENVIRONMENT = PRIVATE | OWN_RAY  # of which the latter is read when Ray is imported
-_BEGIN_SECONDS = 1.0  # for a server's thread that was just started
-_LOOK_SECONDS = 0.2  # between looks whether the server must stop
-_END_SECONDS = 10.0  # for a server that must stop; one that is stuck in user code is left behind
-# A Ray of our own, whatever cluster there is: nodes keep their accounts here. It has no page of its own, and is quiet.
+ENVIRONMENT = PRIVATE | OWN_RAY  # OWN_RAY is read when Ray is imported
+_BEGIN_SECONDS = 1.0  # for the server's thread to start
+_LOOK_SECONDS = 0.2  # between checks whether the server must stop
+_END_SECONDS = 10.0  # for the server to stop; one that is stuck in user code is abandoned
+# Always start a local Ray, even if a cluster exists: nodes keep their accounts on this machine. No dashboard, no log.
 RAY: dict[str, dict[str, Any]] = {
     "init_args": {
         "address": "local",
@@ -39,7 +39,7 @@ RAY: dict[str, dict[str, Any]] = {
 
 
 def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outcome]:
-    """Play all arms and seeds of the spec in Flower's simulation; return how each run ended."""
+    """Play all arms and seeds of the spec in Flower's simulation; return their outcomes."""
     check_simulation()
     os.environ.update(ENVIRONMENT)
     from flwr.serverapp import ServerApp
@@ -63,7 +63,7 @@ def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outc
         try:
             outcomes.extend(serve(spec, runs, Exchange(grid, sleep=sleep), on_look))
         except KeyboardInterrupt:
-            pass  # the main thread knows why
+            pass  # the main thread asked for it
         except BaseException as error:
             failures.append(error)
         finally:
@@ -85,10 +85,10 @@ def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outc
     try:
         _start_ray()
         run_simulation(server, client_app(bundle_of(spec), accounts), nodes, backend_config=RAY)
-    except (RuntimeError, ConnectionError) as error:  # Flower's, of whatever Ray raised
+    except (RuntimeError, ConnectionError) as error:  # Flower wraps Ray's errors in these
         raise UserError(f"Flower's simulation broke down: {one_line(error.__cause__ or error)}") from error
     finally:
-        # Flower runs the server in a thread of its own, and tells it nothing when the user stops it or Ray breaks down.
+        # Flower runs the server in a thread and does not notify it when the user stops the run or Ray fails.
         stopped.set()
         if begun.wait(_BEGIN_SECONDS):
             over.wait(_END_SECONDS)
@@ -96,7 +96,7 @@ def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outc
 
 
 def _start_ray() -> None:
-    """Start Ray as Flower would, and keep our handler of SIGTERM: Ray's ends Python with an exit code of its own."""
+    """Start Ray as Flower would, and keep ehfl's SIGTERM handler: Ray's ends Python with a different exit code."""
     import ray
 
     kept = signal.getsignal(signal.SIGTERM)

@@ -1,11 +1,12 @@
-"""A spec as it goes to Flower: its name, the labels of its arms, and a step size that devices allow."""
+"""A spec adapted for Flower: its name, the labels of its arms, and a check of its step sizes."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from ehfl.experiment import Run, Spec, building
-from ehfl.experiment.values import plain_label
+from ehfl.experiment import Run, Spec
+from ehfl.experiment.spec import build
+from ehfl.experiment.spec.values import plain_label
 from ehfl.flower.bundle import Bundle
 from ehfl.validation import InvalidValue, renamed, whole_number
 
@@ -14,7 +15,7 @@ _LONGEST_NAME = 73  # a folder's has 80 characters at most
 
 
 def for_flower(spec: Spec) -> Spec:
-    """Return the spec under a name and labels of its own, so that its runs can stand beside those of one process.
+    """Return the spec with a different name and labels, so that its runs can be compared with those in one process.
 
     >>> from ehfl.experiment import read_spec
     >>> spec = for_flower(read_spec({}, ["learning.step_size=nominal-causal"]))
@@ -25,9 +26,9 @@ def for_flower(spec: Spec) -> Spec:
     """
     for arm in spec.arms:
         with renamed(arm.key_of):
-            building.check_causal_steps(arm.setting, "nobody knows yet which devices will be there")
+            build.check_causal_steps(arm.setting, "it is not known in advance which devices will answer")
     if spec.name.endswith(_NAME) and all(arm.label.endswith(_LABEL) for arm in spec.arms):
-        return spec  # what a folder of Flower's has kept
+        return spec  # already adapted: it was read from a run folder
     if len(spec.name) > _LONGEST_NAME:
         raise InvalidValue("name", f"at most {_LONGEST_NAME} characters on Flower, which adds some", spec.name)
     labels = [plain_label(f"{arm.label}{_LABEL}", f"{arm.place}.label") for arm in spec.arms]
@@ -36,7 +37,7 @@ def for_flower(spec: Spec) -> Spec:
 
 
 def one_run(spec: Spec, arm: object = None, seed: object = None) -> Spec:
-    """Return the spec with one arm and one seed, the first of each unless named."""
+    """Return the spec with one arm and one seed; the defaults are the first ones."""
     labels = [one.label for one in spec.arms]
     if arm is not None and arm not in labels:
         raise InvalidValue("arm", f"one of {', '.join(labels)}", arm)
@@ -46,6 +47,6 @@ def one_run(spec: Spec, arm: object = None, seed: object = None) -> Spec:
 
 
 def bundle_of(spec: Spec) -> Bundle:
-    """Return what nodes know of a spec; its user classes are looked for where the spec has them."""
+    """Return the spec's bundle for nodes; user classes are imported from the spec's code folder."""
     arms = {arm.label: Run(spec, arm, spec.seeds[0]).facts() for arm in spec.arms}
     return Bundle.of(arms, spec.code)

@@ -1,4 +1,4 @@
-"""How a run on devices stands, read from its folder: the same whoever started its server, and however often."""
+"""The progress of a run on devices, read from its folder, independent of the server process."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ehfl.history import Devices, Record, Tail
+from ehfl.runs import Devices, Record, Tail
 
 
 @dataclass(frozen=True, slots=True)
 class NodeStatus:
-    """One node, as far as the rounds say."""
+    """The status of one node, from the recorded rounds."""
 
-    heard: bool = False  # in the last round
-    running: bool = True  # whether its process is, where it is one of this machine
-    energy: int | None = None  # what it reported last [units]
+    heard: bool = False  # whether it answered in the last round
+    running: bool = True  # whether its process runs, if it is on this machine
+    energy: int | None = None  # last report [units]
     took_part: int = 0  # rounds
-    lost: int = 0  # rounds in which it was asked and its work did not count
-    reason: str = ""  # why, the last time
+    lost: int = 0  # rounds in which its update was not used
+    reason: str = ""  # of the last loss
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A run on devices: how far it has come, and its nodes."""
+    """The progress of a run on devices, and its nodes."""
 
     rounds: int  # played
     total: int  # to play
     metric: float | None  # of the last evaluation
     nodes: tuple[NodeStatus, ...]
-    earlier: int = 0  # rounds that were played before the watching began
+    earlier: int = 0  # rounds played before the watcher started
     stopping: bool = False  # whether its processes are being ended
 
 
 class Watcher:
-    """Reads what was added to a run's rounds.jsonl since it last looked."""
+    """Reads the lines added to a run's rounds.jsonl since the last call."""
 
     def __init__(self, rounds: Path, total: int, n_clients: int) -> None:
         self._tail = Tail(rounds)
@@ -43,7 +43,7 @@ class Watcher:
         self._fresh = self._nodes = (NodeStatus(),) * n_clients
 
     def look(self, running: Mapping[int, bool] | None = None) -> Status:
-        """Return the run as it stands; `running` says which nodes' processes are."""
+        """Return the run's status; `running` tells which nodes' processes run."""
         for record in self._tail.read():
             self._take(record)
         if self._earlier is None:
@@ -53,7 +53,7 @@ class Watcher:
         return Status(self._tail.rounds, self._total, self._tail.metric, tuple(nodes), self._earlier)
 
     def _take(self, record: Record) -> None:
-        before = self._fresh if record.round == 0 else self._nodes  # a file that was cut back is read from its start
+        before = self._fresh if record.round == 0 else self._nodes  # a truncated file is read from its start
         if record.devices is not None:
             seen = record.devices
             self._nodes = tuple(_after(node, client, seen) for client, node in enumerate(before))

@@ -1,4 +1,4 @@
-"""A harvest of the node's own in the place of the fleet's: what `harvest` in node-config names."""
+"""A node's own harvest, named by `harvest` in its node-config, which replaces the fleet's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ehfl.energy import HARVESTS, Fleet, Harvest, Replay
 
 @dataclass(frozen=True, eq=False, slots=True)
 class OwnTrace:
-    """What one device has recorded, whichever client of a fleet it is."""
+    """The recorded harvest of one device, used for any client number."""
 
     recorded: Replay  # of a single column
 
@@ -26,9 +26,9 @@ class OwnTrace:
 
 
 def with_own_harvest(fleet: Fleet, given: object) -> Fleet:
-    """Return the fleet with the harvest that a node says it has, a text or a table.
+    """Return the fleet with a node's own harvest, a string or a table.
 
-    A trace has a column a client, as in a spec, or a single one, the node's own:
+    A trace has one column per client, as in a spec, or a single column, the node's own:
 
     >>> fleet = Fleet(clients=3, harvest="bernoulli:0.5", cost=2)
     >>> own = with_own_harvest(fleet, {"name": "replay", "arrivals": [[4], [0], [5]]})

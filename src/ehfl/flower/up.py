@@ -1,4 +1,4 @@
-"""One run of a spec on a real deployment of this machine, from its first process to its last."""
+"""One run of a spec on a deployment on this machine: starts all processes, watches the run and stops them."""
 
 from __future__ import annotations
 
@@ -8,35 +8,33 @@ from dataclasses import replace
 from pathlib import Path
 
 from ehfl.experiment import Outcome, Run, Spec
-from ehfl.experiment.comparison_folder import list_runs
-from ehfl.experiment.execution import check_clients
-from ehfl.experiment.progress import Follower
-from ehfl.files import sole_use
+from ehfl.experiment.run.execute import check_clients
+from ehfl.experiment.run.folder import Follower, list_runs
 from ehfl.flower.deployment import Deployment
 from ehfl.flower.project import write_app
 from ehfl.flower.status import Status, Watcher
 from ehfl.machine import check_memory
-from ehfl.run_folder import RunFolder
+from ehfl.runs import RunFolder, sole_use
 from ehfl.validation import printable, short
 
 OnStatus = Callable[[Status], None]
 _LOOK_SECONDS = 0.5
-_BYTES_A_NODE = 1.8e8  # a SuperNode and what it starts apps with, before there is any
-_ASK_SECONDS = 10.0  # between questions to the SuperLink, each of which starts a Python process
+_BYTES_A_NODE = 1.8e8  # a SuperNode and its app launcher, without a running app
+_ASK_SECONDS = 10.0  # between queries to the SuperLink, each of which starts a Python process
 
 
 def check_room(run: Run) -> None:
-    """Refuse more nodes than the memory has room for."""
+    """Raise an error if the nodes do not fit in memory."""
     clients = run.setting.fleet.clients
     check_memory("fleet.clients", clients, clients * _BYTES_A_NODE)
 
 
 def run_up(spec: Spec, run: Run, runs: Path, on_status: OnStatus) -> Outcome:
-    """Play one run of a spec on a SuperLink and a SuperNode a client, and return how it ended.
+    """Play one run of a spec on a SuperLink with one SuperNode per client, and return its outcome.
 
-    Both are as they go to Flower (`for_flower`). Interrupted or killed, it goes on where it was when it is called
-    again: the server from its checkpoint, each node from its own account, all of which lie in the experiment's folder.
-    Nothing runs any more when this returns or raises.
+    `spec` and `run` come from `for_flower`. After an interrupt or a kill, the same call resumes: the server from its
+    checkpoint, each node from its account, all in the experiment's folder. All processes have ended when this returns
+    or raises.
     """
     check_room(run)
     experiment = runs / spec.name
@@ -45,7 +43,7 @@ def run_up(spec: Spec, run: Run, runs: Path, on_status: OnStatus) -> Outcome:
     check_clients(folder, on_devices=True)
     if not folder.finished:
         experiment.mkdir(parents=True, exist_ok=True)
-        with sole_use(experiment):  # the server will want it to itself: better refused now than in its log
+        with sole_use(experiment):  # the server locks it later: fail now instead of in the server's log
             pass
         if error := _deployed(spec, run, runs, on_status):
             return Outcome(run.arm.label, run.seed, error)
@@ -54,7 +52,7 @@ def run_up(spec: Spec, run: Run, runs: Path, on_status: OnStatus) -> Outcome:
 
 
 def _deployed(spec: Spec, run: Run, runs: Path, on_status: OnStatus) -> str | None:
-    """Start all of a deployment, show how its run stands until it is over, and return what went wrong in one line."""
+    """Start a deployment, show its run's status until it ends, and return an error in one line, or None."""
     experiment = runs / spec.name
     folder = RunFolder(experiment / run.folder_name)
     watcher = Watcher(folder.rounds, run.setting.rounds, run.setting.fleet.clients)
@@ -65,14 +63,14 @@ def _deployed(spec: Spec, run: Run, runs: Path, on_status: OnStatus) -> str | No
             for client in range(run.setting.fleet.clients):
                 up.start_node(client, state=str((experiment / "nodes").absolute()))
             return _watch(up, up.submit(up.folder / "app"), run, folder, watcher, on_status)
-        finally:  # ending takes some seconds, and who waits should know what for
+        finally:  # stopping takes some seconds, so the display shows it
             on_status(replace(watcher.look(), stopping=True))
 
 
 def _watch(
     up: Deployment, run_id: int, run: Run, folder: RunFolder, watcher: Watcher, on_status: OnStatus
 ) -> str | None:
-    """Show how the run stands until it is over, and return what went wrong in one line."""
+    """Show the run's status until it ends, and return an error in one line, or None."""
     follower = Follower([run], folder.path.parent, "metric")
     ask_at = time.monotonic() + _ASK_SECONDS
     while True:
@@ -81,7 +79,7 @@ def _watch(
             return fault
         if folder.finished:
             return None
-        if time.monotonic() > ask_at and not up.servers():  # it is started a moment after it was handed in
+        if time.monotonic() > ask_at and not up.servers():  # the server starts a moment after the submission
             state = up.state(run_id)
             if state.over and not folder.finished:
                 return f"{short(printable(state.details), 300)} ({up.folder / 'superlink.log'})"
@@ -90,7 +88,7 @@ def _watch(
 
 
 def _broken(up: Deployment) -> str | None:
-    """Return why the run cannot go on, where its processes have ended by themselves."""
+    """Return why the run cannot continue, if its processes have ended by themselves."""
     assert up.superlink is not None
     if not up.superlink.alive:
         return f"the SuperLink ended: {up.superlink.last_words()} ({up.superlink.log})"

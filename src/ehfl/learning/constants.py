@@ -1,9 +1,9 @@
-"""Estimates of L, sigma^2, zeta^2 and Delta for a task, so that a bound can be given for it, too.
+"""Estimates of L, sigma^2, zeta^2 and Delta for a task, from which its convergence bound is computed.
 
-They are estimates, and are called so wherever they are shown: L, sigma^2 and zeta^2 are the largest met at a few points
-of a short training run, not over all of space, and sigma^2 is a mean over sampled minibatches; Delta takes 0 for f*,
-which is right for losses that cannot be negative and that the model can bring near 0. All on one thread, so that the
-numbers depend neither on how many there are nor on what else they do.
+The output labels them as estimates: L, sigma^2 and zeta^2 are maxima over a few points of a short training run, not
+over the whole space, and sigma^2 is a mean over sampled minibatches. Delta assumes f* = 0, which holds for non-negative
+losses that the model can bring near 0. All computations use one thread, so that the results do not depend on the number
+of cores.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ import torch
 from torch import Tensor
 
 from ehfl.arrays import IntArray
-from ehfl.learning.device import pick_device, thread_limit
+from ehfl.learning.device import one_thread, pick_device
 from ehfl.learning.first_model import initial_model
 from ehfl.learning.tasks import Task
 from ehfl.randomness import Purpose, generator
 from ehfl.theory import Constants
 from ehfl.validation import InvalidValue, whole_number
 
-POINTS = 3  # of the training run that are looked at, x_0 the first
-STRIDE = 75  # steps of SGD from one to the next: on digits L and sigma^2 grow tenfold within the first 150
-ITERATIONS = 20  # of power iteration at each, two passes over the examples each
-_CHUNK = 500  # examples of a full gradient at a time
+POINTS = 3  # points of the training run where the constants are estimated; the first is x_0
+STRIDE = 75  # SGD steps between points: on digits L and sigma^2 grow tenfold within the first 150
+ITERATIONS = 20  # power iterations at each point, two passes over the examples each
+_CHUNK = 500  # examples per batch of a full gradient, which limits memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ def estimate_constants(
 ) -> Constants:
     """Return estimates of L, sigma^2 (of a minibatch), Delta at the task's x_0 and zeta^2.
 
-    `parts` are the clients' example numbers; without them all are one client's, so that zeta^2 is 0. At x_0 and after
-    75 and 150 steps of SGD: L by power iteration on the Hessian of the loss, where Hessian times vector is a central
-    difference of gradients, so that it works for every task; sigma^2 and zeta^2 as `Spread` has them. The largest of
-    each is returned, since a bound asks for what holds everywhere. `examples` chosen at random stand for all in L (and
-    in sigma^2 without `parts`) where a pass over all takes too long. `on_iteration` is called after each of the
-    `POINTS * iterations` iterations, which take nearly all of the time.
+    `parts` are the clients' example numbers; without it one client holds all examples, and zeta^2 is 0. Each constant
+    is the maximum of three estimates, at x_0 and after 75 and 150 SGD steps, because a bound must hold everywhere. L
+    comes from power iteration on the Hessian of the loss; Hessian-vector products are central differences of gradients,
+    which work for every task. sigma^2 and zeta^2 are defined in `Spread`. Set `examples` to estimate L (and sigma^2
+    without `parts`) on a random sample of that size where a pass over all examples takes too long. `on_iteration` is
+    called after each of the `POINTS * iterations` iterations, which take nearly all of the time.
 
     >>> from ehfl.learning import load_task
     >>> guess = estimate_constants(load_task("quadratic"))
@@ -73,7 +73,7 @@ def estimate_constants(
     rows = rows[np.sort(generator(seed, Purpose.PROBE_EXAMPLES).permutation(len(rows))[:examples])]
     probe = _Probe(task, batch_size, seed, device)
     smoothness, met = 0.0, []
-    with thread_limit(1):
+    with one_thread():
         for point in range(POINTS):
             if point > 0:
                 # 1 / L is the largest step that cannot diverge on a quadratic of this curvature.
@@ -93,9 +93,10 @@ def estimate_spread(
     batches: int = 64,
     device: str = "auto",
 ) -> Spread:
-    """Return how far the clients' gradients lie apart at x_0, and how noisy each is; `parts` are their example numbers.
+    """Return the heterogeneity and the noise of the clients' gradients at x_0; `parts` are their example numbers.
 
-    Theorem A takes a client's gradient to be unbiased for the whole: `between` says by how much it is not.
+    Theorem A assumes that each client's gradient is an unbiased estimate of the full gradient: `between` measures the
+    bias.
 
     >>> from ehfl.learning import load_task
     >>> alike = estimate_spread(load_task("quadratic"), [[0, 1, 2], [0, 1, 2]], batch_size=3)
@@ -103,7 +104,7 @@ def estimate_spread(
     (0.0, 0.0)
     """
     shares = _checked_shares(parts, len(task.training))
-    with thread_limit(1):
+    with one_thread():
         return _Probe(task, batch_size, seed, device).spread(shares, batches)
 
 
@@ -123,7 +124,7 @@ def _checked_shares(parts: Sequence[IntArray], n_examples: int) -> list[Tensor]:
 
 
 class _Probe:
-    """A model on its way from x_0, and what can be measured of examples where it is."""
+    """A model trained from x_0, with methods that measure gradients and curvature at its current weights."""
 
     def __init__(self, task: Task, batch_size: int, seed: int, device: str) -> None:
         self.task, self.batch_size = task, whole_number("batch_size", batch_size, low=1)
@@ -137,7 +138,7 @@ class _Probe:
 
     def full(self, rows: Tensor) -> tuple[float, Tensor]:
         """Return the mean loss of these examples and its gradient, summed in float64."""
-        # Differences of two such gradients are what curvature and zeta^2 are made of.
+        # float64, because curvature and zeta^2 are small differences of two such gradients.
         total, gradient = 0.0, torch.zeros_like(self.model.weights, dtype=torch.float64)
         for some in torch.split(rows, _CHUNK):
             loss, piece = self.loss_and_gradient(some)
@@ -154,7 +155,7 @@ class _Probe:
             self.model.weights.add_(self.batch_gradient(rows), alpha=-step_size)
 
     def spread(self, shares: Sequence[Tensor], batches: int) -> Spread:
-        """Return the spread here, from `batches` minibatches in all, spread over the clients as evenly as can be."""
+        """Return the spread at the current weights, from `batches` minibatches divided evenly among the clients."""
         whole_number("batches", batches, low=1)
         turns = np.bincount(np.resize(self.rng.permutation(len(shares)), batches), minlength=len(shares))
         mean = torch.zeros_like(self.model.weights, dtype=torch.float64)
@@ -162,21 +163,21 @@ class _Probe:
         for client, rows in enumerate(shares):
             loss, gradient = self.full(rows)
             total += loss
-            away = gradient - mean  # from the mean of the clients before (Welford), so that one gradient is kept
+            away = gradient - mean  # Welford's running mean keeps one gradient in memory
             mean += away / (client + 1)
             between += float(away.square().sum()) * client / (client + 1)
-            draws = turns[client] if self.batch_size < len(rows) else 0  # else a batch is all of them, always
+            draws = turns[client] if self.batch_size < len(rows) else 0  # a full batch has no sampling noise
             within += sum(float((self.batch_gradient(rows) - gradient).square().sum()) for _ in range(draws))
         return Spread(between / len(shares), within / batches, total / len(shares))
 
     def curvature(self, rows: Tensor, iterations: int, on_iteration: Callable[[object], None] | None) -> float:
-        """Return the largest absolute eigenvalue of the Hessian here, by power iteration."""
+        """Return the largest absolute eigenvalue of the Hessian at the current weights, by power iteration."""
         point = self.model.weights.clone()
         vector = torch.from_numpy(self.rng.standard_normal(point.numel())).to(point.device, torch.float64)
         size = 0.0
         for _ in range(iterations):
             vector /= vector.norm()
-            # Far enough that float32 differences carry digits, near enough that the gradient is still linear.
+            # Large enough for significant float32 differences, small enough that the gradient is still linear.
             reach = 1e-2 * math.sqrt(1 + float(point.norm()) ** 2 / point.numel())
             ahead, behind = (self._gradient_at(point + sign * reach * vector.float(), rows) for sign in (1, -1))
             vector = (ahead - behind) / (2 * reach)

@@ -1,4 +1,4 @@
-"""Where training runs, and on how many threads."""
+"""Selection of the torch device, and process-wide memory and thread settings."""
 
 from __future__ import annotations
 
@@ -9,23 +9,21 @@ from contextlib import contextmanager
 
 import torch
 
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.validation import InvalidValue
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
-MOST_THREADS = 1024  # more than any machine has use for, and than torch can be asked for
-SMALL_MODEL = 100_000  # parameters
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 _KEPT = 1 << 30  # bytes
 
 
 def pick_device(name: str) -> torch.device:
-    """Return the device of that name; "auto" is the GPU where there is one.
+    """Return the device of that name; "auto" selects a GPU if the machine has one.
 
     >>> pick_device("cpu")
     device(type='cpu')
     """
-    # In this order "auto" takes the first that is there.
+    # "auto" takes the first available device in this order.
     present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name not in DEVICES:
         raise InvalidValue("device", f"one of {', '.join(DEVICES)}", name)
@@ -41,10 +39,10 @@ def _listed(present: dict[str, bool]) -> str:
 
 
 def keep_freed_memory() -> None:
-    """Tell glibc not to hand large freed blocks back to the system, where every step would fault them in again.
+    """Configure glibc to keep large freed blocks, which otherwise cause page faults in every training step.
 
-    It holds for the whole process and cannot be taken back, so it is for whoever owns the process to call: workers and
-    the command line do, `train` does not.
+    The setting applies to the whole process and cannot be undone, so only the owner of the process may call this:
+    workers and the command line do, `train` does not.
     """
     if sys.platform == "linux":
         libc = ctypes.CDLL(None)
@@ -53,25 +51,11 @@ def keep_freed_memory() -> None:
             libc.mallopt(_M_TRIM_THRESHOLD, _KEPT)
 
 
-def pick_threads(threads: int | None, n_parameters: int, most: int | None = None) -> int:
-    """Return the number of threads asked for; without a wish, the most there are, and one for a small model.
-
-    The most there are is torch's own number unless given. Threads that meet after every small operation cost more than
-    they give, and much more on a busy machine.
-
-    >>> pick_threads(None, n_parameters=6090), pick_threads(None, n_parameters=10**6, most=3)
-    (1, 3)
-    """
-    if threads is not None:
-        return whole_number("threads", threads, low=1, high=MOST_THREADS)
-    return 1 if n_parameters < SMALL_MODEL else most or torch.get_num_threads()
-
-
 @contextmanager
-def thread_limit(threads: int) -> Iterator[None]:
-    """Hold torch to that many threads, and give it back what it had."""
+def one_thread() -> Iterator[None]:
+    """Limit torch to one thread per operation, so that sums do not depend on the number of cores."""
     before = torch.get_num_threads()
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1)
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""`train`: from what a user names to a run, in memory or in a folder."""
+"""`train`: builds a run from the user's arguments and plays it, in memory or in a folder."""
 
 from __future__ import annotations
 
@@ -6,18 +6,25 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ehfl.files import sole_use
-from ehfl.history import History
-from ehfl.learning.aggregation import AGGREGATIONS, Aggregation
-from ehfl.learning.device import pick_threads
-from ehfl.learning.in_process import training_in_process
-from ehfl.learning.local_sgd import LocalSgd
+from ehfl.learning.aggregation import AGGREGATIONS, Aggregation, wants_weights
+from ehfl.learning.aggregation.weights import no_weights
+from ehfl.learning.clients import InProcess, deal, has_steps
+from ehfl.learning.device import pick_device
+from ehfl.learning.engine import Engine
+from ehfl.learning.first_model import initial_model
+from ehfl.learning.identity import described
+from ehfl.learning.local_sgd import LocalSgd, step_sizes
+from ehfl.learning.server import Server
+from ehfl.learning.stacked import ENGINES, stack_of
 from ehfl.learning.tasks import TASKS, Task
-from ehfl.learning.training import OnRound
+from ehfl.learning.training import CHECKPOINT_EVERY, OnRound, Training
+from ehfl.learning.workers import Workers, pick_workers
 from ehfl.partition import PARTITIONS, Partition
-from ehfl.scheduling import Lockstep, Participation
+from ehfl.randomness import check_seed
+from ehfl.runs import History, sole_use
+from ehfl.scheduling import Lockstep, Participation, brings_weights, check_target, course_of
 from ehfl.theory import StepSize, step_size_of
-from ehfl.validation import check_function, path_of, whole_number
+from ehfl.validation import InvalidValue, check_function, path_of, whole_number
 
 
 def train(
@@ -34,18 +41,21 @@ def train(
     seed: int = 0,
     eval_every: int = 10,
     device: str = "auto",
-    threads: int | None = None,
+    engine: str = "auto",
+    workers: int | None = None,
     run_dir: str | os.PathLike[str] | None = None,
-    checkpoint_every: int = 10,
+    checkpoint_every: int = CHECKPOINT_EVERY,
     on_round: OnRound | None = None,
 ) -> History:
-    """Return the history of local SGD on the task, with the participants of each round as given.
+    """Return the history of local SGD on the task, with the given participants of each round.
 
-    A `Lockstep` in the place of a participation is decided while it is trained. `step_size`, `aggregation` and
-    `partition` are names, tables of a name and parameters, or things of your own; a number is a constant step. The
-    model is evaluated before the first round, after every `eval_every` rounds and after the last. With a `run_dir`,
-    rounds go to rounds.jsonl and the model to checkpoints; a run that was killed goes on from there when called again,
-    and ends with the same bits on the same machine, device and number of threads. Without one, nothing is written.
+    With a `Lockstep` instead of a participation, the scheduler selects clients during training. `step_size`,
+    `aggregation` and `partition` are names, tables of a name and parameters, or user objects; a number is a constant
+    step size. The model is evaluated before the first round, after every `eval_every` rounds and after the last round.
+    With `run_dir`, rounds are written to rounds.jsonl and the model to checkpoints; the same call resumes a killed run
+    and ends with the same bits on the same machine and device, for any number of `workers` (default: one per core, one
+    for a small model). Without `run_dir`, nothing is written. `engine="plain"` trains clients one by one, "stacked"
+    trains small models of all participants as one batch (equal up to rounding), and "auto" selects by model size.
 
     >>> from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
     >>> mains = simulate(Fleet(clients=4, harvest=Bernoulli(0.5)), AlwaysOn(2), rounds=20)
@@ -65,11 +75,84 @@ def train(
         seed=seed,
         eval_every=eval_every,
         device=device,
+        engine=engine,
+        workers=workers,
     )
-    threads = pick_threads(threads, training.n_parameters)
     if run_dir is None:
-        return training.run(threads, on_round=on_round)
+        return training.run(on_round=on_round)
     folder = path_of("run_dir", run_dir)
     folder.mkdir(parents=True, exist_ok=True)
     with sole_use(folder):
-        return training.run(threads, folder, checkpoint_every=checkpoint_every, on_round=on_round)
+        return training.run(folder, checkpoint_every=checkpoint_every, on_round=on_round)
+
+
+def training_in_process(
+    task: Task,
+    played: Participation | Lockstep,
+    *,
+    rule: LocalSgd,
+    step_size: StepSize,
+    aggregation: Aggregation,
+    partition: Partition,
+    seed: int = 0,
+    eval_every: int = 10,
+    device: str = "auto",
+    engine: str = "auto",
+    workers: int | None = None,
+    most_workers: int | None = None,
+    identity: Mapping[str, Any] | None = None,
+) -> Training:
+    """Return a run that is ready to start: data partitioned, first model made, step sizes checked.
+
+    `identity` identifies the run in its checkpoints; by default it is computed from the arguments.
+    """
+    seed, place = check_seed(seed), pick_device(device)
+    if engine not in ENGINES:
+        raise InvalidValue("engine", f"one of {', '.join(ENGINES)}", engine)
+    course_of(played)  # raises an error unless it is a Participation or a Lockstep
+    _check_weights(aggregation, played)
+    _check_steps(rule, played)
+    # With a known participation compute all step sizes now: some rules use later rounds of their window.
+    etas = step_sizes(step_size, played) if isinstance(played, Participation) else None
+    model = initial_model(task, seed, place)
+    examples = Engine(task, deal(task, played.n_clients, partition, seed), rule, place)
+    server = Server(model, aggregation, played.n_clients, seed)
+    team = Workers(model, pick_workers(workers, model.weights.numel(), place, most_workers))
+    return Training(
+        task,
+        server,
+        InProcess(played, examples, team, stack_of(examples, model, participants_of(played), engine)),
+        team,
+        step_size=step_size,
+        etas=etas,
+        eval_every=eval_every,
+        # Computed on demand, because it hashes all data.
+        identity=identity
+        or (lambda: described(examples, server, aggregation, played, step_size, etas) | {"engine": engine}),
+    )
+
+
+def _check_weights(aggregation: Aggregation, played: Participation | Lockstep) -> None:
+    """Raise an error if the aggregation needs the scheduler's weights and there are none."""
+    there = brings_weights(played.scheduler) if isinstance(played, Lockstep) else played.weights is not None
+    if wants_weights(aggregation) and not there:
+        raise no_weights(aggregation, str(played.scheduler))
+
+
+def participants_of(played: Participation | Lockstep) -> float:
+    """Return the mean number of participants per round, or its best estimate before the run."""
+    return (
+        float(played.counts.mean()) if isinstance(played, Participation) else check_target(played.fleet, played.target)
+    )
+
+
+def _check_steps(rule: LocalSgd, played: Participation | Lockstep) -> None:
+    """Raise an error if turns have more steps than `local_steps`."""
+    if not has_steps(played):
+        return
+    if isinstance(played, Participation):
+        most = int(played.steps.max(initial=1)) if played.steps is not None else 1
+    else:
+        most = played.fleet.steps or 1
+    if most > rule.local_steps:
+        raise InvalidValue("local_steps", f"at least the {most} steps that turns of the fleet have", rule.local_steps)

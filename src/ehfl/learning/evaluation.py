@@ -1,8 +1,8 @@
-"""Loss and metric over a set of examples: outputs are computed a few at a time, and judged all at once."""
+"""Loss and metric over a set of examples: outputs are computed in chunks, loss and metric on all outputs at once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,23 +10,26 @@ import torch
 from torch import Tensor, nn
 
 from ehfl.arrays import IntArray
-from ehfl.history import LARGEST, Accuracies
 from ehfl.learning.server import Diverged
 from ehfl.learning.tasks import TASKS, Examples, Task, classes_of
+from ehfl.runs import LARGEST, Accuracies
 from ehfl.validation import InvalidValue, of_kind, short
 
 CHUNK = 200  # examples at a time: small enough to stay near the caches, large enough for the matmuls
 
 
+OutputsBy = Callable[[Iterable[Tensor]], Iterable[Tensor]]  # from chunks of inputs to their outputs
+
+
 class Scores(NamedTuple):
-    """What a set of examples says of a model."""
+    """Loss and metric of a model on a set of examples."""
 
     loss: float
     metric: float
 
 
 def evaluate(task: Task | str, model: nn.Module, examples: Examples | None = None) -> Scores:
-    """Return loss and metric of the model on the examples, those of the test set unless given.
+    """Return loss and metric of the model on the examples; the default is the test set.
 
     Both are computed on the outputs of all examples together, so they need not be means over examples.
 
@@ -42,7 +45,7 @@ def evaluate(task: Task | str, model: nn.Module, examples: Examples | None = Non
 
 
 def accuracy_by_class(task: Task | str, model: nn.Module, examples: Examples | None = None) -> dict[str, float | None]:
-    """Return which share of each class's examples the model gets right, by the class's name; None of those without.
+    """Return the accuracy on each class, by the class's name; None for a class without examples.
 
     >>> import numpy as np
     >>> from ehfl import load_task
@@ -58,34 +61,47 @@ def accuracy_by_class(task: Task | str, model: nn.Module, examples: Examples | N
     return dict(zip(classes, judged(task, model, examples, len(classes))[1], strict=True))
 
 
-def judged(task: Task, model: nn.Module, examples: Examples, n_classes: int = 0) -> tuple[Scores, Accuracies]:
-    """Return loss and metric, and the accuracy of each of so many classes, all from the same outputs."""
-    was_training, versions = model.training, _versions(examples)
-    model.eval()  # evaluation must not see a training mode that a user's layer may have
-    try:
-        with torch.inference_mode():
-            outputs = torch.cat([outputs_of(model, chunk) for chunk in torch.split(examples.inputs, CHUNK)])
-            loss = float(task.loss(outputs, examples.targets))
-            if not abs(loss) <= LARGEST:  # or NaN
-                raise Diverged(f"test loss is {loss}")
-            score = checked_score(task, task.score(outputs, examples.targets))
-            shares = right_by_class(outputs, examples.targets, n_classes) if n_classes else ()
-    finally:
-        model.train(was_training)
-    if _versions(examples) != versions:  # the next evaluation would be on other data
+def judged(
+    task: Task, model: nn.Module, examples: Examples, n_classes: int = 0, outputs_by: OutputsBy | None = None
+) -> tuple[Scores, Accuracies]:
+    """Return loss, metric and the accuracy on each of the classes, all from the same outputs.
+
+    `outputs_by` computes the outputs of chunks of inputs; by default the model computes them in this thread.
+    """
+    versions = _versions(examples)
+    chunks = torch.split(examples.inputs, CHUNK)
+    with torch.inference_mode():
+        outputs = torch.cat(list(outputs_by(chunks) if outputs_by else (outputs_in(model, chunk) for chunk in chunks)))
+        loss = float(task.loss(outputs, examples.targets))
+        if not abs(loss) <= LARGEST:  # or NaN
+            raise Diverged(f"test loss is {loss}")
+        score = checked_score(task, task.score(outputs, examples.targets))
+        shares = right_by_class(outputs, examples.targets, n_classes) if n_classes else ()
+    if _versions(examples) != versions:  # otherwise the next evaluation would use different data
         raise InvalidValue(
             f"task {task.name}", "one that leaves the examples as they are", "them changed by evaluation"
         )
     return Scores(loss, score), shares
 
 
+def outputs_in(model: nn.Module, inputs: Tensor) -> Tensor:
+    """Return the model's outputs in evaluation mode, which some layers distinguish from training mode."""
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            return outputs_of(model, inputs)
+    finally:
+        model.train(was_training)
+
+
 def _versions(examples: Examples) -> list[int]:
-    """Return how often the examples were changed in place: torch counts it, but for tensors made for inference."""
+    """Return torch's counters of in-place changes of the examples; inference tensors have none."""
     return [0 if values.is_inference() else values._version for values in (examples.inputs, examples.targets)]
 
 
 def outputs_of(model: nn.Module, inputs: Tensor) -> Tensor:
-    """Return the model's outputs, of which there must be one for each example."""
+    """Return the model's outputs; raise an error unless there is one row per example."""
     outputs = model(inputs)
     if not isinstance(outputs, Tensor) or outputs.shape[:1] != (len(inputs),):
         shape = f"shape {tuple(outputs.shape)}" if isinstance(outputs, Tensor) else type(outputs).__name__
@@ -95,7 +111,7 @@ def outputs_of(model: nn.Module, inputs: Tensor) -> Tensor:
 
 
 def right_by_class(outputs: Tensor, targets: Tensor, n_classes: int) -> Accuracies:
-    """Return which share of each class's examples has its largest output at the target, (n_classes,).
+    """Return the accuracy on each class, (n_classes,); the answer is the class of the largest output.
 
     >>> right_by_class(torch.tensor([[0.0, 1.0], [2.0, 1.0]]), torch.tensor([1, 1]), n_classes=2)
     (None, 0.5)
@@ -112,8 +128,8 @@ def right_by_class(outputs: Tensor, targets: Tensor, n_classes: int) -> Accuraci
 def right_by_client(by_class: Sequence[float | None], labels: IntArray) -> Accuracies:
     """Return the accuracy under each client's own mixture of labels, (n_clients,), to six decimals.
 
-    It is the mean of `by_class` by the client's label counts, (n_clients, n_classes): what the model is worth to a
-    client whose cases are like its training data. Classes without test examples are left out of the mixture.
+    It is the mean of `by_class` weighted by the client's label counts, (n_clients, n_classes): the accuracy that a
+    client sees on data distributed like its training data. Classes without test examples are left out of the mixture.
 
     >>> right_by_client((1.0, 0.5, None), np.array([[9, 3, 0], [0, 2, 7], [0, 0, 4]]))
     (0.875, 0.5, None)
@@ -127,7 +143,7 @@ def right_by_client(by_class: Sequence[float | None], labels: IntArray) -> Accur
 
 
 def checked_score(task: Task, score: float | Tensor) -> float:
-    """Return a score as a number, or refuse one that is no value of the task's metric."""
+    """Return a score as a number; raise an error if it is not a value of the task's metric."""
     try:
         number = float(score)
     except (TypeError, ValueError):

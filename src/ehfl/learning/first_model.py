@@ -1,4 +1,4 @@
-"""x_0, the model that a run starts from, and what is asked of it."""
+"""x_0, the initial model of a run, and the checks that it must pass."""
 
 from __future__ import annotations
 
@@ -29,46 +29,46 @@ def initial_model(task: Task, seed: int, device: torch.device) -> FlatModel:
 
 
 def first_model(task: Task, seed: int) -> nn.Module:
-    """Return x_0, a pure function of task and seed; a task that makes it otherwise is refused."""
-    model, again = (task.model(generator(seed, Purpose.INIT)) for _ in range(2))
+    """Return x_0; raise an error if the task's model is not a pure function of task and seed."""
+    model, second = (task.model(generator(seed, Purpose.INIT)) for _ in range(2))
     check_model(model)
-    if again is model:  # the next run would start from what this one has learned
+    if second is model:  # the next run would start from the weights that this run has trained
         raise InvalidValue("model", "a new one whenever the task is asked for it", "the same one twice")
-    there = again.state_dict()
+    there = second.state_dict()
     for name, value in model.state_dict().items():
         if name not in there or not torch.equal(value, there[name]):
             allowed = (
                 "made from the given rng alone (ehfl.learning.initialise draws layers from it, not bare parameters)"
             )
             raise InvalidValue("model", allowed, f"{name} that differs when asked again")
-    _check_examples_apart(again, some_rows(task.training.inputs, _TRIED))  # `model` itself stays untouched
+    _check_examples_apart(second, some_rows(task.training.inputs, _TRIED))  # it changes weights: spare `model`
     return model
 
 
 def some_rows(values: Tensor, count: int) -> Tensor:
-    """Return at most `count` rows, spread over all of them, as a new tensor."""
-    looked_at = min(count, len(values))
-    rows = torch.arange(looked_at) * (len(values) - 1) // max(1, looked_at - 1)
+    """Return at most `count` evenly spaced rows, as a new tensor."""
+    n_rows = min(count, len(values))
+    rows = torch.arange(n_rows) * (len(values) - 1) // max(1, n_rows - 1)
     return values.index_select(0, rows.to(values.device))
 
 
 def _check_examples_apart(model: nn.Module, inputs: Tensor) -> None:
-    """Refuse a model whose output for an example depends on the other examples of its batch.
+    """Raise an error if the model's output for an example depends on the other examples of its batch.
 
-    What it is worth would depend on how the test set is cut into batches, and a device that asks it about one example
-    would get another answer than the evaluation did. The model that is given is changed.
+    Its score would depend on how the test set is cut into batches, and a device that evaluates one example would get
+    another output than the evaluation. This function changes the given model.
     """
     model.eval()
     rng = torch.Generator().manual_seed(0)
     with torch.inference_mode():
-        for parameter in model.parameters():  # a last layer of zeros, say, would hide what comes before it
+        for parameter in model.parameters():  # a last layer initialised with zeros would hide the earlier layers
             if not parameter.any():
                 parameter.uniform_(-1, 1, generator=rng)
         together = outputs_of(model, inputs)
         apart = torch.cat([outputs_of(model, part) for part in (inputs[:_FIRST], inputs[_FIRST:]) if len(part)])
         repeated = outputs_of(model, inputs)
     if together.shape != apart.shape or not torch.equal(together, repeated):
-        return  # another fault, which check_task names
+        return  # a different fault, which check_task reports
     off = (together - apart).abs().max() / together.abs().max()
     if off > _ROUNDING:
         allowed = "one whose output for an example does not depend on the others of its batch"
@@ -78,7 +78,7 @@ def _check_examples_apart(model: nn.Module, inputs: Tensor) -> None:
 
 
 def check_model(model: nn.Module) -> None:
-    """Refuse a model that keeps state which averaging would miss, draws chance, or has nothing to learn."""
+    """Raise an error if the model has state that averaging misses, uses random numbers, or has no parameters."""
     if not isinstance(model, nn.Module):
         raise InvalidValue("model", "a torch.nn.Module", type(model).__name__)
     if not any(True for _ in model.parameters()):
@@ -88,13 +88,13 @@ def check_model(model: nn.Module) -> None:
 
 
 def _unfit(model: nn.Module) -> Iterator[tuple[str, str]]:
-    """Yield what the model must be and is not."""
+    """Yield each violated requirement and the value found."""
     for name, layer in model.named_modules():
         kind = f"{type(layer).__name__} ({name})" if name else type(layer).__name__
-        # Running statistics are buffers: averaging parameters would leave every client its own.
+        # Running statistics are buffers, which averaging parameters misses: each client would keep its own.
         if getattr(layer, "track_running_stats", False):
             yield "without running statistics (use GroupNorm)", f"{kind} with them"
-        # It would come from torch's own generator: the run could neither be repeated nor resumed.
+        # Dropout draws from torch's global generator: the run could not be repeated or resumed.
         rate = getattr(layer, "p" if isinstance(layer, _DROPOUT) else "dropout", 0)
         if isinstance(rate, int | float) and rate > 0:
             yield "without dropout, whose chance does not come from the seed", kind
@@ -106,7 +106,7 @@ def _unfit(model: nn.Module) -> Iterator[tuple[str, str]]:
                 "one whose parameters are all trained (register what is fixed as a buffer)",
                 f"{name} without gradient",
             )
-    # A checkpoint holds the state dict as plain tensors, beside what the aggregation remembers.
+    # A checkpoint holds the state dict as plain tensors, and the aggregation's state under the prefix STATE.
     for name, value in model.state_dict().items():
         if not isinstance(value, Tensor) or name.startswith(STATE):
             yield f"one whose state dict is of tensors not called {STATE}...", name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -15,22 +16,26 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class FlatModel:
-    """A module and the one float32 vector that its parameters are views of."""
+    """A module whose parameters are views of one float32 vector."""
 
     def __init__(self, module: nn.Module, device: torch.device) -> None:
         self.module = module.to(device).train()
         self.parameters = list(module.parameters())
         self.weights = torch.cat([p.detach().reshape(-1) for p in self.parameters]).float()  # (n_params,)
         self._gradient = torch.empty_like(self.weights)
-        # Each parameter becomes a view into the one vector: torch trains the parts, we copy and average the whole.
+        # Each parameter becomes a view of the vector: torch trains the views, and the server averages the vector.
         start = 0
         for p in self.parameters:
             p.data = self.weights[start : start + p.numel()].view(p.shape)
             start += p.numel()
 
+    def copy(self) -> FlatModel:
+        """Return an independent model with the same weights."""
+        return FlatModel(deepcopy(self.module), self.weights.device)
+
     def gradient(self, loss: Tensor) -> Tensor:
         """Return the gradient of the loss as one vector, shape (n_params,), good until the next call."""
-        # autograd.grad, not backward: no .grad is left behind that would have to be zeroed.
+        # autograd.grad instead of backward: it leaves no .grad that must be zeroed.
         pieces = torch.autograd.grad(loss, self.parameters)
         return torch.cat([piece.reshape(-1) for piece in pieces], out=self._gradient)
 
@@ -39,12 +44,12 @@ class FlatModel:
         return {name: value.detach().cpu().numpy().copy() for name, value in self.module.state_dict().items()}
 
     def load(self, state: Arrays) -> None:
-        """Take over what `state` returned."""
-        load_state(self.module, state)  # values are copied into the parameters, which stay views of the one vector
+        """Load what `state` returned."""
+        load_state(self.module, state)  # copies values, so the parameters stay views of the vector
 
 
 def load_state(module: nn.Module, state: Arrays) -> None:
-    """Give a module the weights of a checkpoint; those of a model that is built otherwise are refused."""
+    """Load the weights of a checkpoint into a module; raise an error if names or shapes differ."""
     mine = {name: tuple(value.shape) for name, value in module.state_dict().items()}
     theirs = {name: value.shape for name, value in state.items()}
     if mine != theirs:

@@ -1,4 +1,4 @@
-"""Initial weights from a stream of our own: torch's global generator decides none of them."""
+"""Initial weights from ehfl's random streams: torch's global generator is not used."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def initialise(model: Model, rng: np.random.Generator) -> Model:
             torch.default_generator.manual_seed(int(rng.integers(2**63)))
             for reset in others:
                 reset()
-    # Last, since the reset of a user layer may reach into layers inside it.
+    # Last, because the reset of a user layer may change the layers inside it.
     for parameter, values in drawn:
         with torch.no_grad():
             parameter.copy_(torch.from_numpy(values))
@@ -44,20 +44,20 @@ def initialise(model: Model, rng: np.random.Generator) -> Model:
 
 
 def blank(kind: type[Model], *sizes: int, **options: int) -> Model:
-    """Return a layer whose weights are yet to be set; torch's generator is left as it was."""
+    """Return a layer with uninitialised weights, without advancing torch's generator."""
     with torch.random.fork_rng(devices=[]):  # torch's own skip_init imports sympy, which takes a second
         return kind(*sizes, **options)
 
 
 def _uniform(layer: Any, rng: np.random.Generator) -> list[tuple[Tensor, NDArray[np.float64]]]:
-    """Return weight and bias of a layer, each with its values to be."""
+    """Return weight and bias of a layer, each with its new values."""
     bound = 1 / math.sqrt(layer.weight[0].numel())
     parameters = [parameter for parameter in (layer.weight, layer.bias) if parameter is not None]
     return [(one, rng.uniform(-bound, bound, size=tuple(one.shape))) for one in parameters]
 
 
 def _reset_of(layer: nn.Module) -> Callable[[], object] | None:
-    """Return what draws a layer's own parameters anew; None where it has none, or nothing of it is random."""
+    """Return the method that draws a layer's own parameters; None if it has none or they are not random."""
     if isinstance(layer, _FILLED + _FIXED) or not any(True for _ in layer.parameters(recurse=False)):
         return None
     reset = getattr(layer, "reset_parameters", getattr(layer, "_reset_parameters", None))  # the latter of attention

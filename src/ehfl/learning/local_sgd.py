@@ -8,13 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ehfl.arrays import FloatArray, IntArray, real_numbers
-from ehfl.machine import check_time
 from ehfl.randomness import Purpose, generator
 from ehfl.scheduling import Participation
 from ehfl.theory import StepSize
 from ehfl.validation import InvalidValue, is_number, number_in, whole_number
-
-_SECONDS_A_STEP = 1e-5  # torch does nothing in less
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +26,6 @@ class LocalSgd:
     def __post_init__(self) -> None:
         # Python's own numbers, because a checkpoint writes them as JSON, which knows none of NumPy's.
         object.__setattr__(self, "local_steps", whole_number("local_steps", self.local_steps, low=1))
-        check_time("local_steps", self.local_steps, self.seconds(turns=1))
         object.__setattr__(self, "batch_size", whole_number("batch_size", self.batch_size, low=1))
         # What a gradient is multiplied by must fit into float32.
         if self.clip is not None and not (is_number(self.clip) and 1e-30 <= self.clip <= 1e30):
@@ -37,10 +33,6 @@ class LocalSgd:
             raise InvalidValue("clip", "a number in [1e-30, 1e30] or None", given)
         object.__setattr__(self, "clip", None if self.clip is None else float(self.clip))
         object.__setattr__(self, "weight_decay", number_in("weight_decay", self.weight_decay, "[0, 1e30]"))
-
-    def seconds(self, turns: int) -> float:
-        """Return less than any machine takes for so many turns of a client [s]."""
-        return turns * self.local_steps * _SECONDS_A_STEP
 
 
 def minibatches(rule: LocalSgd, examples: IntArray, seed: int, client: int, t: int) -> Iterator[IntArray]:

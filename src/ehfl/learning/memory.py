@@ -1,45 +1,46 @@
-"""How much an aggregation remembers of clients, and where it is kept."""
+"""The memory of an aggregation's state per client, and whether it lives in RAM or in files."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote
 
-from torch import Tensor
-
 from ehfl.learning.aggregation import Aggregation, State
-from ehfl.learning.row_file import STATES, RowFile
 from ehfl.learning.rows import Rows
 from ehfl.machine import bytes_text, check_memory
 from ehfl.validation import InvalidValue
 
-MOST_IN_MEMORY = 256e6  # bytes; a checkpoint is made of three copies of what is kept there
+MOST_IN_MEMORY = 256e6  # bytes; writing a checkpoint takes three copies of the state
 _SUFFIX = ".rows"
 
 
 def size_of(state: State) -> int:
-    """Return what the vectors of clients take at most [bytes]."""
+    """Return the maximum size of the clients' vectors [bytes]."""
     return sum(value.full_size for value in state.values() if isinstance(value, Rows))
 
 
 def remembered_by(aggregation: Aggregation, n_clients: int, n_params: int) -> int:
-    """Return what an aggregation remembers of clients at most [bytes]."""
+    """Return the maximum size of an aggregation's state per client, over all clients [bytes]."""
     return size_of(aggregation.init(n_clients, n_params))
 
 
 def is_filed(size: float) -> bool:
-    """Return whether so much is kept in a file of the run's folder rather than in memory."""
+    """Return whether vectors of this total size are kept in files of the run's folder instead of in memory."""
     return size > MOST_IN_MEMORY
 
 
-def most_on_disk(size: float) -> float:
-    """Return how large the files of so much memory can become [bytes]: checkpoints have vectors of their own."""
-    return STATES * size
+def most_on_disk(size: float, n_clients: int, turns: float) -> float:
+    """Return the maximum size of the files [bytes], with `turns` turns between two checkpoints.
+
+    Vectors of the last two checkpoints are kept, so replaced vectors of two checkpoint intervals add to `size`.
+    """
+    return size * (1 + 2 * turns / n_clients)
 
 
 def check_room(aggregation: Aggregation, size: float, folder: Path | None) -> None:
-    """Refuse an aggregation whose memory fits neither into the machine's nor, where a run has a folder, on its disk."""
+    """Raise an error if the aggregation's state fits neither in memory nor, for a run with a folder, on the disk."""
     given = type(aggregation).__name__
     if folder is None or not is_filed(size):
         check_memory("aggregation", given, size)
@@ -51,28 +52,35 @@ def check_room(aggregation: Aggregation, size: float, folder: Path | None) -> No
         raise InvalidValue("aggregation", allowed, f"{given} ({bytes_text(size)})")
 
 
-def shelved(state: State, folder: Path) -> State:
-    """Return a first state whose vectors will be kept in files of the folder, if there may be many."""
+def in_files(state: State, folder: Path) -> State:
+    """Return an initial state whose vectors are kept in files of the folder if they may be large."""
     if not is_filed(size_of(state)):
         return state
-    return {name: _in_file(value, folder, name) if isinstance(value, Rows) else value for name, value in state.items()}
+    # The names come from user code and may contain slashes and dots.
+    places = {name: folder / f"{quote(name, safe='')}{_SUFFIX}" for name in state}
+    rows = {name: value for name, value in state.items() if isinstance(value, Rows)}
+    return state | {name: Rows(value.n_clients, value.n_params, places[name]) for name, value in rows.items()}
 
 
-def _in_file(rows: Rows, folder: Path, name: str) -> Rows:
-    path = folder / f"{quote(name, safe='')}{_SUFFIX}"  # names are the user's, and may have slashes and dots
-    return Rows(rows.n_clients, rows.n_params, RowFile(path, rows.n_params, rows.n_clients))
+def delete_unused(state: State, checkpointed: Iterable[State]) -> None:
+    """Delete the files of vectors that neither the run nor a checkpoint refers to."""
+    for name, value in state.items():
+        if isinstance(value, Rows) and value.folder is not None:
+            used = value.files.union(*(other[name].files for other in checkpointed if name in other))
+            for path in set(value.folder.iterdir()) - used:
+                path.unlink()
 
 
 def without_files(state: State) -> State:
-    """Return what is left of a state when the files are gone."""
-    return {name: value for name, value in state.items() if not _file_of(value)}
+    """Return the state without the vectors that are kept in files."""
+    return {name: value for name, value in state.items() if not _is_in_files(value)}
 
 
 def delete_files(state: State) -> None:
-    """Delete the files of a run that is over: nothing of them is needed any more, and they may be large."""
-    for file in filter(None, map(_file_of, state.values())):
-        file.path.unlink(missing_ok=True)
+    """Delete the vectors' files of a finished run: they may be large, and it will not resume."""
+    for value in filter(_is_in_files, state.values()):
+        shutil.rmtree(value.folder)
 
 
-def _file_of(value: Tensor | Rows) -> RowFile | None:
-    return value.shelf if isinstance(value, Rows) and isinstance(value.shelf, RowFile) else None
+def _is_in_files(value: object) -> bool:
+    return isinstance(value, Rows) and value.folder is not None

@@ -17,7 +17,7 @@ Weights = dict[str, Tensor]
 
 
 class Measured(NamedTuple):
-    """What the noise scale is measured from in a round, as its record has it."""
+    """The inputs of the noise scale in a round, under the names of its record."""
 
     start_loss: float | None = None
     update_square: float | None = None
@@ -30,7 +30,7 @@ def reference_round(
 ) -> tuple[Weights, Measured]:  # fmt: skip
     """Return x_{t+1}, the mean (weighted by D_i or not) of the participants' models after K steps each (eq. 1).
 
-    With it comes what the noise scale is measured from.
+    The second value holds the inputs of the noise scale.
     """
     if len(clients) == 0:
         return x_t, Measured()

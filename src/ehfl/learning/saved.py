@@ -1,4 +1,4 @@
-"""From a run's folder back to its model."""
+"""What a run leaves of learning: aggregation states in checkpoints, and the model that `load_model` returns."""
 
 from __future__ import annotations
 
@@ -6,15 +6,52 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from torch import nn
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
-from ehfl import own_code
+from ehfl import user_code
+from ehfl.learning.aggregation import State
 from ehfl.learning.checkpoint import NAME, PREVIOUS, Checkpoint, CheckpointError, read_checkpoint
-from ehfl.learning.flat import load_state
+from ehfl.learning.flat import Arrays, load_state
+from ehfl.learning.rows import Rows
 from ehfl.learning.tasks import TASKS, Task, load_task
 from ehfl.randomness import Purpose, generator
-from ehfl.run_folder import RunFolder, check_same, identity_of, inside
+from ehfl.runs import RunFolder, check_same, identity_of, inside
 from ehfl.validation import UserError, at, of_kind, path_of, visible
+
+
+def on_device(state: State, device: torch.device) -> State:
+    """Return the state with its tensors on the model's device; `Rows` stay in the machine's memory."""
+    return {name: value if isinstance(value, Rows) else _moved(value, device) for name, value in state.items()}
+
+
+def _moved(value: Tensor, device: torch.device) -> Tensor:
+    no_doubles = device.type == "mps" and value.dtype == torch.float64
+    return value.to(device, torch.float32) if no_doubles else value.to(device)
+
+
+def as_arrays(state: State) -> dict[str, NDArray[Any]]:
+    """Return copies of the state as arrays by name; `Rows` become several arrays, `name/clients` and so on."""
+    found: dict[str, NDArray[Any]] = {}
+    for name, value in state.items():
+        if isinstance(value, Rows):
+            found |= {f"{name}/{part}": array for part, array in value.as_arrays().items()}
+        else:
+            found[name] = value.cpu().numpy().copy()
+    return found
+
+
+def from_arrays(arrays: Arrays, like: State, device: torch.device) -> State:
+    """Return the state from `as_arrays`; `like`, a state of the same aggregation, tells which values are `Rows`."""
+    found: State = {}
+    for name, array in arrays.items():
+        owner, _, _ = name.rpartition("/")
+        if isinstance(like.get(owner), Rows):
+            found.setdefault(owner, {})[name.removeprefix(f"{owner}/")] = array
+        else:
+            found[name] = torch.from_numpy(array)
+    return on_device({n: like[n].filled(v) if isinstance(v, dict) else v for n, v in found.items()}, device)
 
 
 def load_model(
@@ -22,12 +59,9 @@ def load_model(
 ) -> nn.Module:
     """Return the model of a run's newest checkpoint, on the CPU and in evaluation mode.
 
-    A run that is not finished gives the model so far; a damaged or altered folder is refused. The task is the one
-    that the run's spec.toml names, with its data; give it by hand for a `run_dir` of `train`, which has no spec, or
-    A run that is not finished gives the model so far; a damaged or altered folder is refused. The task is the one
-    that the run's spec.toml names, with its data; give it by hand for a `run_dir` of `train`, which has no spec, or
-    where the data lie elsewhere now. If spec.toml names a user class, `trust=True` lets its code run: a downloaded
-    folder can name any code.
+    An unfinished run returns its model so far; a damaged or edited folder raises an error. The task and its data
+    default to those in the run's spec.toml; pass `task` for a `run_dir` of `train`, which has no spec, or if the data
+    have moved. If spec.toml names a user class, `trust=True` lets its code run: a downloaded folder can name any code.
 
     >>> import tempfile
     >>> from ehfl import AlwaysOn, Bernoulli, Fleet, evaluate, load_task, simulate, train
@@ -42,7 +76,7 @@ def load_model(
     run = RunFolder(path_of("folder", folder))
     found = _newest(run)
     made = _task_of(run, found, trust) if task is None else TASKS.make(task)
-    model = made.model(generator(0, Purpose.INIT))  # its weights are replaced
+    model = made.model(generator(0, Purpose.INIT))  # any seed: the weights are overwritten
     load_state(model, found.model)
     return model.eval()
 
@@ -50,7 +84,7 @@ def load_model(
 def _newest(run: RunFolder) -> Checkpoint:
     if run.finished:
         run.check_untouched(run.meta())
-    # A kill between two renames leaves the one before alone.
+    # A kill between the two renames of a write leaves only the previous checkpoint.
     path = next((run.path / name for name in (NAME, PREVIOUS) if (run.path / name).exists()), None)
     if path is not None:
         return read_checkpoint(path)
@@ -66,5 +100,5 @@ def _task_of(run: RunFolder, found: Checkpoint, trust: bool) -> Task:
         remedy = "give it, as in load_model(folder, 'digits')"
         raise UserError(visible(f"{run.path} has no spec.toml that names the task: {remedy}"))
     check_same(found.identity, identity_of(facts), run.path / NAME, "its spec.toml is of another run")
-    with own_code.allowed(trust, "load_model(folder, trust=True)"), own_code.held(facts.get("code")), at("learning"):
+    with user_code.allowed(trust, "load_model(folder, trust=True)"), user_code.held(facts.get("code")), at("learning"):
         return load_task(inside(facts, ["learning", "task"]), inside(facts, ["learning", "data"]))

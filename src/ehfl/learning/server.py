@@ -1,16 +1,16 @@
-"""The server's half of a round: x_t goes out, an aggregation makes x_{t+1} of what comes back."""
+"""The server's half of a round: it sends x_t, and an aggregation computes x_{t+1} from the updates."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 
-from ehfl.history import LARGEST
-from ehfl.learning.aggregation import Aggregation, Assign, State, Update, assignment_of, share_of
+from ehfl.learning.aggregation import Aggregation, State, Update, assignment_of, share_of
 from ehfl.learning.flat import FlatModel
-from ehfl.learning.saved_state import on_device
+from ehfl.learning.orders import Order, Turns
+from ehfl.learning.saved import on_device
 from ehfl.learning.update_spread import UpdateSpread
+from ehfl.runs import LARGEST
 from ehfl.validation import UserError, at
 
 
@@ -19,64 +19,72 @@ class Diverged(UserError, ArithmeticError):
 
 
 class Server:
-    """Holds x_t, in a model that can be evaluated, and what the aggregation remembers.
+    """Holds x_t, in a model that can be evaluated, and the aggregation's state.
 
-    With the mean and clients in this process, a round equals `reference_round` up to float32 rounding.
+    With `Mean` and clients in this process, a round equals `reference_round` up to float32 rounding.
     """
 
-    def __init__(self, model: FlatModel, aggregation: Aggregation, n_clients: int) -> None:
-        self.model, self.aggregation = model, aggregation
-        # An aggregation need not know of devices: what it remembers follows the model to its own.
+    def __init__(self, model: FlatModel, aggregation: Aggregation, n_clients: int, seed: int = 0) -> None:
+        self.model, self.aggregation, self.seed = model, aggregation, seed
+        self._x = model.weights  # x_t; from `orders` to the end of the round a copy apart from the model
+        # Aggregations ignore devices, so the server moves their state to the model's device.
         with at("aggregation"):
             started = aggregation.init(n_clients, model.weights.numel())
         self.state: State = on_device(started, model.weights.device)
 
-    def play(self, t: int, train: Callable[[Assign], Iterator[Update]]) -> Heard:
-        """Turn the model from x_t into x_{t+1}, by what `train` makes of each participant's assignment."""
-        # In one process the model is also where every client trains, so x_t is kept apart while they do.
-        x = self.model.weights.clone()
-        version = x._version  # torch counts the changes in place
-        assign = partial(assignment_of, self.aggregation, x, state=self.state)
-        heard = Heard(train(assign), self.aggregation)
-        # Empty rounds go through the aggregation, too: one with a memory may move the model in them.
-        after, self.state = self.aggregation.apply(x, heard, self.state)
+    def orders(self, t: int, turns: Turns, eta: float) -> Iterator[Order]:
+        """Return an iterator over the orders of round t; each is made on demand, to save memory."""
+        self._x = self.model.weights.clone()  # with one worker, clients train in the server's own model
+        return (self._order(t, *turn, eta) for turn in zip(turns.clients.tolist(), turns.steps.tolist(), strict=True))
+
+    def _order(self, t: int, client: int, steps: int, eta: float) -> Order:
+        given = assignment_of(self.aggregation, self._x, client, self.state)
+        return Order(client, t, given.start, steps, eta, self.seed, given.pull, given.shift)
+
+    def absorb(self, t: int, updates: Iterator[Update]) -> Received:
+        """Replace x_t by x_{t+1}, computed from the updates of round t."""
+        x = self._x
+        version = x._version  # torch increments it on every in-place change
+        received = Received(updates, self.aggregation)
+        # Apply empty rounds too: an aggregation with a memory may move the model in them.
+        after, self.state = self.aggregation.apply(x, received, self.state)
         name = f"{type(self.aggregation).__name__}.apply"
         if x._version != version:
-            raise UserError(f"{name} must leave x as it is: clients that train later would start from another model")
-        if not heard.all:
-            raise UserError(f"{name} must go through all updates once, and stopped after {len(heard.losses)}")
-        if after.shape != x.shape:  # torch would spread a single number over all weights
+            raise UserError(f"{name} must not change x")
+        if not received.all:
+            raise UserError(f"{name} must go through all updates once, and stopped after {len(received.losses)}")
+        if after.shape != x.shape:  # torch would broadcast a single number over all weights
             raise UserError(f"{name} must return a model of shape {tuple(x.shape)}, got {tuple(after.shape)}")
         self.model.weights.copy_(after)
-        self._check_finite(heard.mean_loss(), t)
-        return heard
+        self._check_finite(received.mean_loss(), t)
+        return received
 
     def _check_finite(self, loss: float | None, t: int) -> None:
-        """Say that training has diverged where it has; an aggregation with a memory can do so in an empty round."""
+        """Raise Diverged if the loss or the model is not finite; empty rounds with a memory can diverge too."""
         if loss is not None and not abs(loss) <= LARGEST:  # or NaN
             raise Diverged(f"training loss is {loss} in round {t}: try a smaller step size or gradient clipping")
-        # A sum is one number to fetch from the device, and it is not finite if any weight is not.
+        # The sum is not finite if any weight is not, and it is only one number to copy from the device.
         if not math.isfinite(float(self.model.weights.sum())):
             raise Diverged(f"the model is not finite after round {t}: try a smaller step size or gradient clipping")
 
 
-class Heard:
-    """The updates of a round, gone through once: a client is trained when the aggregation asks for its update.
+class Received:
+    """A single-pass iterator over the updates of a round: a client is trained when the aggregation asks for its update.
 
-    Its model can be forgotten before the next one's comes: the mean needs the memory of two, however many take part,
-    and their spread that of one more.
+    Each update can be freed before the next one arrives: the mean needs the memory of two models for any number of
+    participants, and the spread of the updates needs one more.
     """
 
     def __init__(self, updates: Iterator[Update], aggregation: Aggregation) -> None:
         self._updates, self._aggregation = updates, aggregation
         self.losses: list[float] = []  # of each update, in the order of the clients
         self.steps: list[int] = []  # likewise
-        self.all = False  # whether the aggregation has gone through all of them
+        self.all = False  # whether the aggregation has read all updates
         self._start_losses: list[float] = []
         self._shares: list[float] = []
         self._spread = UpdateSpread()
 
-    def __iter__(self) -> Heard:
+    def __iter__(self) -> Received:
         return self
 
     def __next__(self) -> Update:
@@ -88,17 +96,17 @@ class Heard:
         self.steps.append(update.steps)
         self._start_losses.append(update.start_loss)
         self._shares.append(share_of(self._aggregation, update.examples))
-        self._spread.add(update)  # before the aggregation has it, which may do with it what it likes
+        self._spread.add(update)  # before the aggregation, which may change the update's tensors
         return update
 
     def mean_loss(self) -> float | None:
-        """Return the mean loss by the aggregation's shares, None if nobody took part."""
+        """Return the mean loss weighted by the aggregation's shares, None if no client took part."""
         return _mean(self.losses, self._shares)
 
     def measured(self) -> dict[str, float]:
-        """Return what the noise scale is measured from, as a record names it, where it is there and can be recorded.
+        """Return the inputs of the noise scale under their record names, without values that are missing or not finite.
 
-        An aggregation may leave out an update that is not finite, so that the round goes on and these lack a value.
+        An aggregation may skip an update that is not finite, so a value can be missing although the round is valid.
         """
         start = _mean(self._start_losses, self._shares)
         found = {"start_loss": start, "update_square": self._spread.square, "update_spread": self._spread.spread}
@@ -106,7 +114,7 @@ class Heard:
 
 
 def _mean(values: Sequence[float], shares: Sequence[float]) -> float | None:
-    """Return the mean of values with these shares, a plain one if all are 0, and None of no values."""
+    """Return the weighted mean of values, the plain mean if all shares are 0, and None without values."""
     if not values:
         return None
     total = weight = 0.0

@@ -1,4 +1,4 @@
-"""How large a task is: the bytes of its model and the work of a sample, which is what a round costs energy for."""
+"""The size of a task: the bytes of its model and the FLOP per sample, from which the energy cost of a round follows."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _BYTES_A_WEIGHT = 4  # float32, as models are sent
 
 
 class TaskSize(NamedTuple):
-    """What a model weighs, and what it takes to train it on one sample."""
+    """The size of a model and the work of training it on one sample."""
 
     model_bytes: int
-    flop_per_sample: int  # forward and backward; 0 where nothing of it is a network's
+    flop_per_sample: int  # forward and backward; 0 for a model without matrix products
 
 
 def task_size(task: Task) -> TaskSize:
     """Return the bytes of a task's model, and the FLOP that one more sample of a minibatch takes, forward and backward.
 
-    Counted by torch's FlopCounterMode: matrix products and convolutions, a product and a sum each, as it computes them;
-    what is elementwise is left out. What a minibatch takes whatever its size, such as the transform of a kernel, is no
-    sample's, so one sample's count is taken from that of two.
+    torch's FlopCounterMode counts matrix products and convolutions, with 2 FLOP per multiply-add; elementwise
+    operations are left out. Work that does not depend on the batch size, such as the transform of a kernel, cancels
+    because the result is the count for two samples minus that for one.
 
     >>> from ehfl.learning import load_task
     >>> task_size(load_task("digits"))
@@ -39,7 +39,7 @@ def task_size(task: Task) -> TaskSize:
 
 
 def _flop(task: Task, model: nn.Module, samples: int) -> int:
-    """Return what a step on so many samples takes; the first one, repeated, since a task may hold no other."""
+    """Return the FLOP of a step on `samples` copies of the first example, as a task may have only one."""
     inputs = task.training.inputs[:1].repeat_interleave(samples, dim=0)
     targets = task.training.targets[:1].repeat_interleave(samples, dim=0)
     with torch.enable_grad(), FlopCounterMode(display=False) as counter:

@@ -1,29 +1,33 @@
-"""`Training`: local SGD along a participation, from the first round to the last, through kills."""
+"""`Training`: local SGD with a given participation, from the first round to the last, resumable after a kill."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ehfl.arrays import Clients, FloatArray
-from ehfl.history import NAME, Accuracies, History, HistoryFile, Record, rewind, rounds_digest
+from torch import Tensor
+
+from ehfl.arrays import FloatArray
 from ehfl.learning.aggregation import State, traffic_of
 from ehfl.learning.checkpoint import Checkpoint, latest_checkpoint
-from ehfl.learning.client_side import ClientSide
-from ehfl.learning.device import thread_limit
-from ehfl.learning.evaluation import judged, right_by_client
+from ehfl.learning.clients import ClientSide
+from ehfl.learning.evaluation import judged, outputs_in, right_by_client
+from ehfl.learning.flat import FlatModel
 from ehfl.learning.local_sgd import checked_steps
-from ehfl.learning.memory import check_room, delete_files, shelved, size_of, without_files
-from ehfl.learning.saved_state import as_arrays, from_arrays
+from ehfl.learning.memory import check_room, delete_files, delete_unused, in_files, size_of, without_files
+from ehfl.learning.orders import Turns
+from ehfl.learning.saved import as_arrays, from_arrays
 from ehfl.learning.server import Diverged, Server
 from ehfl.learning.tasks import Examples, Task, classes_of
-from ehfl.run_folder import OtherRun
+from ehfl.learning.workers import Workers
+from ehfl.runs import ROUNDS, Accuracies, History, HistoryFile, OtherRun, Record, rewind, rounds_digest
 from ehfl.theory import StepSize, check_causal
 from ehfl.validation import at, whole_number
 
+CHECKPOINT_EVERY = 10  # rounds, by default
 OnRound = Callable[[Record], None]
 
 
@@ -35,6 +39,7 @@ class Training:
         task: Task,
         server: Server,
         clients: ClientSide,
+        workers: Workers,
         *,
         step_size: StepSize,
         etas: FloatArray | None = None,
@@ -43,10 +48,10 @@ class Training:
     ) -> None:
         """Prepare the run.
 
-        `etas` are the step sizes of all rounds, where they are known beforehand; `identity` is what a checkpoint is
-        known by.
+        `etas` are the step sizes of all rounds if they are known in advance; `identity` identifies the run in its
+        checkpoints.
         """
-        self._task, self._server, self._clients = task, server, clients
+        self._task, self._server, self._clients, self._workers = task, server, clients, workers
         self._step_size, self._etas = step_size, etas
         self._eval_every = whole_number("eval_every", eval_every, low=1)
         if etas is None:
@@ -57,25 +62,24 @@ class Training:
         with at("aggregation"):
             self._traffic = traffic_of(server.aggregation, self.n_parameters)
         self._identity = identity
-        # What is held here is not overwritten in files: a checkpoint that is damaged has one before it.
+        # States of the last two checkpoints: their files stay, so that a damaged checkpoint has a predecessor.
         self._checkpointed: deque[State] = deque(maxlen=2)
 
     @property
     def n_parameters(self) -> int:
-        """How many weights the model has."""
+        """The number of the model's weights."""
         return self._server.model.weights.numel()
 
     def run(
         self,
-        threads: int,
         folder: Path | None = None,
         *,
-        checkpoint_every: int = 10,
+        checkpoint_every: int = CHECKPOINT_EVERY,
         on_round: OnRound | None = None,
     ) -> History:
-        """Play all rounds, or those that the folder lacks, on so many threads; no other process may be in it."""
+        """Play all rounds, or those missing in the folder; no other process may use the folder."""
         check_room(self._server.aggregation, size_of(self._server.state), folder)
-        with thread_limit(threads):
+        with self._workers.running():
             if folder is None:
                 records = [_announced(record, on_round) for record in self._rounds([])]
             else:
@@ -87,95 +91,108 @@ class Training:
         )
 
     def _resumed(self, folder: Path, checkpoint_every: int, on_round: OnRound | None) -> list[Record]:
-        """Play the rounds that the folder lacks, and return all of them."""
+        """Play the rounds missing in the folder, and return all of them."""
         identity = self._identity
         if callable(identity):
             identity = dict(identity()) | {"eval_every": self._eval_every}
         start = latest_checkpoint(folder, identity)
-        first = self._server.state = shelved(self._server.state, folder)
+        first = self._server.state = in_files(self._server.state, folder)
         if start is None:
             start = self._checkpoint(0, identity, rounds_digest(()))
-            start.write(folder)  # so that a folder with rounds in it always says whose they are
+            start.write(folder)  # so that a folder with rounds always has the identity of its run
         self._server.model.load(start.model)
         self._server.state = from_arrays(start.state, first, self._device)
         self._checkpointed.append(self._server.state)
-        # Lines behind the checkpoint are of rounds that will be trained again, with the same result.
-        records = rewind(folder / NAME, start.rounds, start.history)
-        with HistoryFile(folder / NAME, records) as file:
+        # Lines after the checkpoint are dropped: their rounds are trained again, with the same result.
+        records = rewind(folder / ROUNDS, start.rounds, start.history)
+        with HistoryFile(folder / ROUNDS, records) as file:
             for record in self._rounds(list(records)):
                 file.append(record)
                 records.append(_announced(record, on_round))
                 done = record.round + 1
                 if done % checkpoint_every == 0 or done == self._clients.rounds:
-                    file.sync()  # a checkpoint must never know of rounds that the disk does not
+                    file.sync()  # a checkpoint must never refer to rounds that are not on the disk
                     self._checkpoint(done, identity, file.digest).write(folder)
+                    delete_unused(self._server.state, self._checkpointed)
         delete_files(first)
         return records
 
     def _rounds(self, past: Sequence[Record]) -> Iterator[Record]:
         """Play the rounds that follow these; after each yield the model is x_{t+1}.
 
-        The clients go through the past rounds again, which costs no training: they are then where they were when the
-        run was killed.
+        The clients replay the past rounds without training, which restores their state at the kill.
         """
-        counts = []  # n_t so far: what a causal rule may look at
+        counts = []  # n_t so far, the input of a causal step-size rule
         for record in past:
-            counts.append(self._clients.again(record))
-            if counts[-1] != record.participants:  # a scheduler whose parameters no identity shows
+            counts.append(self._clients.replay(record))
+            if counts[-1] != record.participants:  # catches scheduler parameters that the identity does not contain
                 there = f"round {record.round} had {record.participants} participants and has {counts[-1]} now"
                 raise OtherRun(f"the rounds so far belong to another run: {there}")
         for t in range(len(past), self._clients.rounds):
-            clients = self._clients.clients(t)
-            record = self._round(t, clients, self._eta([*counts, len(clients)]))
+            turns = self._clients.choose(t)
+            record = self._round(t, turns, self._eta([*counts, turns.wanted]))
             counts.append(record.participants)
             yield record
 
     def _eta(self, counts: Sequence[int]) -> float:
-        """Return the step size of the last round that is counted."""
+        """Return the step size of the last round in `counts`."""
         if self._etas is not None:
             return float(self._etas[len(counts) - 1])
         return float(checked_steps(self._step_size(counts, self._clients.rounds), len(counts))[-1])
 
-    def _round(self, t: int, clients: Clients, eta: float) -> Record:
+    def _round(self, t: int, turns: Turns, eta: float) -> Record:
         """Play round t; return its record, with evaluations where they are due."""
         start = time.perf_counter()
-        scores = self._evaluated("first", rounds=0) if t == 0 else {}  # x_0, which curves begin with
+        scores = self._evaluated("first", rounds=0) if t == 0 else {}  # x_0, the first point of every curve
         began = time.perf_counter()
-        heard = self._server.play(t, lambda assign: self._clients.updates(assign, clients, t, eta))
-        losses = heard.losses
+        orders = self._server.orders(t, turns, eta)
+        received = self._server.absorb(t, self._clients.train(orders))
+        losses = received.losses
         seconds = time.perf_counter() - began
         if (t + 1) % self._eval_every == 0 or t + 1 == self._clients.rounds:
             scores |= self._evaluated("test", rounds=t + 1)
         others = time.perf_counter() - start - seconds if scores else 0.0
         scores |= {"losses": tuple(losses)} if self._clients.keeps_losses else {}
-        scores |= {"steps": tuple(heard.steps)} if self._clients.keeps_steps else {}
-        # Before the record is handed on, so that whoever reads it sees a round that is over.
+        scores |= {"steps": tuple(received.steps)} if self._clients.keeps_steps else {}
+        # Before the record is yielded, so that its reader sees a finished round.
         devices = self._clients.report(t, losses)
-        scores |= heard.measured()
+        scores |= received.measured()
         return Record(
-            t, len(losses), eta, heard.mean_loss(), devices=devices, seconds=seconds, eval_seconds=others, **scores
+            t, len(losses), eta, received.mean_loss(), devices=devices, seconds=seconds, eval_seconds=others, **scores
         )
 
     def _evaluated(self, name: str, rounds: int) -> dict[str, Any]:
-        """Return what the test set says of the model after so many rounds, as a record names it."""
+        """Return the model's scores on the test set after `rounds` rounds, under their record names."""
         try:
-            scores, by_class = judged(self._task, self._server.model.module, self._test, len(self._classes))
+            module = self._server.model.module
+            scores, by_class = judged(self._task, module, self._test, len(self._classes), self._outputs)
         except Diverged as error:
             remedy = "try a smaller step size or gradient clipping" if rounds else "look at the task's model and data"
             raise Diverged(f"{error} after {rounds} rounds: {remedy}") from error
         return {f"{name}_loss": scores.loss, f"{name}_metric": scores.metric} | self._served(name, by_class)
 
+    def _outputs(self, chunks: Iterable[Tensor]) -> Iterator[Tensor]:
+        """Yield x_t's outputs for chunks of inputs, computed by the workers."""
+        x = self._server.model.weights
+
+        def work(model: FlatModel, chunk: Tensor) -> Tensor:
+            if model.weights is not x:
+                model.weights.copy_(x)
+            return outputs_in(model.module, chunk)
+
+        return self._workers.map(work, chunks)
+
     def _served(self, name: str, by_class: Accuracies) -> dict[str, Any]:
-        """Return whom the model serves how well, where the task has classes, as a record names it."""
+        """Return the accuracy by class and by client under their record names, if the task has classes."""
         if not by_class:
             return {}
-        if name == "first":  # x_0 has learned from nobody: what clients find in it says little
+        if name == "first":  # x_0 is untrained, so its accuracy by client says little
             return {"first_by_class": by_class}
         labels = self._clients.labels
         return {"by_class": by_class, "by_client": None if labels is None else right_by_client(by_class, labels)}
 
     def _checkpoint(self, rounds: int, identity: Mapping[str, Any], history: str) -> Checkpoint:
-        # A file of vectors has them in places that depend on how often the run was resumed; equal runs end alike.
+        # The layout of vector files depends on how often the run was resumed, and equal runs must end with equal files.
         over = rounds == self._clients.rounds
         state = without_files(self._server.state) if over else self._server.state
         self._checkpointed.append(state)

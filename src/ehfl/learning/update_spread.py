@@ -1,4 +1,4 @@
-"""How far the updates of a round lie apart, found while they come: none of them is kept."""
+"""The spread of the updates of a round, computed as they arrive, without storing them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ class UpdateSpread:
     """|m|^2 of the mean update m and the updates' spread about it, with one vector in memory (Welford 1962).
 
     With m_k the mean of the first k updates Delta_1, ..., Delta_k, and S_k the sum of |Delta_i - m_k|^2 over them:
-    m_k = m_{k-1} + (Delta_k - m_{k-1})/k and S_k = S_{k-1} + (1 - 1/k) |Delta_k - m_{k-1}|^2. Of updates that are drawn
-    independently and alike, S_n/(n - 1) is on average the variance of one, and |m_n|^2 - S_n/(n(n - 1)) the square of
-    their expectation. Their ratio is the noise scale (McCandlish et al. 2018, arXiv 1812.06162), counted in clients.
+    m_k = m_{k-1} + (Delta_k - m_{k-1})/k and S_k = S_{k-1} + (1 - 1/k) |Delta_k - m_{k-1}|^2. For independent and
+    identically distributed updates, S_n/(n - 1) is an unbiased estimate of their variance, and |m_n|^2 - S_n/(n(n - 1))
+    of the square of their expectation. The ratio is the noise scale (McCandlish et al. 2018, arXiv 1812.06162), in
+    clients.
 
     >>> spread, x = UpdateSpread(), torch.zeros(2)
     >>> for client, weights in enumerate(([3.0, 0.0], [1.0, 4.0])):
@@ -30,8 +31,8 @@ class UpdateSpread:
         self._squares = 0.0  # S_k
 
     def add(self, update: Update) -> None:
-        """Take in one more update: from the start that its client was assigned to the model that came back."""
-        away = update.delta  # a vector of its own, so that nothing here changes a model
+        """Add one update, the difference between the returned model and the client's start."""
+        away = update.delta  # a new vector, so the in-place operations below change no model
         self._count += 1
         if self._mean is None:
             self._mean = away
@@ -47,10 +48,10 @@ class UpdateSpread:
 
     @property
     def spread(self) -> float | None:
-        """S_n/(n - 1), None of fewer than two updates."""
+        """S_n/(n - 1), None with fewer than two updates."""
         return None if self._count < 2 else self._squares / (self._count - 1)
 
 
 def _square(vector: Tensor) -> float:
-    """Return |v|^2, summed in float64 where the device has it: squares of float32 may not fit into float32."""
+    """Return |v|^2, summed in float64 if the device supports it: squares of float32 may overflow float32."""
     return float(torch.linalg.vector_norm(vector, dtype=exact_on(vector.device))) ** 2

@@ -1,20 +1,14 @@
-"""Who holds which examples: partitions with the parameters of flwr-datasets, one file each.
+"""Who holds which examples: partitions with the parameters of flwr-datasets.
 
-Disjoint, nothing lost, seeded. Each deals `targets`, one per example, to `n_clients` clients and returns their sorted
-example numbers, client by client; the sizes are the paper's D_i. All of them by name: `PARTITIONS`. `deal` asks one and
-refuses a deal that breaks the rules, `check_partition` tries one of your own.
-
-May enter: NumPy, `ehfl.arrays`, `randomness`, `registry`, `validation`. Leaves: the names below.
+Shares are disjoint, complete and seeded. Each partition divides `targets`, one per example, among `n_clients` clients
+and returns their sorted example numbers by client; the sizes are the paper's D_i. `PARTITIONS` has all of them by name.
+`deal` calls one and checks the result, `check_partition` tests a user's partition.
 
 >>> PARTITIONS.make("dirichlet:0.3")
 Dirichlet(alpha=0.3, min_partition_size=10)
 """
 
-from ehfl.partition.check import check_partition
-from ehfl.partition.contract import PARTITIONS, Partition, deal
-from ehfl.partition.dirichlet import Dirichlet
-from ehfl.partition.iid import Iid
-from ehfl.partition.order import InLabelOrder
-from ehfl.partition.shards import Shards
+from ehfl.partition.contract import PARTITIONS, Partition, check_partition, deal
+from ehfl.partition.kinds import Dirichlet, Iid, InLabelOrder, Shards
 
 __all__ = ["PARTITIONS", "Dirichlet", "Iid", "InLabelOrder", "Partition", "Shards", "check_partition", "deal"]

@@ -1,17 +1,19 @@
-"""What a partition must offer, and `deal`: the one way to ask it, which refuses a deal that breaks the rules."""
+"""The interface of a partition; `deal`, which checks its result; `check_partition`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.arrays import IntArray
+from ehfl.randomness import check_seed
 from ehfl.registry import Registry
-from ehfl.validation import InvalidValue, renamed, short, whole_number
+from ehfl.validation import FAILURES, BrokenRules, InvalidValue, blame, renamed, short, whole_number
 
+_EACH = 40  # examples for each client, unless the caller brings targets
 Targets = NDArray[Any]  # (n_examples, ...); class labels are whole numbers of shape (n_examples,)
 
 
@@ -19,23 +21,23 @@ class Partition(Protocol):
     """Deals examples to clients."""
 
     def partition(self, targets: Targets, n_clients: int, seed: int) -> list[IntArray]:
-        """Return each client's example numbers: together all of them, each once, nobody without any."""
+        """Return each client's example numbers: together all of them, each once, and some for every client."""
         ...
 
 
 PARTITIONS: Registry[Partition] = Registry(
     "partition",
     {
-        "iid": "ehfl.partition.iid:Iid",
-        "dirichlet": "ehfl.partition.dirichlet:Dirichlet",
-        "shards": "ehfl.partition.shards:Shards",
+        "iid": "ehfl.partition.kinds:Iid",
+        "dirichlet": "ehfl.partition.kinds:Dirichlet",
+        "shards": "ehfl.partition.kinds:Shards",
     },
     methods=("partition",),
 )
 
 
 def deal(partition: Partition, targets: Targets, n_clients: int, seed: int) -> list[IntArray]:
-    """Return each client's example numbers; a deal in which one is lost, dealt twice or no example is refused.
+    """Return each client's example numbers; raise an error if one is missing or repeated, or a client has none.
 
     >>> class Everything:
     ...     def partition(self, targets, n_clients, seed):
@@ -46,7 +48,7 @@ def deal(partition: Partition, targets: Targets, n_clients: int, seed: int) -> l
 got example 0 dealt to clients 0 and 1 (Everything, seed 0)
     """
     shown = targets.view()
-    shown.flags.writeable = False  # they are the task's own, and shared by all runs
+    shown.flags.writeable = False  # the task's array is shared by all runs
     with renamed(lambda name: name if name in ("clients", "partition") else f"partition.{name}"):
         found = partition.partition(shown, n_clients, seed)
     try:
@@ -57,7 +59,7 @@ got example 0 dealt to clients 0 and 1 (Everything, seed 0)
 
 
 def checked_shares(found: object, n_examples: int, n_clients: int) -> list[IntArray]:
-    """Return the shares of a deal as arrays, or say what is wrong with them."""
+    """Return the shares of a deal as arrays; raise an error if they are invalid."""
     if not isinstance(found, Sequence | np.ndarray) or len(found) != n_clients:
         given = f"{len(found)} lists" if isinstance(found, Sequence | np.ndarray) else short(repr(found))
         raise InvalidValue("partition", f"one that returns a list of example numbers for each of {n_clients} clients",
@@ -82,8 +84,7 @@ def _checked_share(given: object, client: int, n_examples: int) -> IntArray:
     try:
         share = np.asarray(given)
     except ValueError:  # lists inside it, of different lengths
-        ragged = f"lists of different lengths for client {client}"
-        raise InvalidValue("partition", "one that returns lists of whole numbers", ragged) from None
+        share = np.array(None)
     if share.size == 0:
         raise InvalidValue("partition", "one that gives every client an example", f"none for client {client}")
     if share.ndim != 1 or share.dtype.kind not in "iu":
@@ -97,19 +98,16 @@ def _checked_share(given: object, client: int, n_examples: int) -> IntArray:
 
 
 def class_labels(targets: Targets, partition: Partition) -> IntArray:
-    """Return the targets as class labels, or say which partitions can do without."""
+    """Return the targets as class labels; the error otherwise names the partitions that need none."""
     if targets.ndim != 1 or targets.dtype.kind not in "iu":
-        allowed = (
-            "iid, or one of your own, where targets are no class labels: dirichlet and shards need a whole number "
-            "for each example"
-        )
+        allowed = "iid or a user class where targets are not labels: dirichlet and shards need whole numbers"
         given = f"{type(partition).__name__} for {targets.dtype} of shape {targets.shape}"
         raise InvalidValue("partition", allowed, given)
     return targets
 
 
 def check_enough(targets: Targets, n_clients: int, parameter: str = "", each: int = 1) -> None:
-    """Refuse examples that are too few for every client to hold `each`, which `parameter` asks for."""
+    """Raise an error if there are too few examples for `each` (the value of `parameter`) per client."""
     examples = len(targets)
     whole_number("clients", n_clients, low=1)
     if each > max(1, examples):  # not even one client could be served
@@ -117,3 +115,59 @@ def check_enough(targets: Targets, n_clients: int, parameter: str = "", each: in
     if n_clients * each > examples:
         need = "the examples" if each == 1 else f"{examples} examples, at least {each} for each client"
         raise InvalidValue("clients", f"at most {examples // each} ({need})", n_clients)
+
+
+def check_partition(partition: Partition, *, targets: Targets | None = None, clients: int = 10, seed: int = 0) -> None:
+    """Test a partition on two seeds; raise BrokenRules with a list of the faults.
+
+    The check passes silently if every example goes to exactly one client, each client gets some, the targets are not
+    changed, and a repeated call returns the same shares. The default targets are labels of ten classes.
+
+    >>> class Halves:
+    ...     def partition(self, targets, n_clients, seed):
+    ...         return np.array_split(np.arange(len(targets) // 2), n_clients)
+    >>> check_partition(Halves())
+    Traceback (most recent call last):
+    ehfl.validation.BrokenRules: Halves breaks the rules:
+      - must be one that deals every example to one client: seed 0, got 200 of 400 examples not dealt, such as 200
+    """
+    partition = PARTITIONS.make(partition)
+    whole_number("clients", clients, low=1, high=100_000 if targets is None else None)
+    labels = np.arange(_EACH * clients) % 10 if targets is None else _checked_targets(targets)
+    first = check_seed(seed)
+    for one in (first, (first + 1) % 2**64):
+        faults = list(_faults(partition, labels, clients, one))
+        if faults:
+            raise BrokenRules(type(partition).__name__, faults)
+
+
+def _checked_targets(given: object) -> Targets:
+    try:
+        targets = np.asarray(given)
+    except ValueError:  # lists of different lengths
+        targets = np.array(None)
+    if targets.ndim == 0 or not len(targets):
+        raise InvalidValue("targets", "an array with one for each example, at least one", short(repr(given)))
+    return targets
+
+
+def _faults(partition: Partition, targets: Targets, n_clients: int, seed: int) -> Iterator[str]:
+    shown, deals = targets.copy(), []
+    for _ in range(2):
+        try:
+            deals.append(checked_shares(partition.partition(shown, n_clients, seed), len(targets), n_clients))
+        except InvalidValue as error:
+            broken = f"must be {error.allowed}: seed {seed}, got {error.given}"
+            yield broken if error.name == "partition" else f"fails: seed {seed}, {error}"
+            return
+        except FAILURES as error:  # user code may raise anything
+            yield f"fails: seed {seed}, {blame(partition, error)}"
+            return
+        if not np.array_equal(shown, targets, equal_nan=targets.dtype.kind == "f"):
+            yield f"changes the targets that it is shown: seed {seed}"
+            return
+    for client, (one, other) in enumerate(zip(*deals, strict=True)):
+        if not np.array_equal(one, other):
+            detail = f"seed {seed}, asked twice, client {client} got other examples the second time"
+            yield f"is not reproducible: {detail} (chance comes from the seed alone: np.random.default_rng(seed))"
+            return

@@ -1,4 +1,4 @@
-"""What comes in and what goes out: a fleet's energy before anybody is scheduled."""
+"""The energy budget of a fleet: harvest and cost, independent of the scheduler."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ehfl.arrays import FloatArray
+from ehfl.arrays import FloatArray, IntArray
 from ehfl.energy import Fleet
-from ehfl.planning.calendar import Calendar
+from ehfl.energy.study.survey import month_of
 from ehfl.randomness import batch_rounds
 
-_AT_ONCE = 2**22  # amounts of harvest that are held in memory
+_AT_ONCE = 2**22  # harvest amounts per block, to limit memory
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Budget:
-    """Means of what clients harvest, in the fleet's unit a round, beside what a round costs them."""
+    """The clients' mean harvests, in the fleet's unit per round, and the costs of a round."""
 
-    harvest: FloatArray  # stored of what is harvested, (n_clients,) [units a round]
+    harvest: FloatArray  # mean harvest after charging losses, (n_clients,) [units per round]
     drain: FloatArray  # lost while standing by, (n_clients,) [units a round]
     cost: FloatArray  # (n_clients,) [units]
     capacity: FloatArray  # (n_clients,) [units]
@@ -31,12 +31,12 @@ class Budget:
 
     @property
     def sustainable(self) -> float:
-        """Clients a round that the mean harvest pays for."""
+        """The mean number of participants per round that the mean harvest pays for."""
         return float(self.payable.sum())
 
     @property
     def sustainable_by_month(self) -> FloatArray | None:
-        """The same with each month's harvest, (12,), NaN for months that were not looked at."""
+        """The same with each month's harvest, (12,), NaN for months without data."""
         if self.by_month is None:
             return None
         return np.asarray(payable(self.by_month, self.drain, self.cost).sum(axis=1))
@@ -48,13 +48,13 @@ class Budget:
 
 
 def payable(harvest: FloatArray, drain: FloatArray, cost: FloatArray) -> FloatArray:
-    """Return min((harvest - drain) / cost, 1), not below 0: a client takes part once in a round at the most."""
+    """Return min((harvest - drain) / cost, 1), at least 0; 1 because a client takes part at most once per round."""
     share: FloatArray = np.clip((harvest - drain) / cost, 0, 1)
     return share
 
 
 def budget_of(fleet: Fleet, rounds: int, seed: int = 0, calendar: Calendar | None = None) -> Budget:
-    """Return what these rounds bring under a seed; of 0 rounds, the harvest's own mean.
+    """Return the budget over `rounds` rounds with a seed; for 0 rounds, from the harvest's long-run mean.
 
     >>> from ehfl.energy import Bernoulli
     >>> fleet = Fleet(clients=4, harvest=Bernoulli(0.5), capacity=6, cost=2)
@@ -83,3 +83,57 @@ def budget_of(fleet: Fleet, rounds: int, seed: int = 0, calendar: Calendar | Non
         capacity=np.broadcast_to(np.asarray(fleet.capacity, dtype=np.float64), (n_clients,)),
         by_month=None if months is None else means,
     )
+
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+_DAY, _HOUR = 86_400, 3600  # [s]
+YEAR = 365 * _DAY  # without leap days, as typical years are [s]
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """Rounds of `round_length` seconds from a time of a day of the year on; day 0 is the first of January.
+
+    >>> Calendar(first_day=31, round_length=3600).months(range(2)).tolist()  # February
+    [1, 1]
+    """
+
+    first_day: int
+    round_length: float  # [s]
+    first_second: float = 0.0  # of that day at which round 0 begins
+
+    def months(self, rounds: range) -> IntArray:
+        """Return the month in which each round begins, 0 to 11."""
+        return month_of(self.first_day + (self._begins(rounds) // _DAY).astype(np.int64))
+
+    def hours(self, rounds: range) -> IntArray:
+        """Return the hour of the day in which each round begins, 0 to 23."""
+        hours: IntArray = (self._begins(rounds) % _DAY // _HOUR).astype(np.int64)
+        return hours
+
+    def by_month(self, values: FloatArray) -> FloatArray:
+        """Return the mean of the rounds' values in each month, (12, ...); NaN for months without rounds."""
+        months = self.months(range(len(values)))
+        return np.stack([_mean(values[months == month]) for month in range(12)])
+
+    def by_month_and_hour(self, values: FloatArray) -> FloatArray:
+        """Return the mean of the rounds' values by month and hour, (12, 24); NaN without rounds."""
+        rounds = range(len(values))
+        sums, counts = np.zeros((12, 24)), np.zeros((12, 24))
+        places = self.months(rounds), self.hours(rounds)
+        np.add.at(sums, places, values)
+        np.add.at(counts, places, 1)
+        means: FloatArray = np.divide(sums, counts, out=np.full((12, 24), np.nan), where=counts > 0)
+        return means
+
+    def _begins(self, rounds: range) -> FloatArray:
+        # Add a little, since ten times 0.1 s is slightly less than a second in floating point.
+        begins = np.arange(rounds.start, rounds.stop, dtype=np.float64) * self.round_length
+        return begins + (self.first_second + 1e-6)
+
+
+def _mean(values: FloatArray) -> FloatArray:
+    return np.full(values.shape[1:], np.nan) if not len(values) else np.asarray(values.mean(axis=0))

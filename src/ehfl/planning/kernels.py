@@ -1,9 +1,8 @@
-"""The most even way to deal out a fleet's turns; `flow` has the plain definition, `clairvoyant` says why it is right.
+"""The most even assignment of a fleet's turns; `flow` is the plain definition, `clairvoyant` has the proof.
 
-A plan says who takes part when: `takes_part` (n_clients, n_rounds), 0 or 1, with the levels that follow from it,
-`levels` (n_clients, n_rounds + 1), both in turns. A client's turn can be moved from round s to an earlier round t if
-something is left in its battery after each of the rounds t..s-1, and from s to a later round t if its battery is not
-full at the beginning of any of the rounds s+1..t.
+A plan is `takes_part` (n_clients, n_rounds), 0 or 1, with the resulting `levels` (n_clients, n_rounds + 1), in turns. A
+client's turn can be moved from round s to an earlier round t if its battery is not empty after any of the rounds
+t..s-1, and from s to a later round t if its battery is not full at the beginning of any of the rounds s+1..t.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ import numpy as np
 
 from ehfl.compiled import kernel
 
-_DONE = np.int32(2**31 - 1)  # the mark of what no search need look at again
+_DONE = np.int32(2**31 - 1)  # marks cells that no later search needs to visit
 
 
 @kernel
 def usable_units(start, arrivals, capacity):
-    """Return every client's units that it can use, oldest first: where each client's begin, releases, deadlines.
+    """Return the usable units of all clients, oldest first: the start index per client, releases, deadlines.
 
     With the oldest unit used first, unit k is pushed out by unit k + capacity, so it can be used from its own release
     until the round before that one's. A client uses one a round: units for which no round is left are dropped, and a
@@ -54,7 +53,7 @@ def usable_units(start, arrivals, capacity):
 
 @kernel
 def earliest_deadlines(begins, releases, deadlines, most, takes_part):
-    """Let those with the earliest deadlines take part, at most `most` a round; return how many do in each round."""
+    """Schedule the earliest deadlines first, at most `most` per round; return the participants of each round."""
     n_clients, n_rounds = takes_part.shape
     takes_part[:] = 0
     heads = begins[:-1].copy()  # each client's oldest unit
@@ -89,7 +88,7 @@ def earliest_deadlines(begins, releases, deadlines, most, takes_part):
 
 @kernel
 def levels_of(start, arrivals, capacity, takes_part):
-    """Return the levels that a plan leads to, (n_clients, n_rounds + 1)."""
+    """Return the levels that result from a plan, (n_clients, n_rounds + 1)."""
     n_clients, n_rounds = arrivals.shape
     levels = np.empty((n_clients, n_rounds + 1), np.int32)
     for client in range(n_clients):
@@ -102,7 +101,7 @@ def levels_of(start, arrivals, capacity, takes_part):
 
 @kernel
 def spread(client, t, step, mark, plan, capacity, seen, visited, found, sizes):
-    """Find rounds that a turn of this client could be moved from to round t, on one side of t, and list the new ones.
+    """List unseen rounds, on one side of t, from which a turn of this client can be moved to round t.
 
     Return the first that has at least two participants more than the round that is searched for, -1 if none has.
     """
@@ -134,7 +133,7 @@ def spread(client, t, step, mark, plan, capacity, seen, visited, found, sizes):
 
 @kernel
 def search(needy, mark, plan, capacity, seen, visited, found, sizes):
-    """Return a round that can give a participant to the needy one, by moves of turns, breadth first; -1 if none can."""
+    """Return a round that can give a participant to `needy` by a chain of moves (breadth first); -1 if none can."""
     takes_part, _, counts = plan
     queue, mover, goes_to, marks = found
     queue[0], mover[needy], goes_to[needy], marks[needy] = needy, -1, -1, mark
@@ -172,11 +171,11 @@ def move(client, source, target, takes_part, levels):
 def even_out(takes_part, levels, counts, capacity):
     """Move turns, in place, until no round can get a participant from one that has at least two more.
 
-    The round with the fewest searches first. If it finds nothing, whatever it has seen can get nothing from elsewhere,
-    now or later, and is done; so failed searches cost as much as one look at the whole plan, all together.
+    Rounds are processed in ascending order of participants. After a failed search, the visited rounds cannot receive a
+    participant now or later, so they are excluded; all failed searches together visit each cell once.
     """
     n_clients, n_rounds = takes_part.shape
-    seen = np.zeros((n_clients, n_rounds), np.int32)  # the last search that was there
+    seen = np.zeros((n_clients, n_rounds), np.int32)  # the last search that visited the cell
     visited = np.empty(n_clients * n_rounds, np.int64)
     queue, mover, goes_to = np.empty(n_rounds, np.int32), np.empty(n_rounds, np.int32), np.empty(n_rounds, np.int32)
     marks = np.zeros(n_rounds, np.int32)

@@ -1,4 +1,4 @@
-"""What a scheduler would make of a fleet: participants through the rounds of several seeds, in figures."""
+"""Statistics of a scheduler's participants over the rounds of several seeds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ehfl.arrays import FloatArray, IntArray
-from ehfl.planning.clairvoyant import has_other_means
+from ehfl.planning.budget import MONTHS, Calendar
+from ehfl.planning.optimum import has_other_means
 from ehfl.scheduling import Participation, Summary
 from ehfl.theory.noise_scale import slowdown, slowdowns
 from ehfl.validation import number_in
@@ -18,7 +19,7 @@ _SCALES = np.geomspace(1e-3, 1e3, 61)  # noise scales that are tried, in parts o
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SeedOutlook:
-    """What a plan keeps of a participation: little enough to be sent from one process to another."""
+    """The part of a participation that a plan needs, small enough to send between processes."""
 
     target: int  # clients wanted a round
     counts: IntArray  # n_t, (n_rounds,)
@@ -36,19 +37,19 @@ class SeedOutlook:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Outlook:
-    """Rounds that were played for a plan, seed by seed; all seeds have as many rounds and clients."""
+    """The rounds played for a plan, by seed; all seeds have the same numbers of rounds and clients."""
 
     label: str  # of the scheduler
     target: int  # clients wanted a round
     counts: IntArray  # n_t, (n_seeds, n_rounds)
     turns: IntArray  # of each client, (n_seeds, n_clients)
     summaries: tuple[Summary, ...]  # a seed each
-    other_means: bool = False  # whether it is on mains power or took fewer steps a turn: no optimum to go by
-    mains_powered: bool = False  # a reference: it says nothing about what the harvest can sustain
+    other_means: bool = False  # mains power or fewer steps per turn: not comparable with an optimum
+    mains_powered: bool = False  # only a reference, independent of the harvest
 
     @staticmethod
     def of(label: str, played: Sequence[SeedOutlook]) -> Outlook:
-        """Return the outlook of what was played under several seeds."""
+        """Return the outlook of participations with several seeds."""
         return Outlook(
             label,
             played[0].target,
@@ -66,7 +67,7 @@ class Outlook:
         return shares
 
     def count_on(self, share: float) -> int:
-        """Return how many clients take part in at least this share of the rounds, all seeds together.
+        """Return the number of participants reached in at least this share of the rounds, all seeds together.
 
         >>> outlook = Outlook("greedy", 3, np.array([[0, 3, 3, 2, 3, 3, 3, 3, 3, 3]]), np.ones((1, 3), int), ())
         >>> outlook.count_on(0.9), outlook.count_on(0.8), outlook.count_on(1.0)
@@ -80,7 +81,7 @@ class Outlook:
 
     @property
     def mean_root(self) -> float:
-        """The mean of sqrt(n_t), which theory asks for: many clients, evenly."""
+        """The mean of sqrt(n_t), the quantity in the convergence bound: it rewards many and evenly spread clients."""
         return float(np.sqrt(self.counts).mean())
 
     def figure(self, name: str) -> FloatArray:
@@ -88,11 +89,11 @@ class Outlook:
         return np.array([getattr(summary, name) for summary in self.summaries], dtype=np.float64)
 
     def slowdown(self, clients: int, noise_scale: float) -> float:
-        """Return how many rounds are needed for each one of `clients` on mains power, all seeds together."""
+        """Return the ratio of rounds needed to those with `clients` on mains power, all seeds together."""
         return slowdown(self.counts, clients, noise_scale)
 
     def slowdowns(self, clients: int) -> tuple[float, float]:
-        """Return the least and the most of it over all noise scales, up to a few per mille.
+        """Return its minimum and maximum over all noise scales, up to a few per mille.
 
         These are at B = 0 and B = inf where no round has more than `clients`; else they may lie between.
         """
@@ -101,9 +102,81 @@ class Outlook:
 
 
 def _counted_on(counts: IntArray, share: float) -> IntArray:
-    """Return the most that this share of each row's numbers reach."""
+    """Return the largest number that this share of each row's numbers reaches."""
     number_in("share", share, "[0, 1]")
     n_rounds = counts.shape[1]
     place = min(int(np.floor((1 - share) * n_rounds + 1e-9)), n_rounds - 1)
     least: IntArray = np.sort(counts, axis=1)[:, place]
     return least
+
+
+_HOURS = 24
+_LONGEST = 8  # hours; a longer part of the day is not informative
+_SHORT_ROUNDS = 7200.0  # the longest rounds that have a time of the day [s]
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """The statistics of a month of the year, all seeds together."""
+
+    number: int  # 0 to 11
+    on_target: float  # share of its rounds with as many clients as wanted
+    mean: float  # participants a round
+
+    @property
+    def name(self) -> str:
+        """The month's name."""
+        return MONTHS[self.number]
+
+
+def months_of(outlook: Outlook, calendar: Calendar) -> list[Month]:
+    """Return the months that rounds were played in, from January to December.
+
+    >>> outlook = Outlook("greedy", 2, np.array([[2] * 31 + [1] * 28]), np.ones((1, 3), int), ())
+    >>> months_of(outlook, Calendar(first_day=0, round_length=86_400))
+    [Month(number=0, on_target=1.0, mean=2.0), Month(number=1, on_target=0.0, mean=1.0)]
+    """
+    shares = calendar.by_month((outlook.counts >= outlook.target).mean(axis=0))
+    means = calendar.by_month(outlook.counts.mean(axis=0))
+    return [Month(n, float(shares[n]), float(means[n])) for n in range(12) if np.isfinite(means[n])]
+
+
+def worst_month(outlook: Outlook, calendar: Calendar | None) -> Month | None:
+    """Return the month with the fewest rounds on target, then the fewest clients; None for under two months."""
+    months = [] if calendar is None else months_of(outlook, calendar)
+    return min(months, key=lambda month: (month.on_target, month.mean)) if len(months) > 1 else None
+
+
+def hours_short(outlook: Outlook, calendar: Calendar | None) -> tuple[int, int] | None:
+    """Return the shortest part of the day, from one hour to another, in which half of the rounds short begin.
+
+    None if no round falls short, if that part is longer than eight hours, or if rounds are longer than two hours.
+
+    >>> outlook = Outlook("greedy", 1, np.array([[1] * 22 + [0, 0] + [0] + [1] * 23]), np.ones((1, 3), int), ())
+    >>> hours_short(outlook, Calendar(first_day=0, round_length=3600))
+    (22, 0)
+    """
+    if calendar is None or calendar.round_length > _SHORT_ROUNDS:
+        return None
+    short = (outlook.counts < outlook.target).sum(axis=0)
+    by_hour = np.bincount(calendar.hours(range(short.size)), weights=short, minlength=_HOURS)
+    if not by_hour.sum():
+        return None
+    for length in range(1, _LONGEST + 1):
+        parts = np.convolve(np.concatenate([by_hour, by_hour[: length - 1]]), np.ones(length), mode="valid")
+        first = int(parts.argmax())
+        if parts[first] >= by_hour.sum() / 2:
+            return first, (first + length) % _HOURS
+    return None
+
+
+def turns_by_site(outlook: Outlook, sites: Sequence[str]) -> dict[str, float]:
+    """Return the mean turns of each site's clients over clients and seeds, in descending order.
+
+    >>> outlook = Outlook("greedy", 1, np.array([[2]]), np.array([[4, 1, 8]]), ())
+    >>> turns_by_site(outlook, ["north", "south", "north"])
+    {'north': 6.0, 'south': 1.0}
+    """
+    turns, places = outlook.turns.mean(axis=0), np.array(sites)
+    means = {site: float(turns[places == site].mean()) for site in dict.fromkeys(sites)}
+    return dict(sorted(means.items(), key=lambda one: -one[1]))

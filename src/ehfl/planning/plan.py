@@ -1,49 +1,50 @@
-"""A plan: what a fleet can sustain under several schedulers, and what to change about it."""
+"""A plan: the participation that a fleet can sustain with several schedulers, and what to change about the fleet."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from ehfl.arrays import FloatArray
 from ehfl.energy import Fleet
-from ehfl.planning.budget import Budget
-from ehfl.planning.calendar import Calendar
-from ehfl.planning.clairvoyant import Optimum, Share
-from ehfl.planning.inverse import Answer, Sustained
+from ehfl.planning.budget import Budget, Calendar
+from ehfl.planning.optimum import Optimum, Share
 from ehfl.planning.outlook import Outlook
-from ehfl.planning.want import Want
+from ehfl.planning.search import Answer, Sustained, Want
 
-RELIABLE = 0.95  # share of rounds in which clients can be counted on
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+RELIABLE = 0.95  # share of rounds for a reliable number of participants
 
 
 class Changeable(Protocol):
-    """What may be changed about a fleet."""
+    """A property of a fleet that may be changed."""
 
     @property
     def name(self) -> str:
-        """What it is, such as "battery"."""
+        """Its name, such as "battery"."""
 
     @property
     def now(self) -> float:
-        """The value that the fleet has."""
+        """Its current value."""
 
     @property
     def shown(self) -> Callable[[float], str]:
-        """How a value is written."""
+        """The format of a value."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Curve:
-    """The share of rounds with as many clients as wanted, by the value of one thing."""
+    """The share of rounds with the required clients, as a function of one property."""
 
     name: str  # "battery"
-    scheduler: str  # the label of the one that it was played with
+    scheduler: str  # label of the scheduler in the simulations
     values: tuple[float, ...]
-    shown: tuple[str, ...]  # values as people read them
+    shown: tuple[str, ...]  # formatted values
     now: float  # the value that the fleet has
     shares: FloatArray  # (n_values, n_seeds)
 
@@ -57,20 +58,20 @@ class Plan:
     harvest: str  # as a spec writes it
     rounds: int
     seeds: tuple[int, ...]
-    calendar: Calendar | None  # where rounds have a length and the harvest knows the date
+    calendar: Calendar | None  # if rounds have a length and the harvest has dates
     budget: Budget
     outlooks: tuple[Outlook, ...]
     schedulers: dict[str, str]  # registered names by label, empty for user classes
-    sites: tuple[str, ...] | None  # of each client, where there are several
-    has_target: bool = False  # whether a number of clients a round was asked for
+    sites: tuple[str, ...] | None  # of each client, if there are several
+    has_target: bool = False  # whether the user set a number of clients per round
     want: Want | None = None
     free: Changeable | None = None
     answers: Mapping[str, Answer] = field(default_factory=dict)  # by the label of the scheduler searched with
-    # The most clients that can be had in a share of the rounds, by the label of each scheduler that takes a target.
+    # The most clients sustained in a share of the rounds, by the label of each scheduler with a target.
     sustained: Mapping[str, Sustained] = field(default_factory=dict)
     curves: tuple[Curve, ...] = ()
-    possible: tuple[Optimum, ...] = ()  # what any scheduler could have reached, a seed each; empty unless asked for
-    note: str = ""  # a sentence on what was planned otherwise than given
+    possible: tuple[Optimum, ...] = ()  # the optimum of each seed; empty unless requested
+    note: str = ""  # a sentence on deviations from the given spec
 
     @property
     def ranked(self) -> tuple[Outlook, ...]:
@@ -84,10 +85,11 @@ class Plan:
         return (self.ranked or self.outlooks)[0]
 
     def merit(self, one: Outlook) -> tuple[float, ...]:
-        """Return what "best" means, by what was asked; the larger, the better.
+        """Return the sort key of "best"; larger is better.
 
         With `want`, the share of rounds that meet it; with `sustained`, the number sustained; with a target, the share
-        of rounds on target. Then, and where nothing was asked, the clients counted on in 95 % of rounds and the mean.
+        of rounds on target. Ties, and plans without a requirement, use the clients reached in 95 % of rounds, then the
+        mean.
         """
         asked: tuple[float, ...] = ()
         if self.want is None and self.sustained:
@@ -98,7 +100,7 @@ class Plan:
         return *asked, one.count_on(RELIABLE), float(one.counts.mean())
 
     def scores(self, one: Outlook) -> FloatArray:
-        """Return the rounds that do what was asked, as a share; else the clients counted on; (n_seeds,)."""
+        """Return the share of rounds that meet the requirement; without one, the reliable clients; (n_seeds,)."""
         if self.want is not None:
             return one.on_target(self.want.clients)
         if self.has_target:
@@ -107,7 +109,7 @@ class Plan:
 
     @property
     def answered_by(self) -> str:
-        """The scheduler that needs the least; where no value does, the one that came closest; empty without answers."""
+        """The scheduler with the smallest value; if none meets the requirement, the closest; empty without answers."""
         found = [label for label, answer in self.answers.items() if answer.found]
         if found:
             return min(found, key=lambda label: (self.answers[label].value, -self.answers[label].share))
@@ -115,11 +117,39 @@ class Plan:
 
     @property
     def answer(self) -> Answer | None:
-        """What `answered_by` found."""
+        """The answer of `answered_by`."""
         return self.answers.get(self.answered_by)
 
     def shares(self, one: Outlook) -> tuple[Share, ...]:
-        """Return how much of what was possible a scheduler reached, a seed each; empty unless that can be said."""
+        """Return a scheduler's share of the optimum for each seed; empty without an optimum."""
         if one.other_means or not self.possible:
             return ()
         return tuple(best.share_of(counts) for best, counts in zip(self.possible, one.counts, strict=True))
+
+    def frame(self) -> DataFrame:
+        """Return the figures as a pandas DataFrame: a row for each scheduler, means over seeds; shares are in [0, 1].
+
+        `value` is the smallest battery, panel, fleet or round length that a search found, `sustained` the most clients.
+        """
+        import pandas as pd
+
+        rows = {one.label: self._figures(one) for one in self.outlooks}
+        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("scheduler")
+
+    def _figures(self, one: Outlook) -> dict[str, float]:
+        names = ("on_target", "empty_rounds", "worst_streak", "used", "waste", "lost", "fairness")
+        counted = {f"count_on_{100 * share:.0f}": one.count_on(share) for share in (RELIABLE, 0.99)}
+        means = {name: float(one.figure(name).mean()) for name in names}
+        figures: dict[str, float] = {"target": one.target, "mean": float(one.counts.mean())} | counted | means
+        if answer := self.answers.get(one.label):
+            figures |= {"value": answer.value, "found": answer.found, "share": answer.share}
+        if held := self.sustained.get(one.label):
+            figures["sustained"] = held.clients
+        return figures
+
+    def __str__(self) -> str:
+        head = f"{self.name}: {self.fleet.clients:,} clients, {self.rounds:,} rounds, {len(self.seeds)} seeds"
+        return f"{head}\n{self.frame().T.to_string(float_format='{:.4g}'.format)}"
+
+    def _repr_html_(self) -> str:
+        return str(self.frame().T.to_html(float_format="{:.4g}".format))

@@ -1,4 +1,4 @@
-"""A fleet's energy counted in turns: what a clairvoyant scheduler has to deal out."""
+"""A fleet's energy counted in turns, the input of the clairvoyant optimum."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from numpy.typing import NDArray
 
 from ehfl.arrays import IntArray, Levels
 from ehfl.energy import Fleet
-from ehfl.energy.weather import Weather
+from ehfl.energy.feed import Weather
 from ehfl.validation import whole_number
 
 
 class Income(NamedTuple):
-    """What batteries get in the rounds that are looked at, in the fleet's unit; axes are client and round."""
+    """The income of the batteries over a range of rounds, in the fleet's unit; axes are client and round."""
 
-    level: IntArray  # E_i of the first of these rounds if nobody has taken part before, (n_clients,)
-    stored: IntArray  # what reaches the battery at the end of each round, as far as there is room
+    level: IntArray  # E_i of the first of these rounds if no client has taken part before, (n_clients,)
+    stored: IntArray  # charge at the end of each round, before the limit of the capacity
     first: int  # the first of these rounds
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Turns:
-    """A battery of whole turns for each client: E(t+1) = min(E(t) - 1{takes part} + arrivals(t), capacity).
+class TurnBatteries:
+    """A battery in integer turns for each client: E(t+1) = min(E(t) - 1{takes part} + arrivals(t), capacity).
 
-    Every schedule that the fleet can pay for is one that these batteries can pay for; `exact` says that it is true the
-    other way round, too, so that what is best for them is best for the fleet.
+    Every schedule that the fleet can pay for is feasible with these batteries; `exact` means that the converse holds,
+    too, so that their optimum is the fleet's.
     """
 
     start: Levels  # (n_clients,)
@@ -37,9 +37,9 @@ class Turns:
 
 
 def income_of(fleet: Fleet, rounds: int, seed: int, first: int | None = None) -> Income:
-    """Return what the rounds from `first` on bring, by default from the first in which anybody can take part.
+    """Return the income of the rounds from `first` on; the default is the first in which a client can take part.
 
-    Charging losses are taken off, as the ledger does; what leaks out of a battery depends on its level, and is left in.
+    Charging losses are subtracted, as in the ledger; leaks depend on the level and are ignored.
     """
     weather = Weather(fleet.harvest, range(fleet.clients), rounds, seed)
     level, most = fleet.start().astype(np.int64), _most(fleet)
@@ -55,8 +55,8 @@ def income_of(fleet: Fleet, rounds: int, seed: int, first: int | None = None) ->
     return Income(level, stored[:, begin:], begin)
 
 
-def turns_of(fleet: Fleet, income: Income) -> Turns:
-    """Return what that energy pays for, counted in turns, client by client.
+def turn_batteries(fleet: Fleet, income: Income) -> TurnBatteries:
+    """Return the batteries of that energy in turns, by client.
 
     With cost c, capacity C and U(t) what has come in until round t, a client can pay for its turns if and only if in
     any rounds s..t there are at most floor((C + U(t) - U(s)) / c) of them, and until t at most floor(U(t) / c). Here
@@ -66,14 +66,14 @@ def turns_of(fleet: Fleet, income: Income) -> Turns:
 
     >>> from ehfl.energy import Replay
     >>> fleet = Fleet(clients=1, harvest=Replay([[3], [3], [3]]), capacity=5, cost=2)
-    >>> turns = turns_of(fleet, income_of(fleet, rounds=3, seed=0, first=0))
+    >>> turns = turn_batteries(fleet, income_of(fleet, rounds=3, seed=0, first=0))
     >>> turns.arrivals.tolist(), turns.capacity.tolist(), turns.exact
     ([[1, 2, 1]], [3], False)
     """
     cost, most = np.broadcast_to(fleet.costs, (fleet.clients,)).astype(np.int64), _most(fleet)
     able = most >= cost
     came_in = _came_in(income, most)
-    came_in[~able] = 0  # a battery that cannot hold the cost of a turn pays for none
+    came_in[~able] = 0  # a battery that cannot hold the cost of a turn never pays for one
     never_full = came_in[:, -1] <= most
     alike = never_full | (cost == 1)
     for client in np.flatnonzero(~alike & (most % cost == 0)):
@@ -81,7 +81,7 @@ def turns_of(fleet: Fleet, income: Income) -> Turns:
     came_in //= cost[:, None]
     n_rounds = income.stored.shape[1]
     capacity = np.where(never_full, n_rounds, np.minimum(-(-most // cost), n_rounds))
-    return Turns(
+    return TurnBatteries(
         start=np.minimum(came_in[:, 0], capacity).astype(np.int32),
         arrivals=np.minimum(np.diff(came_in, axis=1), capacity[:, None]).astype(np.int32),
         capacity=capacity.astype(np.int32),
@@ -90,7 +90,7 @@ def turns_of(fleet: Fleet, income: Income) -> Turns:
 
 
 def _came_in(income: Income, most: IntArray) -> IntArray:
-    """Return U(t), what has come in until each round, (n_clients, n_rounds + 1); more than a battery holds is lost."""
+    """Return U(t), the income until each round, (n_clients, n_rounds + 1); amounts above the capacity are lost."""
     came_in = np.empty((len(most), income.stored.shape[1] + 1), np.int64)
     came_in[:, 0] = income.level
     np.minimum(income.stored, most[:, None], out=came_in[:, 1:])
@@ -102,12 +102,12 @@ def _leaks(fleet: Fleet) -> bool:
 
 
 def check_first(first: int | None, rounds: int) -> int | None:
-    """Return the round that a clairvoyant's figures begin with, if there is such a round; None stands for itself."""
+    """Return `first`, or raise an error if there is no such round; None stays None."""
     return None if first is None else whole_number("first", first, low=0, high=rounds - 1)
 
 
 def _most(fleet: Fleet) -> IntArray:
-    """Return what each battery holds at most, (n_clients,); infinite ones more than can ever come in."""
+    """Return each battery's capacity, (n_clients,); infinite ones become larger than any possible income."""
     most = np.where(fleet.endless, np.int64(2**62), fleet.ceilings.astype(np.int64))
     return np.broadcast_to(most, (fleet.clients,))
 

@@ -5,15 +5,16 @@ Who won by what, what is not shown, who pays for it, and cautions that matter. A
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
-from ehfl.analysis import Comparison, Difference, Estimate, Row
-from ehfl.analysis.intervals import write_gap, write_metric
-from ehfl.analysis.numbers import p_value
-from ehfl.analysis.worlds import World
-from ehfl.history import Metric
-from ehfl.report.device_words import lost_sentences
-from ehfl.report.phrases import apart, in_short, listed, points, size, spoken
+from ehfl.analysis import Comparison, Difference, Row
+from ehfl.analysis.comparison import World
+from ehfl.analysis.devices import DeviceLog, alike
+from ehfl.analysis.served import worst_tenth_differences
+from ehfl.analysis.units import Scale
+from ehfl.report.write import counted, listed, p_value, percent, spoken, with_unit, write_gap, write_metric
+from ehfl.runs import Metric
 
 FEW_SEEDS = 5  # Student's t makes an interval wide with fewer: half of it is 4.3 standard errors with three
 _MOST_NAMES = 3  # arms that a sentence lists
@@ -21,108 +22,116 @@ _MOST_NAMES = 3  # arms that a sentence lists
 
 def verdict_of(comparison: Comparison) -> list[str]:
     """Return the verdict: a sentence for each world, and cautions."""
-    results = [_sentence(world, list(_world(comparison, world))) for world in comparison.worlds]
-    return [*filter(None, results), *_cautions(comparison)]
+    clients = worst_tenth_differences(comparison)
+    found = []
+    for world in comparison.worlds:
+        if text := "; ".join(_world(comparison, world, clients)):
+            found.append(f"{world.name}: {text}." if world.name else f"{text[0].upper()}{text[1:]}.")
+    return [*found, *_cautions(comparison)]
 
 
-def _sentence(world: World, parts: Sequence[str]) -> str:
-    text = "; ".join(parts)
-    if not text:
-        return ""
-    return f"{world.name}: {text}." if world.name else f"{text[0].upper()}{text[1:]}."
-
-
-def _world(comparison: Comparison, world: World) -> Iterator[str]:
+def _world(comparison: Comparison, world: World, clients: Mapping[str, Difference]) -> Iterator[str]:
     metric, (first, *others) = comparison.metric, comparison.rows_of(world)
     if not others:
+        name = "" if metric.is_share else f"{metric.name} "
         reached = "ended at" if metric.lower_is_better else "reached"
-        yield f"{spoken(world.short(first.arm))} {reached} {_final(metric, first)}"
+        yield f"{_names(world, [first])} {reached} {name}{write_metric(metric, first.final).text}"
         return
     tested = [row for row in others if row.difference is not None and row.difference.p_value is not None]
-    yield from _winners(comparison, world, first, tested)
-    yield from _only_by_class(comparison, world, first, tested)
+    yield from _shown(metric, world, first, tested, clients)
+    yield from _only_by_class(metric, world, first, tested)
     yield from _not_shown(metric, world, first, tested)
     yield from _untested(metric, world, first, [row for row in others if row not in tested])
 
 
-def _final(metric: Metric, row: Row) -> str:
-    name = "" if metric.is_share else f"{metric.name} "
-    return f"{name}{write_metric(metric, row.final).text}"
-
-
-def _winners(comparison: Comparison, world: World, first: Row, tested: Sequence[Row]) -> Iterator[str]:
+def _shown(
+    metric: Metric, world: World, first: Row, tested: Sequence[Row], clients: Mapping[str, Difference]
+) -> Iterator[str]:
     """Say who beats the baseline, the best one by how much, and who ends below it."""
-    metric, baseline = comparison.metric, in_short(world, first)
-    shown = sorted((row for row in tested if _gap(row).distinguishable), key=lambda row: -metric.sign * _gap(row).mean)
+    shown = sorted((row for row in tested if _is_shown(row.difference)), key=lambda row: -metric.sign * _gap(row).mean)
     better = [row for row in shown if metric.sign * _gap(row).mean > 0]
-    worse = [row for row in shown if metric.sign * _gap(row).mean < 0]
+    worse = [row for row in reversed(shown) if row not in better]
+    baseline = _names(world, [first])
     if better:
-        best, *rest = better
-        ends = write_gap(metric, _gap(best), metric.sign).ends
-        won = f"{in_short(world, best)} beats {baseline} by {size(metric, _gap(best))} ({ends})"
-        yield f"{won}{_classes(best, first)}{_also(world, rest)}"
+        gap, ends = _gap(better[0]), write_gap(metric, _gap(better[0]), metric.sign).ends
+        won = f"{_names(world, better[:1])} beats {baseline} by {_size(metric, gap)} ({ends})"
+        yield f"{won}{_served(better[0], first, clients)}{_also(world, better[1:])}"
     if worse:
-        *rest, worst = worse
-        ends = write_gap(metric, _gap(worst), -metric.sign).ends
-        lost = f"{in_short(world, worst)} ends {apart(metric, _gap(worst))} {baseline} ({ends})"
-        yield f"{lost}{_classes(worst, first)}{_also(world, rest)}"
+        gap, ends = _gap(worse[0]), write_gap(metric, _gap(worse[0]), -metric.sign).ends
+        lost = f"{_names(world, worse[:1])} ends {_apart(metric, gap)} {baseline} ({ends})"
+        yield f"{lost}{_served(worse[0], first, clients)}{_also(world, worse[1:])}"
 
 
 def _also(world: World, rows: Sequence[Row]) -> str:
     return f", and so {'does' if len(rows) == 1 else 'do'} {_names(world, rows)}" if rows else ""
 
 
-def _classes(row: Row, first: Row) -> str:
-    """Return how the worst class fares, where that is shown to differ."""
-    gap = row.worst_class_difference
-    if gap is None or not gap.distinguishable:
+def _served(row: Row, first: Row, clients: Mapping[str, Difference]) -> str:
+    """Return how the worst class fares where that is shown to differ, else the worst clients where theirs is."""
+    by_class, by_client = row.worst_class_difference, clients.get(row.arm)
+    if _is_shown(by_class):
+        gap, fared = by_class, f"gets {_classes(row, first)}"
+    elif _is_shown(by_client) and row.worst_tenth and first.worst_tenth:
+        mine, theirs = (f"{100 * found.mean:.0f} %" for found in (row.worst_tenth, first.worst_tenth))
+        gap, fared = by_client, f"gets {mine} right for the worst tenth of clients instead of {theirs}"
+    else:
         return ""
-    joined = "and" if (gap.mean > 0) == (_gap(row).mean > 0) else "but"
-    return f" {joined} gets {_shares(row, first)}"
+    assert gap is not None
+    return f" {'and' if (gap.mean > 0) == (_gap(row).mean > 0) else 'but'} {fared}"
 
 
-def _shares(row: Row, first: Row) -> str:
-    return f"{_share(row.worst_class)} of the worst class right instead of {_share(first.worst_class)}"
+def _classes(row: Row, first: Row) -> str:
+    mine, theirs = (f"{100 * one.worst_class.mean:.0f} %" if one.worst_class else "" for one in (row, first))
+    return f"{mine} of the worst class right instead of {theirs}"
 
 
-def _only_by_class(comparison: Comparison, world: World, first: Row, tested: Sequence[Row]) -> Iterator[str]:
-    """Say who differs in the worst class alone: averages hide it."""
-    hidden = [row for row in tested if not _gap(row).distinguishable and _is_shown(row.worst_class_difference)]
-    for row in sorted(hidden, key=lambda row: -abs(row.worst_class_difference.mean))[:1]:  # type: ignore[union-attr]
-        name = comparison.metric.name
-        yield f"{in_short(world, row)} gets {_shares(row, first)}, though {name} shows no difference"
+def _only_by_class(metric: Metric, world: World, first: Row, tested: Sequence[Row]) -> Iterator[str]:
+    """Say who differs most in the worst class alone: averages hide it."""
+    hidden = {
+        row.arm: (abs(row.worst_class_difference.mean), row)
+        for row in tested
+        if row.worst_class_difference and row.worst_class_difference.distinguishable and not _is_shown(row.difference)
+    }
+    if hidden:
+        _, row = max(hidden.values(), key=lambda one: one[0])
+        yield f"{_names(world, [row])} gets {_classes(row, first)}, though {metric.name} shows no difference"
 
 
 def _not_shown(metric: Metric, world: World, first: Row, tested: Sequence[Row]) -> Iterator[str]:
-    alike = [row for row in tested if not _gap(row).distinguishable]
-    if not alike:
+    same = [row for row in tested if not _is_shown(row.difference)]
+    if not same:
         return
-    largest = max(alike, key=lambda row: abs(_gap(row).mean))
+    largest = max(same, key=lambda row: abs(_gap(row).mean))
     gap = _gap(largest)
-    among = f" between {in_short(world, first)} and {_names(world, alike)}" if len(alike) < len(tested) else ""
-    which = f"{'largest: ' if len(alike) > 1 else ''}{in_short(world, largest)}"
-    yield f"no difference shown{among} ({which} {write_gap(metric, gap).mean}{points(metric)}, p = {_p(gap)})"
+    among = f" between {_names(world, [first])} and {_names(world, same)}" if len(same) < len(tested) else ""
+    which = f"{'largest: ' if len(same) > 1 else ''}{_names(world, [largest])}"
+    p = p_value(gap.p_value if gap.holm_p_value is None else gap.holm_p_value)
+    yield f"no difference shown{among} ({which} {write_gap(metric, gap).mean}{_points(metric)}, p = {p})"
 
 
 def _untested(metric: Metric, world: World, first: Row, rows: Sequence[Row]) -> Iterator[str]:
     """Say where chance cannot be judged: one seed, every seed alike, or runs that are no pairs."""
-    baseline = in_short(world, first)
+    baseline = _names(world, [first])
     unpaired = [row for row in rows if row.difference is None]
-    paired = sorted((row for row in rows if row.difference), key=lambda row: -metric.sign * _gap(row).mean)
-    if paired:
-        best = paired[0]
+    if paired := [row for row in rows if row.difference]:
+        best = max(paired, key=lambda row: metric.sign * _gap(row).mean)
         alone = "one seed" if _gap(best).n == 1 else "every seed alike"
-        where = f"{apart(metric, _gap(best))} {baseline}"
-        yield f"{in_short(world, best)} ended {where} ({alone}: chance cannot be judged)"
+        where = f"{_apart(metric, _gap(best))} {baseline}"
+        yield f"{_names(world, [best])} ended {where} ({alone}: chance cannot be judged)"
     if unpaired:
         yield f"{_names(world, unpaired)} cannot be compared pair by pair with {baseline}: trained for another time"
 
 
 def _cautions(comparison: Comparison) -> Iterator[str]:
-    idle = [row for row in comparison.rows if not row.participants]
+    idle = [spoken(row.arm) for row in comparison.rows if not row.participants]
     if idle:
-        yield f"Nobody took part under {listed(spoken(row.arm) for row in idle)}: no model was trained."
-    yield from lost_sentences(comparison)
+        yield f"No client took part under {listed(idle)}: no model was trained."
+    for arm in comparison.arms:
+        logs = [trial.devices for trial in arm.trials if trial.devices is not None]
+        if lost := sum(log.lost for log in logs):
+            reasons: Counter[str] = sum((Counter(log.reasons) for log in logs), Counter())
+            under = f" under {spoken(arm.name)}" if len(comparison.arms) > 1 else ""
+            yield f"{_lost(sum(log.asked for log in logs), lost)}{under}: {say_reasons(alike(reasons))}."
     if comparison.missing:
         shown = ", ".join(map(str, comparison.missing[:_MOST_NAMES]))
         more = len(comparison.missing) - _MOST_NAMES
@@ -131,6 +140,41 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
     fewest = min((gap.n for gap in gaps), default=FEW_SEEDS)
     if fewest < FEW_SEEDS and not all(gap.distinguishable for gap in gaps):
         yield f"{fewest} seeds are few: a difference that is not shown may be there all the same."
+
+
+def log_sentences(log: DeviceLog, scale: Scale) -> list[str]:
+    """Return what is to be said of one run's devices: how often they answered, and what work was lost."""
+    devices, answered = counted(len(log.devices), "device"), "All devices answered in every round."
+    if log.online < log.possible:
+        never = sum(device.last_heard is None for device in log.devices)
+        silent = f"; {counted(never, 'device')} never answered" if never else ""
+        rounds = f"{log.online:,} of {log.possible:,} device-rounds ({percent(log.online / log.possible)})"
+        answered = f"{devices} {_were(len(log.devices))} online in {rounds}{silent}."
+    if not log.asked:
+        return [answered, "No update was asked for."]
+    if not log.lost:
+        return [answered, f"{counted(log.asked, 'update')} {_were(log.asked)} asked for, and none was lost."]
+    cost = f" Lost work cost at least {with_unit(scale, log.wasted_energy)}." if log.wasted_energy else ""
+    return [answered, f"{_lost(log.asked, log.lost)}: {say_reasons(log.reasons)}.{cost}"]
+
+
+def say_reasons(reasons: Mapping[str, int], most: int = 3) -> str:
+    """Return the `most` most frequent reasons, with how often each was given.
+
+    >>> say_reasons({"no reply in 30 s": 8, "NaN, not a number": 3, "late": 1, "stale": 1}, most=2)
+    'no reply in 30 s (8); NaN, not a number (3); others (2)'
+    """
+    found = list(reasons.items())
+    rest = sum(n for _, n in found[most:])
+    return "; ".join(f"{why} ({n:,})" for why, n in [*found[:most], *([("others", rest)] if rest else [])])
+
+
+def _lost(asked: int, lost: int) -> str:
+    return f"{lost:,} of {counted(asked, 'update')} asked for {_were(lost)} lost"
+
+
+def _were(n: int) -> str:
+    return "was" if n == 1 else "were"
 
 
 def _gap(row: Row) -> Difference:
@@ -142,18 +186,28 @@ def _is_shown(gap: Difference | None) -> bool:
     return gap is not None and gap.distinguishable
 
 
-def _p(gap: Difference) -> str:
-    return p_value(gap.p_value if gap.holm_p_value is None else gap.holm_p_value)
-
-
 def _names(world: World, rows: Sequence[Row]) -> str:
-    if len(rows) <= _MOST_NAMES:
-        return in_short(world, *rows)
-    return (
-        f"{in_short(world, *rows[: _MOST_NAMES - 1]).replace(' and ', ', ')} and {len(rows) - _MOST_NAMES + 1} others"
-    )
+    """Return arms as a sentence has them that has named their world, at most three by name."""
+    names = [spoken(world.short(row.arm)) for row in rows]
+    more = len(names) - _MOST_NAMES + 1
+    return listed(names if more < 2 else [*names[: _MOST_NAMES - 1], f"{more} others"])
 
 
-def _share(found: Estimate | None) -> str:
-    assert found is not None
-    return f"{100 * found.mean:.0f} %"
+def _apart(metric: Metric, found: Difference) -> str:
+    """Return how far above or below something is.
+
+    >>> _apart(Metric("accuracy", bounds=(0, 1)), Difference(-0.013, -0.02, -0.006, 3, 0.01))
+    '1.30 points below'
+    """
+    return f"{_size(metric, found)} {'above' if found.mean > 0 else 'below'}" if found.mean else "level with"
+
+
+def _size(metric: Metric, found: Difference) -> str:
+    """Return how large a difference is, without its sign."""
+    written = write_gap(metric, found, 1 if found.mean > 0 else -1)
+    return written.mean.removeprefix("+") + _points(metric)
+
+
+def _points(metric: Metric) -> str:
+    """Return the unit of differences, which only shares have."""
+    return " points" if metric.is_share else ""

@@ -1,79 +1,15 @@
-"""Scheduling: who takes part in which round.
+"""Scheduling: the selection of participants in each round.
 
-`simulate(fleet, scheduler, rounds, seed)` plays the round loop to its end and returns a `Participation`; `play` is the
-same loop as a generator, and `Lockstep` the same loop driven by a learner, for schedulers that choose by losses.
-`schedulers/` has one file a scheduler, `SCHEDULERS` knows them by name and `check_scheduler` examines any other. The
-loop's two halves are `Decider` (the server decides) and `energy.Ledger` (the devices settle). `chances` says how likely
-each client is to take part and what it weighs in a mean, `realised` how it came.
-
-May enter: NumPy, numba through `kernels`, `ehfl.energy` and what that may import, `ehfl.machine`. Leaves: the names
-below.
+contract, view, past  the interface of a scheduler, and its inputs
+rounds                a round's two halves: `Decider` (the server selects) and `energy.Ledger` (devices settle); `Play`
+simulation            `simulate`, and the rounds for learning: known in advance, or decided in lockstep with training
+participation         the participants and energy of all rounds, with save and load; statistics in `summary`
+probability           each client's probability to take part, and its weight in a mean
+check                 `check_scheduler`, for user classes
+selection, kernels    the longest queues: in NumPy for small fleets, compiled for large ones
+schedulers/           the classes, and `SCHEDULERS` by name
 """
 
-from ehfl.scheduling.check import check_scheduler
-from ehfl.scheduling.contract import Scheduler, SchedulerError, brings_steps, brings_weights, wants_losses
-from ehfl.scheduling.course import Course, Lockstep, course_of
-from ehfl.scheduling.expected_chances import chances, exact_chances
-from ehfl.scheduling.participation import Participation
-from ehfl.scheduling.realised_chances import Chances, realised
-from ehfl.scheduling.rounds import Decider, Round, check_target, play
-from ehfl.scheduling.schedulers import (
-    SCHEDULERS,
-    AdaptiveSteps,
-    AlwaysOn,
-    EnergyCycles,
-    F3ast,
-    Forecast,
-    Greedy,
-    Lyapunov,
-    MostRoundsLeft,
-    Myopic,
-    OldestFirst,
-    PowerOfChoice,
-    RoundRobin,
-    Threshold,
-    UniformRandom,
-)
-from ehfl.scheduling.simulation import simulate
-from ehfl.scheduling.summary import Summary, jain
-from ehfl.scheduling.view import View
+import lazy_loader
 
-__all__ = [
-    "SCHEDULERS",
-    "AdaptiveSteps",
-    "AlwaysOn",
-    "Chances",
-    "Course",
-    "Decider",
-    "EnergyCycles",
-    "F3ast",
-    "Forecast",
-    "Greedy",
-    "Lockstep",
-    "Lyapunov",
-    "MostRoundsLeft",
-    "Myopic",
-    "OldestFirst",
-    "Participation",
-    "PowerOfChoice",
-    "Round",
-    "RoundRobin",
-    "Scheduler",
-    "SchedulerError",
-    "Summary",
-    "Threshold",
-    "UniformRandom",
-    "View",
-    "brings_steps",
-    "brings_weights",
-    "chances",
-    "check_scheduler",
-    "check_target",
-    "course_of",
-    "exact_chances",
-    "jain",
-    "play",
-    "realised",
-    "simulate",
-    "wants_losses",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

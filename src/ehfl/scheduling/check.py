@@ -1,8 +1,9 @@
-"""check_scheduler(): whether a scheduler of your own keeps the rules."""
+"""check_scheduler(): tests that a user's scheduler follows the interface."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from ehfl.arrays import Clients, Levels
 from ehfl.energy import Bernoulli, Fleet
-from ehfl.energy.expectation import Expectation
+from ehfl.energy.feed import Expectation
 from ehfl.randomness import Purpose, check_seed, generator
 from ehfl.scheduling.contract import (
     Scheduler,
@@ -29,7 +30,7 @@ from ehfl.scheduling.rounds import facts_of_steps
 from ehfl.scheduling.schedulers import SCHEDULERS
 from ehfl.scheduling.simulation import simulate
 from ehfl.scheduling.view import View
-from ehfl.validation import of_kind, whole_number
+from ehfl.validation import BrokenRules, of_kind, whole_number
 
 
 def check_scheduler(
@@ -40,23 +41,23 @@ def check_scheduler(
     seed: int = 0,
     fleet: Fleet | None = None,
 ) -> None:
-    """Try a scheduler on many views and in whole simulations; raise SchedulerError that says plainly what is wrong.
+    """Test a scheduler on many views and in full simulations; raise BrokenRules with a list of the faults.
 
-    Checked: that it returns client numbers, each existing client at most once, spends no energy that is not there,
-    leaves what it is shown unchanged, and does the same when shown the same again; that weights, if it brings any, are
-    finite and > 0, one for each client, and steps whole numbers from 1 to K. Views are of fleets with so many clients
-    and a few more, with costs of all kinds; or of a fleet that is given, alone. Silence means that it passed.
+    The check passes silently if the scheduler returns existing clients, each at most once and only if it can pay, does
+    not change its input, and returns the same for the same view; and if its weights, if any, are finite and > 0, one
+    per client, and its steps integers from 1 to K. Views are of fleets with `clients` clients and a few more, with
+    various costs; or only of the given fleet.
 
     >>> class Everyone:
     ...     def select(self, view):
     ...         return np.arange(view.energy.size)
     >>> check_scheduler(Everyone())
     Traceback (most recent call last):
-    ehfl.scheduling.contract.SchedulerError: Everyone breaks the rules:
+    ehfl.validation.BrokenRules: Everyone breaks the rules:
       - spends energy that is not there: round 0, client 0 was picked with 0 units and a round costs 1
     """
     made = SCHEDULERS.make(scheduler)
-    # Made again where that can be, as every run of a comparison does.
+    # Construct a second instance if possible, as every run of a comparison does.
     twin = made if made is scheduler else SCHEDULERS.make(scheduler)
     whole_number("clients", clients, low=1, high=100_000)
     whole_number("rounds", rounds, low=1, high=100_000)
@@ -68,22 +69,20 @@ def check_scheduler(
     else:
         views = _views_of(of_kind("fleet", fleet, Fleet), rounds, seed)
     faults: dict[str, str] = {}  # rule -> the first case that breaks it
-    for fault in _faults(made, twin, views, fleet, rounds, seed):
-        faults.setdefault(fault.rule, fault.fault)
+    try:
+        for fault in _faults(made, twin, views, fleet, rounds, seed):
+            faults.setdefault(fault.rule, fault.fault)
+    except SchedulerError as error:  # it failed or changed its input, so later results are meaningless
+        faults.setdefault(error.rule, error.fault)
     if faults:
-        lines = "".join(f"\n  - {line}" for line in faults.values())
-        raise SchedulerError("several", f"breaks the rules:{lines}", type(made).__name__)
+        raise BrokenRules(type(made).__name__, list(faults.values()))
 
 
 def _faults(
     scheduler: Scheduler, twin: Scheduler, views: Iterator[View], fleet: Fleet, rounds: int, seed: int
 ) -> Iterator[SchedulerError]:
     for view in views:
-        try:
-            first, again, other = (_picked(one, view) for one in (scheduler, scheduler, twin))
-        except SchedulerError as error:
-            yield error
-            return
+        first, again, other = (_asked(one, "select", view) for one in (scheduler, scheduler, twin))
         if not np.array_equal(first, again):
             detail = f"round {view.round}, the same view gave {first.tolist()} and then {again.tolist()}"
             yield SchedulerError(
@@ -93,50 +92,55 @@ def _faults(
             )
         elif not np.array_equal(first, other):
             yield SchedulerError("twin", "is another one whenever it is made from the same parameters")
-        yield from _pick_faults(scheduler, first, view, fleet)
-        yield from _said_faults(scheduler, view)
-    yield from _simulation_faults(scheduler, fleet, rounds, seed)
+        try:
+            yield from _unpaid_picks(scheduler, admitted(first, view.energy.size, view.round), view, fleet)
+        except SchedulerError as error:
+            yield error
+        yield from _faults_of_turns(scheduler, view)
+    one, two = (simulate(fleet, scheduler, rounds, seed) for _ in range(2))
+    if not np.array_equal(one.counts, two.counts) or not np.array_equal(one.indices, two.indices):
+        detail = "the same simulation, run again, had other participants"
+        yield SchedulerError("same run", f"is not reproducible: {detail} (does the scheduler keep state between runs?)")
 
 
-def _picked(scheduler: Scheduler, view: View) -> NDArray[Any]:
-    """Return what a scheduler picks from a copy of the view, which it must leave as it is."""
-    shown = _shown(view)
+def _asked(scheduler: Scheduler, method: str, view: View, *clients: Clients) -> NDArray[Any]:
+    """Return a scheduler's result for a copy of the view; raise an error if it changes the copy."""
+    copies: dict[str, Any] = {name: array.copy() for name, array in _arrays(view).items()}
+    shown = view._replace(**copies)
     with blamed_on(scheduler, view.round):
-        picked = np.asarray(scheduler.select(shown)).copy()  # it may return one array again and again
-    if changed := _changed(view, shown):
-        raise SchedulerError("input", f"changes its input: round {view.round}, {changed}")
-    return picked
+        said = np.asarray(getattr(scheduler, method)(shown, *clients)).copy()  # it may return one array every time
+    for name, before in _arrays(view).items():
+        changed = np.flatnonzero(~np.isclose(before, copies[name], rtol=0, atol=0, equal_nan=True))
+        if changed.size:
+            client = int(changed[0])
+            what = f"the {name} of client {client} was {before[client]} and is {copies[name][client]}"
+            raise SchedulerError("input", f"changes its input: round {view.round}, {what}")
+    return said
 
 
-def _pick_faults(scheduler: Scheduler, picked: NDArray[Any], view: View, fleet: Fleet) -> Iterator[SchedulerError]:
-    """Yield an error if these are no clients of the fleet, or for each that cannot pay."""
-    try:
-        clients = admitted(picked, view.energy.size, view.round)
-        costs = _prices(scheduler, view, clients)
-    except SchedulerError as error:
-        yield error
+def _arrays(view: View) -> dict[str, NDArray[Any]]:
+    return {name: value for name, value in view._asdict().items() if isinstance(value, np.ndarray)}
+
+
+def _unpaid_picks(scheduler: Scheduler, clients: Clients, view: View, fleet: Fleet) -> Iterator[SchedulerError]:
+    """Yield an error for each selected client that cannot pay for the scheduler's number of steps."""
+    if is_mains_powered(scheduler):
         return
-    if not is_mains_powered(scheduler):
-        for client, cost in zip(clients.tolist(), costs.tolist(), strict=True):
-            if view.energy[client] < cost:
-                yield unpaid(fleet, client, int(view.energy[client]), cost, view.round)
+    costs, step = (np.broadcast_to(one, view.energy.shape)[clients] for one in (view.cost, view.step_cost))
+    if brings_steps(scheduler) and view.local_steps is not None:
+        costs = costs - (view.local_steps - _turns_of(scheduler, "steps", view, clients)) * step
+    for client, cost in zip(clients.tolist(), costs.tolist(), strict=True):
+        if view.energy[client] < cost:
+            yield unpaid(fleet, client, int(view.energy[client]), cost, view.round)
 
 
-def _prices(scheduler: Scheduler, view: View, clients: Clients) -> NDArray[Any]:
-    """Return what turns of these clients cost, of as many steps as the scheduler says."""
-    whole, step = (np.broadcast_to(one, view.energy.shape)[clients] for one in (view.cost, view.step_cost))
-    if "steps" not in _said_by(scheduler, view) or view.local_steps is None:
-        return whole
-    prices: NDArray[Any] = whole - (view.local_steps - _said(scheduler, "steps", view, clients)) * step
-    return prices
-
-
-def _said_faults(scheduler: Scheduler, view: View) -> Iterator[SchedulerError]:
-    """Yield an error if it brings weights or steps that are none, or others when asked again."""
-    for what in _said_by(scheduler, view):
+def _faults_of_turns(scheduler: Scheduler, view: View) -> Iterator[SchedulerError]:
+    """Yield an error if its weights or steps break the rules or differ in a second call."""
+    steps = brings_steps(scheduler) and view.local_steps is not None
+    for what in ["weights"] * brings_weights(scheduler) + ["steps"] * steps:
         for clients in (np.arange(view.energy.size, dtype=np.int32), np.array([view.energy.size - 1], np.int32)):
             try:
-                first, again = (_said(scheduler, what, view, clients) for _ in range(2))
+                first, again = (_turns_of(scheduler, what, view, clients) for _ in range(2))
             except SchedulerError as error:
                 yield error
                 break
@@ -145,44 +149,13 @@ def _said_faults(scheduler: Scheduler, view: View) -> Iterator[SchedulerError]:
                 yield SchedulerError(f"same {what}", f"is not reproducible: {fault}")
 
 
-def _said_by(scheduler: Scheduler, view: View) -> list[str]:
-    """Return what a scheduler says of turns, beyond whose they are."""
-    steps = brings_steps(scheduler) and view.local_steps is not None
-    return ["weights"] * brings_weights(scheduler) + ["steps"] * steps
-
-
-def _said(scheduler: Scheduler, what: str, view: View, clients: Clients) -> NDArray[Any]:
-    """Return the weights or steps that a scheduler gives clients, from a copy of the view, which it must not change."""
-    shown = _shown(view)
+def _turns_of(scheduler: Scheduler, what: str, view: View, clients: Clients) -> NDArray[Any]:
+    """Return a scheduler's weights or steps for clients; raise SchedulerError if they break the rules."""
+    said = _asked(scheduler, what, view, clients.copy())
     with blamed_on(scheduler, view.round):
-        said = getattr(scheduler, what)(shown, clients.copy())
-        if what == "weights":
-            found: NDArray[Any] = admitted_weights(said, clients.size, view.round)
-        else:
-            found = admitted_steps(said, clients.size, view.local_steps or 1, view.round)
-    if changed := _changed(view, shown):
-        raise SchedulerError("input", f"changes its input: round {view.round}, {changed}")
+        admit = admitted_weights if what == "weights" else partial(admitted_steps, most=view.local_steps or 1)
+        found: NDArray[Any] = admit(said, clients.size, t=view.round)
     return found
-
-
-def _shown(view: View) -> View:
-    copies: dict[str, Any] = {name: array.copy() for name, array in _arrays(view).items()}
-    return view._replace(**copies)
-
-
-def _arrays(view: View) -> dict[str, NDArray[Any]]:
-    return {name: value for name, value in view._asdict().items() if isinstance(value, np.ndarray)}
-
-
-def _changed(view: View, shown: View) -> str:
-    """Return the first number that a scheduler has changed of what it was shown, in words."""
-    for name, before in _arrays(view).items():
-        after = _arrays(shown)[name]
-        changed = np.flatnonzero(~np.isclose(before, after, rtol=0, atol=0, equal_nan=True))
-        if changed.size:
-            client = int(changed[0])
-            return f"the {name} of client {client} was {before[client]} and is {after[client]}"
-    return ""
 
 
 def _views(n_clients: int, rounds: int, seed: int) -> Iterator[View]:
@@ -231,16 +204,3 @@ def _view(t: int, energy: Levels, **facts: Any) -> View:
     past = Past(size, asked=True)
     past.note(max(0, t - 3), np.arange(0, size, 2))
     return View(round=t, energy=energy, losses=losses if t % 2 else None, past=past, **facts)
-
-
-def _simulation_faults(scheduler: Scheduler, fleet: Fleet, rounds: int, seed: int) -> Iterator[SchedulerError]:
-    try:
-        first, second = (simulate(fleet, scheduler, rounds, seed) for _ in range(2))
-    except SchedulerError as error:
-        yield error
-        return
-    if not np.array_equal(first.counts, second.counts) or not np.array_equal(first.indices, second.indices):
-        detail = "the same simulation, run again, had other participants"
-        yield SchedulerError(
-            "same run", f"is not reproducible: {detail} (does the scheduler keep state from run to run?)"
-        )

@@ -1,4 +1,4 @@
-"""What a scheduler must offer, and what it is told when it breaks the rules."""
+"""The interface of a scheduler, and the errors for one that breaks the rules."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from ehfl.validation import FAILURES, UserError, blame
 
 
 class Scheduler(Protocol):
-    """Picks the participants of a round from what it sees. One method is all it takes.
+    """Selects the participants of a round from a view. Only the method `select` is required.
 
-    Two facts may be declared as class attributes. `mains_powered = True`: participants pay nothing from batteries.
-    `wants_losses = True`: it chooses by `view.losses`, so it is driven in lockstep with learning. And it may bring
-    weights, by a second method: `weights(view, clients)` returns how much the updates of these clients count in the
-    round of the view, a number > 0 for each, where the aggregation goes by them (`scheduled`). Likewise it may say how
-    many local steps turns have, where the fleet says what a step costs: `steps(view, clients)` returns a whole number
-    in [1, view.local_steps] for each, and a participant pays for so many.
+    Optional class attributes: `mains_powered = True`, participants pay nothing from batteries; `wants_losses = True`,
+    it uses `view.losses`, so it runs in lockstep with learning. Optional methods: `weights(view, clients)` returns the
+    weight of each client's update in this round, a number > 0, for the aggregation `scheduled`; `steps(view, clients)`
+    returns each client's number of local steps, an integer in [1, view.local_steps], for a fleet with a cost per step,
+    and a participant pays only for these steps.
     """
 
     def select(self, view: View) -> IntArray:
-        """Return the clients that take part, each once and each with energy >= cost, in any order."""
+        """Return the participants, each once and each with energy >= cost, in any order."""
         ...
 
 
@@ -37,22 +36,22 @@ def is_mains_powered(scheduler: Scheduler) -> bool:
 
 
 def wants_losses(scheduler: Scheduler) -> bool:
-    """Return whether the scheduler must be driven in lockstep with learning, because it chooses by losses."""
+    """Return whether the scheduler uses losses, so that it must run in lockstep with learning."""
     return bool(getattr(scheduler, "wants_losses", False))
 
 
 def brings_weights(scheduler: Scheduler) -> bool:
-    """Return whether the scheduler says how much each turn counts."""
+    """Return whether the scheduler sets the weight of each turn."""
     return callable(getattr(scheduler, "weights", None))
 
 
 def brings_steps(scheduler: Scheduler) -> bool:
-    """Return whether the scheduler says how many local steps each turn has."""
+    """Return whether the scheduler sets the number of local steps of each turn."""
     return callable(getattr(scheduler, "steps", None))
 
 
 class SchedulerError(UserError):
-    """A scheduler failed or broke a rule: `rule` says which one, for grouping, and `fault` how."""
+    """A scheduler failed or broke a rule: `rule` is its key, for grouping, and `fault` the description."""
 
     def __init__(self, rule: str, fault: str, scheduler: str = "") -> None:
         super().__init__(f"{scheduler} {fault}".strip())
@@ -62,20 +61,20 @@ class SchedulerError(UserError):
 
 @contextmanager
 def blamed_on(scheduler: Scheduler, t: int) -> Iterator[None]:
-    """Name the scheduler in errors that come from it in round t: a broken rule, or a failure of its own, and where."""
+    """Add the scheduler's name to its errors in round t: broken rules, and exceptions with their place."""
     name = type(scheduler).__name__
     try:
         yield
     except SchedulerError as error:
         raise SchedulerError(error.rule, error.fault, name) from error
-    except FAILURES as error:  # whatever a user's code raises, an exit included
+    except FAILURES as error:  # user code may raise anything, SystemExit included
         if isinstance(error, UserError) and type(scheduler).__module__.startswith("ehfl."):
-            raise  # one of ours was given a wrong value
+            raise  # a wrong value for one of ehfl's schedulers
         raise SchedulerError("fails", f"fails: round {t}, {blame(scheduler, error)}", name) from error
 
 
 def admitted(picked: IntArray, n_clients: int, t: int) -> Clients:
-    """Return the picked clients, sorted, or raise SchedulerError if they are not distinct clients of the fleet."""
+    """Return the selected clients, sorted, or raise SchedulerError if they are not distinct clients of the fleet."""
     clients = np.asarray(picked)
     if clients.ndim != 1 or (clients.size and clients.dtype.kind not in "iu"):
         given = f"{clients.dtype} of shape {clients.shape}"
@@ -93,7 +92,7 @@ def admitted(picked: IntArray, n_clients: int, t: int) -> Clients:
 
 
 def admitted_weights(given: object, n_clients: int, t: int) -> FloatArray:
-    """Return the weights of so many clients, or raise SchedulerError if they are not a number > 0 for each."""
+    """Return the weights of `n_clients`, or raise SchedulerError if they are not a number > 0 for each."""
     weights = np.asarray(given)
     if weights.shape != (n_clients,) or weights.dtype.kind not in "iuf":
         found = f"{weights.dtype} of shape {weights.shape} for {n_clients}"
@@ -105,7 +104,7 @@ def admitted_weights(given: object, n_clients: int, t: int) -> FloatArray:
 
 
 def admitted_steps(given: object, n_clients: int, most: int, t: int) -> IntArray:
-    """Return the steps of so many clients, or raise SchedulerError if they are not a whole number in [1, most] each."""
+    """Return the steps of `n_clients`, or raise SchedulerError if they are not an integer in [1, most] for each."""
     steps = np.asarray(given)
     if steps.shape != (n_clients,) or steps.dtype.kind not in "iu":
         found = f"{steps.dtype} of shape {steps.shape} for {n_clients}"
@@ -117,14 +116,16 @@ def admitted_steps(given: object, n_clients: int, most: int, t: int) -> IntArray
 
 
 def unpaid(fleet: Fleet, client: int, level: int, cost: int, t: int) -> SchedulerError:
-    """Return the error for a client that was picked but cannot pay."""
+    """Return the error for a client that was selected but cannot pay."""
     has, price = fleet.amount(level), fleet.amount(cost, named=False)
     detail = f"round {t}, client {client} was picked with {has} and a round costs {price}"
     return SchedulerError("energy", f"spends energy that is not there: {detail}")
 
 
 def _ascend(clients: IntArray) -> bool:
-    if clients.size <= TILE or clients.dtype != np.int32:  # the kernel's numbers; larger ones would become others
+    if (
+        clients.size <= TILE or clients.dtype != np.int32
+    ):  # the kernel takes int32, into which larger numbers would wrap
         return bool((clients[1:] > clients[:-1]).all())
     from ehfl.scheduling import kernels
 

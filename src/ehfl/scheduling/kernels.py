@@ -1,6 +1,6 @@
 """`longest_queues` for large fleets, and checks on what schedulers return; `selection` holds the plain definition.
 
-`longest`, at the end of the file, finds the level at which ties must be broken, marks everyone above it, marks those at
+`longest` finds the level at which ties must be broken, marks all clients above it, marks those at
 it whose word is small enough, and lists the marked. Loops over clients go tile by tile and have no branches: random
 choices would defeat branch prediction, and without them the compiler vectorises.
 """
@@ -14,10 +14,11 @@ from ehfl.compiled import fill_upper, kernel, lower_half, parallel_kernel
 from ehfl.randomness import TILE
 
 _HALVES = 2**16  # values of a word's upper half
-_PROBES = 7  # levels counted in one pass over the fleet, once a first guess has failed
-_SAMPLE = 1024  # clients whose levels a guess is made from
+_PROBES = 7  # levels counted in one pass over the fleet, after a wrong first guess
+_SAMPLE = 1024  # clients in the sample for a guess
 _LOW32 = np.uint64(2**32 - 1)
 _SHIFT = np.uint64(32)
+_GATHER = np.uint64(0x0102040810204080)  # moves the lowest bits of eight bytes into the highest byte, in order
 
 
 @parallel_kernel
@@ -83,10 +84,10 @@ def mark_at_least(energy, level, marks, counts):
 
 @parallel_kernel
 def mark_longest(energy, level, window, stream, marks, counts, in_doubt, doubtful):
-    """Mark who is above the level or, at it, has an upper half below the window's end; inside it is doubt.
+    """Mark clients above the level or, at it, with an upper half below the window; those inside it are in doubt.
 
-    Per tile: how many are marked, how many in doubt, and in a row of `doubtful` the latter as upper half * 2^32 +
-    client. A row that would overflow keeps its first ones: the caller sees it from the count.
+    Writes per tile the number of marked clients, the number in doubt, and in a row of `doubtful` the latter as upper
+    half * 2^32 + client. A row that would overflow keeps its first entries; the count shows the overflow.
     """
     for tile in prange(counts.size):
         uppers = np.empty(TILE, np.uint16)
@@ -108,7 +109,7 @@ def mark_longest(energy, level, window, stream, marks, counts, in_doubt, doubtfu
         counts[tile] = found
         in_doubt[tile] = unsure
         d = 0
-        eights = doubt.view(np.uint64)  # few are in doubt: look at eight at a time
+        eights = doubt.view(np.uint64)  # few are in doubt: test eight at a time
         for eight in range(eights.size if unsure > 0 else 0):
             if eights[eight] != 0:
                 for lane in range(8 * eight, 8 * eight + 8):
@@ -135,7 +136,7 @@ def list_marked(marks, counts):
 
 @kernel
 def unmark(client, marks, counts):
-    """Strike a client out."""
+    """Unmark a client."""
     marks[client] = 0
     counts[client // TILE] -= 1
 
@@ -170,10 +171,10 @@ def unmark_largest(keys, surplus, window, stream, marks, counts):
 
 @kernel
 def break_ties(energy, level, count, window, stream):
-    """Return those above the level and, of those at it, the smallest words, `count` in all; or none on a bad guess.
+    """Return `count` clients: those above the level, then those at it by smallest words; none on a bad guess.
 
     One pass marks the words below the window of upper halves and those inside it; of the few inside, the
-    largest are struck out again. A bad guess is a window that the last word to get in does not lie in.
+    largest are unmarked again. A guess is bad if the last selected word is not inside the window.
     """
     n_tiles = (energy.size + TILE - 1) // TILE
     marks = np.empty(energy.size, np.uint8)
@@ -218,10 +219,10 @@ def highest_reached(levels, count, low, high):
 
 @kernel
 def guess_levels(energy, count):
-    """Return levels near the one at which ties are to be broken: below it, at it, next to it, and above it.
+    """Return guesses of the level at which ties are broken: below it, at it, next to it, and above it.
 
-    They are levels of 1024 clients taken from 64 places of the fleet; of ten thousand fleets in random order, one has
-    its level outside of the first and the last.
+    They are quantiles of a sample of 1024 clients from 64 places of the fleet; one in ten thousand fleets in random
+    order has its level outside the first and the last.
     """
     sample = np.empty(_SAMPLE, np.int32)
     high = np.int64(1)
@@ -267,8 +268,8 @@ def levels_within(energy, low, high):
 def tie_level(energy, count, floor):
     """Return (level, n above it, n at it) for the highest level >= floor that at least `count` clients reach.
 
-    Where fewer than `count` reach the floor, the floor itself, with everyone who reaches it counted as at it. Levels
-    are surveyed at a few probes; once few clients lie between two of them, it is looked for among those alone.
+    If fewer than `count` reach the floor, return the floor, and count all clients that reach it as at it. Levels are
+    counted at a few probes; when few clients lie between two of them, the search continues among these.
     """
     probes = np.empty(5, np.int64)
     probes[0] = floor
@@ -299,7 +300,7 @@ def tie_level(energy, count, floor):
 
 @kernel
 def longest(energy, count, floor, stream):
-    """Return what `selection.longest_plain` does, without a sort."""
+    """Return the result of `selection.longest_plain`, without a sort."""
     level, n_above, n_tied = tie_level(energy, count, floor)
     wanted = count - n_above  # of those at the level
     if wanted >= n_tied:
@@ -319,7 +320,7 @@ def longest(energy, count, floor, stream):
 
 @parallel_kernel
 def able(clients, energy, costs):
-    """Return those of these clients that hold what a round costs them, in their order."""
+    """Return those of these clients that can pay for a round, in their order."""
     n_parts = (clients.size + TILE - 1) // TILE
     found = np.empty(clients.size, np.int32)
     counts = np.zeros(n_parts, np.int64)
@@ -341,7 +342,15 @@ def able(clients, energy, costs):
 
 
 @parallel_kernel
-def copy(source, target):
-    """Copy an array: the first touch of new memory is what costs, and threads share it."""
-    for tile in prange((source.size + TILE - 1) // TILE):
-        target[tile * TILE : (tile + 1) * TILE] = source[tile * TILE : (tile + 1) * TILE]
+def pack(clients, bits):
+    """Set the bits of these ascending clients, one per client, and clear all others."""
+    for tile in prange((bits.size * 8 + TILE - 1) // TILE):
+        flags = np.zeros(TILE, np.uint8)
+        begin = np.int64(tile * TILE)
+        first, last = np.searchsorted(clients, begin), np.searchsorted(clients, begin + TILE)
+        for i in range(first, last):
+            flags[np.uint32(clients[i] - begin)] = 1  # bytes first: setting bits directly would serialise the loop
+        eights = flags.view(np.uint64)
+        part = bits[tile * TILE // 8 : (tile + 1) * TILE // 8]
+        for i in range(part.size):
+            part[i] = np.uint8(eights[i] * _GATHER >> np.uint64(56))

@@ -1,4 +1,4 @@
-"""Who took part in which round, and what it cost: what scheduling hands to learning, theory and planning."""
+"""The participants and the energy of every round: the output of scheduling for learning, theory and planning."""
 
 from __future__ import annotations
 
@@ -7,35 +7,76 @@ import operator
 import os
 import zipfile
 import zlib
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.arrays import BoolArray, Clients, FloatArray, IntArray, Levels
 from ehfl.energy import EnergyTotals
-from ehfl.files import parse_json, refuse_pipe, written_whole
+from ehfl.files import parse_json, written_whole
 from ehfl.machine import check_memory
-from ehfl.scheduling.archive import read_archive
-from ehfl.scheduling.consistency import check_consistent
+from ehfl.randomness import TILE, frozen
 from ehfl.scheduling.summary import Summary, summarise
 from ehfl.validation import UserError, path_of
 
+_AT_ONCE = 2**22  # turns per block, to limit the memory for a large fleet
 _FORMAT = 2
 _ARRAYS = ("offsets", "indices", "spent", "final_energy")
-_OPTIONAL = {
-    "energy": "the recorded energy is",
-    "weights": "the weights of turns are",
-    "steps": "the steps of turns are",
-}
+_OPTIONAL = ("energy", "weights", "steps")
 _FACTS = ("n_clients", "target", "scheduler", "mains_powered", "unit", "seed")
 _OPTIONAL_FACTS = ("quantum", "round_length")
+# Raised by zipfile, zlib, json and NumPy for damaged or foreign files, in addition to ValueError.
+_UNREADABLE = (
+    ValueError, LookupError, TypeError, EOFError, OSError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PackedClients:
+    """The participants of a large fleet's rounds, each in the smaller format: ascending clients, or one bit per client.
+
+    Writing new memory takes longer than the round itself: half a million participants are 2 MB as numbers and an eighth
+    of a megabyte as bits.
+
+    >>> packed = PackedClients(6, (pack(np.array([1, 2, 5], np.int32), 6),))
+    >>> packed.rounds[0].tolist(), packed.clients(0).tolist()
+    ([38], [1, 2, 5])
+    """
+
+    n_clients: int
+    rounds: tuple[NDArray[Any], ...]  # of each round: int32 are clients, uint8 are bits, the first client's lowest
+
+    def clients(self, t: int) -> Clients:
+        """Return the sorted participants of round t."""
+        kept = self.rounds[t]
+        if kept.dtype != np.uint8:
+            return kept
+        bits = np.unpackbits(kept, count=self.n_clients, bitorder="little")
+        return np.flatnonzero(bits.view(np.bool_)).astype(np.int32)
+
+
+def pack(clients: Clients, n_clients: int) -> NDArray[Any]:
+    """Return the ascending participants of a round in the smaller format, as a new array."""
+    n_bytes = -(-n_clients // 8)
+    if clients.nbytes <= n_bytes:
+        return clients.copy()
+    if n_clients <= TILE:
+        flags = np.zeros(n_clients, np.bool_)
+        flags[clients] = True
+        return np.packbits(flags, bitorder="little")
+    from ehfl.scheduling import kernels
+
+    bits = np.empty(n_bytes, np.uint8)
+    kernels.pack(frozen(clients), bits)
+    return bits
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Participation:
-    """The participants of every round, compactly, and what became of the energy.
+    """The participants of every round in compact form, and the energy balance.
 
     >>> from ehfl import Fleet, Greedy, Replay, simulate
     >>> played = simulate(Fleet(clients=3, harvest=Replay([[1, 0, 1], [0, 1, 0]])), Greedy(), rounds=2)
@@ -44,21 +85,21 @@ class Participation:
     """
 
     n_clients: int
-    offsets: IntArray  # (n_rounds + 1,): round t's clients are indices[offsets[t] : offsets[t + 1]]
-    indices: Clients  # (sum of counts,)
-    spent: NDArray[np.int64]  # what was paid in each round, (n_rounds,): by participants and, on devices, in vain
+    offsets: IntArray  # (n_rounds + 1,): round t's turns are those from offsets[t] to offsets[t + 1]
+    participants: Clients | PackedClients  # of all rounds in a row, (sum of counts,), or round by round
+    spent: NDArray[np.int64]  # payments in each round, (n_rounds,); on devices also for lost updates
     final_energy: Levels  # E_i(T), (n_clients,)
     totals: EnergyTotals
-    target: int  # how many clients were wanted a round
-    scheduler: str  # as Python writes it
+    target: int  # clients per round
+    scheduler: str  # its repr
     seed: int
     mains_powered: bool = False  # whether participants paid nothing from their batteries
-    unit: str = "units"  # what energy is counted in
+    unit: str = "units"  # of energy
     energy: Levels | None = None  # E_i(t), (n_rounds + 1, n_clients), where it was recorded
-    weights: FloatArray | None = None  # of each turn, like indices, where the scheduler brings any
-    quantum: float | None = None  # what a unit is [J], where that is known
+    weights: FloatArray | None = None  # of each turn, like indices, if the scheduler gives any
+    quantum: float | None = None  # size of a unit [J], if known
     round_length: float | None = None  # [s], where that is known
-    steps: IntArray | None = None  # local steps of each turn, like indices, where the scheduler chooses how many
+    steps: IntArray | None = None  # local steps of each turn, like indices, if the scheduler sets them
 
     @property
     def rounds(self) -> int:
@@ -70,39 +111,68 @@ class Participation:
         """n_t, shape (n_rounds,)."""
         return np.diff(self.offsets)
 
+    @property
+    def indices(self) -> Clients:
+        """The participants of all rounds in a row, (sum of counts,); for a large fleet, unpacked on every access."""
+        if isinstance(self.participants, PackedClients):
+            return np.concatenate([self.participants.clients(t) for t in range(self.rounds)])
+        return self.participants
+
     def clients(self, t: int) -> Clients:
         """Return the sorted participants N_t of round t."""
         if not 0 <= operator.index(t) < self.rounds:
             raise IndexError(f"round must be in [0, {self.rounds - 1}], got {t}")
-        return self.indices[self.offsets[t] : self.offsets[t + 1]]
+        if isinstance(self.participants, PackedClients):
+            return self.participants.clients(t)
+        return self.participants[self.offsets[t] : self.offsets[t + 1]]
 
     def weights_of(self, t: int) -> FloatArray | None:
-        """Return how much the turns of round t count, in the order of its clients; None where nobody says so."""
+        """Return the weights of the turns of round t, in the order of its clients; None if all are equal."""
         return None if self.weights is None else self.weights[self.offsets[t] : self.offsets[t + 1]]
 
     def steps_of(self, t: int) -> IntArray | None:
-        """Return how many local steps the turns of round t have, in the order of its clients; None where all have K."""
+        """Return the local steps of the turns of round t, in the order of its clients; None if all are K."""
         return None if self.steps is None else self.steps[self.offsets[t] : self.offsets[t + 1]]
 
     def took_part(self) -> BoolArray:
-        """Return who took part in which round, shape (n_rounds, n_clients): a byte each, so for small fleets."""
+        """Return whether each client took part, shape (n_rounds, n_clients): one byte each, so for small fleets."""
         check_memory("clients", self.n_clients, float(self.rounds) * self.n_clients)
         found = np.zeros((self.rounds, self.n_clients), dtype=np.bool_)
         found[np.repeat(np.arange(self.rounds), self.counts), self.indices] = True
         return found
 
     def turns(self) -> IntArray:
-        """Return how often each client took part, shape (n_clients,)."""
-        return np.bincount(self.indices, minlength=self.n_clients)
+        """Return the number of turns of each client, shape (n_clients,)."""
+        total: IntArray = sum(
+            (np.bincount(clients, minlength=self.n_clients) for _, clients in self._in_parts()),
+            np.zeros(self.n_clients, np.int64),
+        )
+        return total
+
+    def weight_sums(self) -> FloatArray:
+        """Return the sum over all rounds of 1{i in S} / |S|, a client's weight in a plain mean; shape (n_clients,)."""
+        total = np.zeros(self.n_clients)
+        for n_t, clients in self._in_parts():
+            total += np.bincount(clients, np.repeat(1 / np.maximum(n_t, 1), n_t), minlength=self.n_clients)
+        return total
+
+    def _in_parts(self) -> Iterator[tuple[IntArray, Clients]]:
+        """Yield n_t and the participants of blocks of rounds, each with at most `_AT_ONCE` turns or a single round."""
+        begin, counts = 0, self.counts
+        while begin < self.rounds:
+            end = int(np.searchsorted(self.offsets, self.offsets[begin] + _AT_ONCE, side="right")) - 1
+            end = max(end, begin + 1)
+            yield counts[begin:end], np.concatenate([self.clients(t) for t in range(begin, end)])
+            begin = end
 
     def summary(self, target: int | None = None) -> Summary:
-        """Return the figures that describe this participation; shortfall is against another `target` if given."""
+        """Return the statistics of this participation; `target` overrides the target of the shortfall."""
         return summarise(self, target)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to an npz file, which is whole or absent; one whose parts do not fit together is refused."""
+        """Write everything to an npz file, atomically; raise an error if the parts are inconsistent."""
         place = path_of("path", path)
-        check_consistent(self)  # what would not be read again is not written
+        self._check()
         facts = {name: getattr(self, name) for name in (*_FACTS, *_OPTIONAL_FACTS)} | {
             "format": _FORMAT,
             "totals": asdict(self.totals),
@@ -111,37 +181,54 @@ class Participation:
         arrays = {name: getattr(self, name) for name in _ARRAYS} | {"facts": np.array(json.dumps(facts))}
         arrays |= {name: value for name in _OPTIONAL if (value := getattr(self, name)) is not None}
         with written_whole(place) as file:
-            np.savez_compressed(file, **arrays)  # no array of objects among them, so nothing is pickled
+            np.savez_compressed(file, **arrays)  # no object arrays, so nothing is pickled
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Participation:
-        """Read what `save` wrote; a file of another kind is refused by name, and nothing in it is executed."""
+        """Read what `save` wrote; raise an error that names a damaged or foreign file; no code in it is executed."""
         place = path_of("path", path)
-        refuse_pipe(place)
         with place.open("rb") as file:
             try:
-                return _read(file)
+                # zipfile compares a checksum of every array.
+                with np.load(file, allow_pickle=False) as stored:
+                    return _from_arrays({name: stored[name] for name in stored.files})
             except _UNREADABLE as error:
                 raise UserError(f"{path} is not a participation file: {' '.join(str(error).split())}") from error
 
+    def _check(self) -> None:
+        """Raise an error if rounds, clients or the energy balance are inconsistent."""
+        turns, starts = self.indices, self.offsets[1:-1]
+        rises = np.diff(turns) > 0
+        rises[starts[(starts > 0) & (starts < turns.size)] - 1] = True  # from one round to the next they may fall
+        of_turns, rounds, clients = turns.shape, (self.rounds,), (self.n_clients,)
+        fits = {
+            "offsets": self.offsets[0] == 0 and self.offsets[-1] == turns.size and (self.counts >= 0).all(),
+            "indices": rises.all() and turns.min(initial=0) >= 0 and turns.max(initial=0) < self.n_clients,
+            "spent": self.spent.shape == rounds and self.spent.sum(dtype=np.int64) == self.totals.paid,
+            "final_energy": self.final_energy.shape == clients,
+            "totals": self.final_energy.sum(dtype=np.int64) == self.totals.stored,
+            "energy": self.energy is None or self.energy.shape == (self.rounds + 1, self.n_clients),
+            "weights": self.weights is None or (self.weights.shape == of_turns and _all_positive(self.weights)),
+            "steps": self.steps is None or (self.steps.shape == of_turns and _all_positive(self.steps)),
+        }
+        for name, does in fits.items():
+            if not does:
+                raise UserError(f"its {name} do not fit the rest")
+        self.totals.check()
 
-# What zipfile, zlib and json raise for files that are damaged or of another kind, beside ValueError.
-_UNREADABLE = (
-    ValueError, LookupError, TypeError, EOFError, OSError, RuntimeError, zipfile.BadZipFile, zlib.error
-)  # fmt: skip
+
+def _all_positive(numbers: FloatArray | IntArray) -> bool:
+    return bool((np.isfinite(numbers) & (numbers > 0)).all())
 
 
-def _read(file: BinaryIO) -> Participation:
-    arrays: dict[str, Any] = dict(read_archive(file, ("facts", *_ARRAYS), optional=_OPTIONAL))
+def _from_arrays(arrays: dict[str, Any]) -> Participation:
     facts = parse_json(str(arrays.pop("facts")))
     if facts.get("format") != _FORMAT:
         raise ValueError(f"format {facts.get('format')}, this version reads {_FORMAT}")
-    for name, what in _OPTIONAL.items():
-        if facts.get(f"has_{name}", False) != (name in arrays):  # older files know of no weights, nor of steps
-            raise ValueError(f"{what} missing")
-    if missing := [name for name in (*_FACTS, "totals") if name not in facts]:
-        raise ValueError(f"it does not say {', '.join(missing)}")
-    named = {name: facts[name] for name in _FACTS} | {name: facts.get(name) for name in _OPTIONAL_FACTS}
-    loaded = Participation(totals=EnergyTotals(**facts["totals"]), **named, **arrays)
-    check_consistent(loaded)
+    facts = {name: facts[name] for name in _FACTS} | {
+        **{name: facts.get(name) for name in _OPTIONAL_FACTS},  # older files do not have them
+        "totals": EnergyTotals(**facts["totals"]),
+    }
+    loaded = Participation(participants=arrays.pop("indices"), **facts, **arrays)
+    loaded._check()
     return loaded

@@ -1,4 +1,4 @@
-"""How often and when last each client took part: kept for those schedulers that ask for it."""
+"""The number of turns and the last turn of each client, recorded for schedulers that read them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from numpy.typing import NDArray
 
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.randomness import TILE
-from ehfl.scheduling.recent import Recent
 from ehfl.validation import UserError
 
-# Rounds that are taken in at once, and clients in them: one by one they would cost as much as all else in a round.
+# Limits of a batch of rounds, and of clients in it: recording them singly would cost as much as the rest of a round.
 _ROUNDS, _CLIENTS = 1024, 2**14
 
 
 class Past:
     """Turns of each client so far.
 
-    Small fleets always keep count. In a large one it would cost more than the rest of the round, so it is kept only if
-    the scheduler asks in the first round, and a scheduler that asks later is refused; what is recent is kept for those
-    alone who ask for it then. One of which all is `asked` keeps every round, and answers whatever is asked, whenever.
+    Small fleets always record turns. For a large fleet that would cost more than the rest of the round, so turns are
+    recorded only if the scheduler reads them in the first round, and a first read later raises an error; so does
+    `recent` for every fleet. With `asked=True` every round is kept, and all values are available at any time.
     """
 
     def __init__(self, n_clients: int, *, asked: bool = False) -> None:
@@ -37,7 +36,7 @@ class Past:
 
     @property
     def turns(self) -> IntArray:
-        """How often each client took part, (n_clients,), read-only."""
+        """The number of turns of each client, (n_clients,), read-only."""
         return read_only(self._arrays()[0])
 
     @property
@@ -46,7 +45,7 @@ class Past:
         return read_only(self._arrays()[1])
 
     def recent(self, rate: float, t: int) -> FloatArray:
-        """Return how often each client took part of late, before round t, (n_clients,), read-only."""
+        """Return the recent participation rate of each client before round t, (n_clients,), read-only."""
         if rate not in self._recent:
             if self._begun and self._rounds is None:
                 raise UserError("view.recent is kept only if it is asked for in round 0: ask for it in every round")
@@ -56,7 +55,7 @@ class Past:
         return read_only(self._recent[rate].before(t))
 
     def note(self, t: int, clients: IntArray) -> None:
-        """Take down who took part in round t."""
+        """Record the participants of round t."""
         self._begun = True
         for one in self._recent.values():
             one.note(t, clients)
@@ -69,7 +68,7 @@ class Past:
                 self._arrays()
 
     def _arrays(self) -> tuple[IntArray, IntArray]:
-        """Return turns and last turns with all rounds taken in."""
+        """Return turns and last turns, including all pending rounds."""
         if not self._kept and self._begun:
             raise UserError(
                 f"view.turns and view.last_turn of more than {TILE:,} clients are kept only if they are asked for in "
@@ -94,3 +93,30 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+class Recent:
+    """sum over past rounds s of rate (1 - rate)^(t-1-s) 1{i in S_s}: in round t, for each client.
+
+    >>> recent = Recent(n_clients=2, rate=0.5)
+    >>> recent.note(0, np.array([0]))
+    >>> recent.note(1, np.array([0, 1]))
+    >>> recent.before(2).tolist(), recent.before(3).tolist()
+    ([0.75, 0.5], [0.375, 0.25])
+    """
+
+    def __init__(self, n_clients: int, rate: float) -> None:
+        self._left = 1 - rate  # of a round's share, with each round that follows
+        self._rate = rate
+        self._shares = np.zeros(n_clients)
+        self._rounds = 0  # that are in the shares
+
+    def note(self, t: int, clients: IntArray) -> None:
+        """Add the participants of round t."""
+        self._shares = self.before(t + 1)
+        self._shares[clients] += self._rate
+        self._rounds = t + 1
+
+    def before(self, t: int) -> FloatArray:
+        """Return the shares at the start of round t, (n_clients,), as a new array."""
+        return self._shares * self._left ** (t - self._rounds)

@@ -1,14 +1,14 @@
-"""The round loop: see, pick, pay, harvest. Everything that runs a fleet runs it through here.
+"""The round loop: view, select, pay, harvest. Every simulation of a fleet uses it.
 
-A round has two halves. `Decider` is the server's: it shows the scheduler what it may see and remembers past rounds.
-`energy.Ledger` is the devices': participants pay and everyone harvests. `play` puts them together; a server with real
-devices uses the first half alone and leaves the second to them.
+A round has two halves. `Decider` is the server's half: it gives the scheduler a view and records past rounds.
+`energy.Ledger` is the devices' half: participants pay and all clients harvest. `Play` combines them; a server with real
+devices uses only the first half.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 
 from ehfl.arrays import Clients, FloatArray, IntArray, Levels, real_numbers
 from ehfl.energy import Fleet, Ledger
-from ehfl.energy.expectation import Expectation
-from ehfl.machine import check_memory, check_time
+from ehfl.energy.feed import Expectation
+from ehfl.machine import check_memory
 from ehfl.randomness import MAX_ROUNDS, TILE, check_seed
 from ehfl.scheduling.contract import (
     Scheduler,
@@ -36,27 +36,25 @@ from ehfl.scheduling.contract import (
 from ehfl.scheduling.past import Past, read_only
 from ehfl.scheduling.schedulers import SCHEDULERS
 from ehfl.scheduling.view import View
-from ehfl.validation import InvalidValue, of_kind, whole_number
+from ehfl.validation import InvalidValue, UserError, of_kind, whole_number
 
-_BYTES_A_CLIENT = 6  # its level, what it harvests in a round, whether it is picked
-# Less than any machine has been seen to take (docs/speed.md), so that only what is hopeless is refused.
-_SECONDS_A_ROUND, _SECONDS_A_CLIENT = 1e-6, 1e-11
+_BYTES_A_CLIENT = 6  # its level, its harvest in a round, and whether it is selected
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One round as it was decided and paid for; learning comes next."""
+    """One round after selection and payment; training comes next."""
 
     index: int
     clients: Clients  # N_t, sorted
-    spent: int  # what taking part cost them together, from batteries or the mains
+    spent: int  # total payments, from batteries or the mains
     energy_after: Levels  # E_i(t+1), (n_clients,), read-only; copy it to keep it beyond the round
-    weights: FloatArray | None = None  # how much each turn counts, (n_t,), where the scheduler says so
-    steps: IntArray | None = None  # how many local steps each turn has, (n_t,), where not all have K
+    weights: FloatArray | None = None  # of each turn, (n_t,), if the scheduler sets them
+    steps: IntArray | None = None  # local steps of each turn, (n_t,), if not all are K
 
 
 class Decider:
-    """The server's half of a round: who takes part, given the levels that it was told."""
+    """The server's half of a round: the selection of participants from the levels that devices report."""
 
     def __init__(self, fleet: Fleet, scheduler: Scheduler | str, seed: int = 0, target: int | None = None) -> None:
         scheduler = SCHEDULERS.make(scheduler)
@@ -66,7 +64,7 @@ class Decider:
         self._fleet, self._scheduler, self._seed = fleet, scheduler, check_seed(seed)
         self._cost = fleet.costs if fleet.costs.size > 1 else int(fleet.costs[0])
         self.brings_weights = brings_weights(scheduler)
-        # Where nobody says what a step costs, turns are whole, whatever the scheduler would choose.
+        # Without a cost per step all turns have K steps, so `steps` of the scheduler is ignored.
         self.brings_steps = brings_steps(scheduler) and fleet.step_costs is not None
         self._steps = facts_of_steps(fleet)
         self._past, self._expectation = Past(fleet.clients), Expectation(fleet)
@@ -95,9 +93,9 @@ class Decider:
             return admitted(self._scheduler.select(view), self._fleet.clients, t)
 
     def weights(self, clients: Clients) -> FloatArray | None:
-        """Return how much turns of these clients count in the round that was last decided, None if nobody says so.
+        """Return the weights of these clients in the last decided round; None if all are equal.
 
-        It is asked before anybody pays: the view is of levels that may be settled in place.
+        Call it before participants pay, because the levels in the view may be settled in place.
         """
         if not self.brings_weights:
             return None
@@ -109,9 +107,9 @@ class Decider:
             return admitted_weights(scheduler.weights(self._view, clients), clients.size, t)  # type: ignore[attr-defined]
 
     def steps(self, clients: Clients) -> IntArray | None:
-        """Return how many local steps turns of these clients have in the round that was last decided, None for all K.
+        """Return the numbers of local steps of these clients in the last decided round, None for all K.
 
-        It is asked before anybody pays, as are weights.
+        Call it before participants pay, as for weights.
         """
         if not self.brings_steps:
             return None
@@ -123,7 +121,7 @@ class Decider:
             return admitted_steps(scheduler.steps(self._view, clients), clients.size, most, t)  # type: ignore[attr-defined]
 
     def note(self, t: int, clients: Clients, losses: ArrayLike | None = None) -> None:
-        """Take down who took part in round t, and the losses that they reported, one each, if they did."""
+        """Record the participants of round t and, if given, their losses, one each."""
         self._past.note(t, of_kind("clients", clients, np.ndarray))
         if losses is None or not self._wants_losses:
             return
@@ -136,56 +134,82 @@ class Decider:
         self._losses[clients] = reported
 
     def blame(self, t: int, client: int, held: int, steps: int | None = None) -> None:
-        """Raise the error for a pick that could not be paid for: a whole turn, or one of so many local steps."""
+        """Raise the error for a selected client that could not pay for all or `steps` local steps."""
         cost = self._fleet.cost_of(client, steps)
         with blamed_on(self._scheduler, t):
             raise unpaid(self._fleet, client, held, cost, t)
 
 
-def play(
-    fleet: Fleet,
-    scheduler: Scheduler | str,
-    rounds: int,
-    seed: int = 0,
-    *,
-    target: int | None = None,
-    threads: int | None = None,
-) -> Generator[Round, ArrayLike | None, Ledger]:
-    """Yield each round once it was decided and paid for; what is sent back are the participants' losses.
+class Play:
+    """An iterator over the rounds of a fleet with a scheduler, each selected and paid.
 
-    A scheduler that looks at energy alone is played with a plain `for`. In lockstep with a learner:
+    Use a plain `for` with a scheduler that depends only on energy. In lockstep with training, `step` takes the losses
+    of the previous round's participants:
 
     >>> from ehfl import Bernoulli, PowerOfChoice
-    >>> game = play(Fleet(clients=3, harvest=Bernoulli(1.0)), PowerOfChoice(target=1, candidates=3), rounds=5)
-    >>> played = [next(game)]
+    >>> play = Play(Fleet(clients=3, harvest=Bernoulli(1.0)), PowerOfChoice(target=1, candidates=3), rounds=5)
+    >>> played = play.step()
     >>> for _ in range(4):
-    ...     played.append(game.send([7.0 if client == 1 else 2.0 for client in played[-1].clients]))
-    >>> played[4].clients.tolist()  # each has had a turn by then, and client 1's loss was the largest
+    ...     played = play.step(losses=[7.0 if client == 1 else 2.0 for client in played.clients])
+    >>> played.clients.tolist()  # each has had a turn by then, and client 1's loss was the largest
     [1]
     """
-    rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
-    seed, fleet = check_seed(seed), of_kind("fleet", fleet, Fleet)
-    check_memory("clients", fleet.clients, _BYTES_A_CLIENT * fleet.clients)
-    check_time("rounds", rounds, rounds * (_SECONDS_A_ROUND + _SECONDS_A_CLIENT * fleet.clients))
-    decider = Decider(fleet, scheduler, seed, target)
-    fleet.harvest.units(seed, range(rounds - 1, rounds), range(1))  # a harvest that ends sooner says so now
-    ledger = Ledger(fleet, rounds, seed)
-    limit = thread_limit(fleet.clients, threads)
-    for t in range(rounds):
-        with limit:
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        scheduler: Scheduler | str,
+        rounds: int,
+        seed: int = 0,
+        *,
+        target: int | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
+        seed, fleet = check_seed(seed), of_kind("fleet", fleet, Fleet)
+        check_memory("clients", fleet.clients, _BYTES_A_CLIENT * fleet.clients)
+        self._decider = Decider(fleet, scheduler, seed, target)
+        # Fail now if the harvest ends before the last round.
+        fleet.harvest.units(seed, range(self.rounds - 1, self.rounds), range(1))
+        self.ledger = Ledger(fleet, self.rounds, seed)
+        self.limit = thread_limit(fleet.clients, threads)  # of what is done with large fleets
+        self._last: Round | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether all rounds have been played."""
+        return self._last is not None and self._last.index == self.rounds - 1
+
+    def __iter__(self) -> Iterator[Round]:
+        return self
+
+    def __next__(self) -> Round:
+        if self.over:
+            raise StopIteration
+        return self.step()
+
+    def step(self, losses: ArrayLike | None = None) -> Round:
+        """Play a round; `losses` are those of the previous round's participants, if reported."""
+        if self.over:
+            raise UserError(f"all {self.rounds} rounds have been played")
+        decider, ledger, t = self._decider, self.ledger, 0
+        if self._last is not None:
+            decider.note(self._last.index, self._last.clients, losses)
+            t = self._last.index + 1
+        with self.limit:
             clients = decider.decide(t, ledger.energy)
+            # Before any payment, because the levels in the view are settled in place.
             weights, steps = decider.weights(clients), decider.steps(clients)
             settled = ledger.settle(t, clients, mains_powered=decider.mains_powered, steps=steps)
         if settled.unable >= 0:
             own = None if steps is None else int(steps[clients == settled.unable][0])
             decider.blame(t, settled.unable, settled.held, own)
-        losses = yield Round(t, clients, ledger.paid, ledger.energy, weights, steps)
-        decider.note(t, clients, losses)
-    return ledger
+        self._last = Round(t, clients, ledger.paid, ledger.energy, weights, steps)
+        return self._last
 
 
 def facts_of_steps(fleet: Fleet) -> dict[str, Any]:
-    """Return what a view says of local steps."""
+    """Return the view's fields about local steps."""
     known = fleet.step_costs
     if known is None:
         return {}
@@ -193,13 +217,13 @@ def facts_of_steps(fleet: Fleet) -> dict[str, Any]:
 
 
 def check_target(fleet: Fleet, target: int | None) -> int:
-    """Return how many clients are wanted a round: what the harvest sustains, unless another number is given."""
+    """Return the target of clients per round: as given, or the number that the harvest sustains."""
     fleet = of_kind("fleet", fleet, Fleet)
     return fleet.sustainable if target is None else whole_number("target", target, low=1, high=fleet.clients)
 
 
 def thread_limit(n_clients: int, threads: int | None) -> AbstractContextManager[None]:
-    """Return what bounds the threads of large fleets; a small one is played in this thread, without numba."""
+    """Return a context that limits the threads for large fleets; small ones run in this thread, without numba."""
     if threads is not None:
         whole_number("threads", threads, low=1, high=os.cpu_count())  # of which numba may have been given fewer
     if n_clients <= TILE:

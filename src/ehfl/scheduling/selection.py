@@ -1,4 +1,4 @@
-"""The longest queues of a fleet, ties broken at random: one definition, two speeds."""
+"""The longest queues of a fleet, ties broken at random: a plain definition and a compiled version."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _longest_of_few(energy: Levels, count: int, floor: int, seed: int, round_: i
 def largest_keys(keys: FloatArray | IntArray, count: int, seed: int, round_: int) -> Clients:
     """Return, sorted, the clients with the `count` largest keys; ties are broken as among queues.
 
-    No words are drawn where nobody is tied, which in joules is the rule.
+    No words are drawn without ties, which is the rule in joules.
 
     >>> largest_keys(np.array([0.5, 2.0, 0.7, 0.7]), 3, seed=0, round_=0).tolist()
     [1, 2, 3]

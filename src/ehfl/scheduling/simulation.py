@@ -1,21 +1,23 @@
-"""simulate(): the round loop run to its end."""
+"""simulate() plays all rounds; `course_of` gives learning its rounds, known in advance or decided in lockstep."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
 from ehfl.arrays import Clients, FloatArray, IntArray
 from ehfl.energy import Fleet, Ledger
 from ehfl.machine import check_memory
-from ehfl.randomness import MAX_ROUNDS, TILE, check_seed, frozen
+from ehfl.randomness import MAX_ROUNDS, TILE, check_seed
 from ehfl.scheduling.contract import Scheduler, is_mains_powered
-from ehfl.scheduling.participation import Participation
-from ehfl.scheduling.rounds import Round, check_target, play
+from ehfl.scheduling.participation import PackedClients, Participation, pack
+from ehfl.scheduling.rounds import Play, Round, check_target
 from ehfl.scheduling.schedulers import SCHEDULERS
-from ehfl.validation import check_function, of_kind, whole_number
+from ehfl.validation import InvalidValue, check_function, of_kind, whole_number
 
 
 def simulate(
@@ -29,11 +31,11 @@ def simulate(
     threads: int | None = None,
     on_round: Callable[[int], None] | None = None,
 ) -> Participation:
-    """Play all rounds and return who took part in each; equal arguments, equal results, for any number of threads.
+    """Play all rounds and return the participation; equal arguments give equal results, for any number of threads.
 
     A scheduler may be given by its name, as in "round-robin:1". Every scheduler meets the same harvest for the same
-    seed. `target` is how many clients are wanted a round, if it is not what the harvest sustains. `record_energy` keeps
-    E_i(t) of every round and client; `on_round` is called with each round's index once it has been played.
+    seed. `target` is the number of clients per round; the default is the number that the harvest sustains.
+    `record_energy` keeps E_i(t) of every round and client; `on_round` is called with each round's index after it.
 
     >>> from ehfl import Bernoulli, Myopic
     >>> played = simulate(Fleet(clients=10, harvest=Bernoulli(rate=0.5)), Myopic(target=5), rounds=1000, seed=0)
@@ -44,55 +46,39 @@ def simulate(
     rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
     check_function("on_round", on_round)
     recorder = Recorder(rounds, fleet, record_energy)
-    game = play(fleet, scheduler, rounds, seed, target=target, threads=threads)
-    ledger = _follow(game, recorder, on_round)
-    return recorder.participation(fleet, scheduler, seed, target, ledger)
-
-
-def _follow(
-    game: Generator[Round, ArrayLike | None, Ledger], recorder: Recorder, on_round: Callable[[int], None] | None
-) -> Ledger:
-    while True:
-        try:
-            played = next(game)
-        except StopIteration as end:
-            ledger: Ledger = end.value
-            return ledger
-        recorder.keep(played)
+    play = Play(fleet, scheduler, rounds, seed, target=target, threads=threads)
+    for played in play:
+        with play.limit:
+            recorder.keep(played)
         if on_round is not None:
             on_round(played.index)
+    return recorder.participation(fleet, scheduler, seed, target, play.ledger)
 
 
 class Recorder:
-    """Keeps each round's clients, in blocks so large that they are rarely joined and never copied while growing."""
+    """Records the packed participants of each round and the other data of a participation."""
 
-    _BLOCK = 2**26  # clients; memory that is not written to is not taken
-    _BYTES_A_ROUND = 80  # how many took part and what it cost, as numbers of Python's
+    _BLOCK = 2**23  # bytes recorded between checks of the free memory
+    _BYTES_A_ROUND = 200  # of Python's own: an array, how many took part and what it cost
 
     def __init__(self, rounds: int, fleet: Fleet, record_energy: bool) -> None:
         levels = 8 * fleet.clients if record_energy else 0  # as they come, and joined at the end
         check_memory("rounds", rounds, rounds * (self._BYTES_A_ROUND + levels))
-        self._rounds = rounds
-        self._block = max(1, min(self._BLOCK, rounds * fleet.clients))
+        self._rounds, self._n_clients = rounds, fleet.clients
         self._levels = [fleet.start()] if record_energy else None
-        self._ends = [0]
+        self._kept: list[NDArray[Any]] = []  # of each round
+        self._counts: list[int] = []
         self._spent: list[int] = []
-        self._blocks: list[Clients] = []
-        self._filled = 0  # of the last block
         self._weights: list[FloatArray] = []  # of each round, where there are any
         self._steps: list[IntArray] = []  # likewise
+        self._bytes, self._known_to_fit = 0, self._BLOCK
 
     def keep(self, played: Round) -> None:
-        """Take down a round."""
+        """Add a round."""
         clients = played.clients
-        if not self._blocks or self._filled + clients.size > self._blocks[-1].size:
-            self._close_block()
-            self._check_room(played.index)
-            self._blocks.append(np.empty(max(self._block, clients.size), np.int32))
-            self._filled = 0
-        _copy(clients, self._blocks[-1][self._filled : self._filled + clients.size])
-        self._filled += clients.size
-        self._ends.append(self._ends[-1] + clients.size)
+        kept = pack(clients, self._n_clients) if self._n_clients > TILE else clients.copy()
+        self._kept.append(kept)
+        self._counts.append(clients.size)
         self._spent.append(played.spent)
         if played.weights is not None:
             self._weights.append(played.weights)
@@ -100,23 +86,26 @@ class Recorder:
             self._steps.append(played.steps)
         if self._levels is not None:
             self._levels.append(played.energy_after.copy())
+        self._bytes += kept.nbytes + 2 * clients.size * (8 * bool(self._weights) + 4 * bool(self._steps))
+        if self._bytes > self._known_to_fit:
+            self._check_room(played.index + 1)
 
     def _check_room(self, played: int) -> None:
-        """Refuse the rounds once it shows that they will not fit: before, nobody knows how many will take part."""
-        if played:
-            # a client's number, and perhaps its weight and steps
-            kept = (4 + 8 * bool(self._weights) + 4 * bool(self._steps)) * self._ends[-1]
-            check_memory("rounds", self._rounds, 2 * kept * self._rounds / played - kept)  # joined at the end
+        """Raise an error when the rounds will not fit in memory, which the number of participants decides."""
+        copies = 1 if self._n_clients > TILE else 2  # those of a small fleet are joined at the end
+        check_memory("rounds", self._rounds, self._bytes * (copies * self._rounds / played - 1))
+        self._known_to_fit = self._bytes + self._BLOCK
 
     def participation(
         self, fleet: Fleet, scheduler: Scheduler, seed: int, target: int | None, ledger: Ledger
     ) -> Participation:
         """Return all rounds that were kept."""
-        self._close_block()
+        ends = np.append(0, np.cumsum(self._counts))
+        packed = self._n_clients > TILE
         return Participation(
             n_clients=fleet.clients,
-            offsets=self._offsets(),
-            indices=self._blocks[0] if len(self._blocks) == 1 else np.concatenate(self._blocks),
+            offsets=ends.astype(np.int32 if ends[-1] < 2**31 else np.int64),
+            participants=PackedClients(fleet.clients, tuple(self._kept)) if packed else np.concatenate(self._kept),
             spent=np.array(self._spent, dtype=np.int64),
             final_energy=ledger.energy,
             totals=ledger.totals(),
@@ -132,18 +121,95 @@ class Recorder:
             round_length=fleet.round_length,
         )
 
-    def _close_block(self) -> None:
-        if self._blocks:
-            self._blocks[-1] = self._blocks[-1][: self._filled]
 
-    def _offsets(self) -> IntArray:
-        return np.array(self._ends, dtype=np.int32 if self._ends[-1] < 2**31 else np.int64)
+@dataclass(frozen=True, eq=False, slots=True)
+class Lockstep:
+    """A participation that is decided round by round during training, from the reported losses.
+
+    Pass it to `train` instead of a participation if the scheduler uses losses (`wants_losses`).
+    """
+
+    fleet: Fleet
+    scheduler: Scheduler  # or its name
+    rounds: int
+    seed: int = 0
+    target: int | None = None
+    record_energy: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scheduler", SCHEDULERS.make(self.scheduler))
+        whole_number("rounds", self.rounds, low=1)
+        check_seed(self.seed)
+        check_target(self.fleet, self.target)
+
+    @property
+    def n_clients(self) -> int:
+        """The clients of the fleet."""
+        return self.fleet.clients
 
 
-def _copy(source: Clients, target: Clients) -> None:
-    if source.size <= TILE:
-        target[:] = source
-        return
-    from ehfl.scheduling import kernels
+@dataclass(frozen=True, eq=False, slots=True)
+class _Known:
+    """Rounds decided before training, independent of losses."""
 
-    kernels.copy(frozen(source), target)
+    played: Participation
+
+    def clients(self, t: int) -> Clients:
+        return self.played.clients(t)
+
+    def weights(self, t: int) -> FloatArray | None:
+        return self.played.weights_of(t)
+
+    def steps(self, t: int) -> IntArray | None:
+        return self.played.steps_of(t)
+
+    def report(self, t: int, losses: Sequence[float]) -> None:
+        pass
+
+    def participation(self) -> Participation:
+        return self.played
+
+
+class _Decided:
+    """Rounds decided one by one during training, with the same loop as a simulation."""
+
+    def __init__(self, plan: Lockstep) -> None:
+        self._plan = plan
+        self._recorder = Recorder(plan.rounds, plan.fleet, plan.record_energy)
+        self._play = Play(plan.fleet, plan.scheduler, plan.rounds, plan.seed, target=plan.target)
+        self._now: Round | None = self._play.step()
+
+    def _round(self, t: int) -> Round:
+        assert self._now is not None and self._now.index == t, "rounds are asked for in their order"
+        return self._now
+
+    def clients(self, t: int) -> Clients:
+        return self._round(t).clients
+
+    def weights(self, t: int) -> FloatArray | None:
+        return self._round(t).weights
+
+    def steps(self, t: int) -> IntArray | None:
+        return self._round(t).steps
+
+    def report(self, t: int, losses: Sequence[float]) -> None:
+        with self._play.limit:
+            self._recorder.keep(self._round(t))
+        self._now = None if self._play.over else self._play.step(losses)
+
+    def participation(self) -> Participation:
+        assert self._now is None, "the last round is not over"
+        plan = self._plan
+        return self._recorder.participation(plan.fleet, plan.scheduler, plan.seed, plan.target, self._play.ledger)
+
+
+Course = _Known | _Decided  # `clients`, `weights` and `steps` of t, and then `report(t, losses)`, for t = 0, 1, ...
+
+
+def course_of(played: Participation | Lockstep) -> Course:
+    """Return the rounds of a participation or of a lockstep."""
+    if isinstance(played, Participation):
+        return _Known(played)
+    if isinstance(played, Lockstep):
+        return _Decided(played)
+    raise InvalidValue("participation", "what simulate returned, or a Lockstep", repr(played))

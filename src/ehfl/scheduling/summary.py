@@ -1,4 +1,4 @@
-"""A participation in figures."""
+"""Summary statistics of a participation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.arrays import IntArray
-from ehfl.scheduling.mean_weights import chi_square_of, heard_shares
+from ehfl.theory.participants import chi_square_of
 from ehfl.validation import whole_number
 
 if TYPE_CHECKING:
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a scheduler made of a fleet's energy; n_t is the number of participants of round t."""
+    """Statistics of a participation; n_t is the number of participants of round t."""
 
     scheduler: str
     clients: int
     rounds: int
-    target: int  # what shortfall is measured against [clients per round]
+    target: int  # reference of the shortfall [clients per round]
     mean: float  # of n_t
     std: float  # of n_t over the rounds (divided by T)
     min: int
     max: int
     empty_rounds: int  # rounds with n_t = 0
     on_target: float  # share of rounds with n_t >= target
-    worst_streak: int  # most rounds on end with n_t < target
+    worst_streak: int  # longest run of rounds with n_t < target
     shortfall: float  # mean of max(target - n_t, 0) [clients per round]
-    waste: float  # share of the harvest that found the battery full
+    waste: float  # share of the harvest that a full battery rejected
     lost: float  # share of all energy (initial and harvested) that charging, leaks and standing by took
     used: float  # share of all energy (initial and harvested) spent on rounds
     fairness: float  # Jain's index of turns per client: 1 when all are equal, 1/M when one takes all
     chi_square: float  # M sum_i (q_i - 1/M)^2 of the weights q_i in a plain mean of the participants; 0 when equal
-    least_weight: float  # the smallest of them, in parts of 1/M; these are 0 where nobody ever took part
+    least_weight: float  # the smallest of them, in parts of 1/M; all are 0 where no client ever took part
     most_weight: float  # the largest
 
     def as_dict(self) -> dict[str, str | int | float]:
@@ -55,7 +55,7 @@ def summarise(played: Participation, target: int | None = None) -> Summary:
     if target is None:
         target = played.target
     whole_number("target", target, low=1, high=played.n_clients)
-    weights = heard_shares(played) / max(int(np.count_nonzero(counts)), 1)
+    weights = played.weight_sums() / max(int(np.count_nonzero(counts)), 1)
     supply = totals.initial + totals.harvested
     return Summary(
         scheduler=played.scheduler,
@@ -74,14 +74,14 @@ def summarise(played: Participation, target: int | None = None) -> Summary:
         lost=totals.lost / supply if supply else 0.0,
         used=totals.spent / supply if supply else 0.0,
         fairness=jain(played.turns()),
-        chi_square=chi_square_of(weights),
+        chi_square=float(chi_square_of(weights)),
         least_weight=float(weights.min()) * played.n_clients,
         most_weight=float(weights.max()) * played.n_clients,
     )
 
 
 def longest_run(flags: NDArray[np.bool_]) -> int:
-    """Return how many flags are set on end at most.
+    """Return the length of the longest run of set flags.
 
     >>> longest_run(np.array([True, False, True, True, False]))
     2
@@ -91,7 +91,7 @@ def longest_run(flags: NDArray[np.bool_]) -> int:
 
 
 def jain(shares: IntArray) -> float:
-    """Return Jain's fairness index (sum x)^2 / (n sum x^2), in [1/n, 1]; 1 where nobody has anything.
+    """Return Jain's fairness index (sum x)^2 / (n sum x^2), in [1/n, 1]; 1 where all are 0.
 
     R. Jain, D. Chiu and W. Hawe, DEC Research Report TR-301, 1984.
 

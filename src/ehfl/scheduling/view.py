@@ -1,4 +1,4 @@
-"""What a scheduler sees at the start of a round."""
+"""The input of a scheduler at the start of a round."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ehfl.arrays import Clients, FloatArray, IntArray, Levels
-from ehfl.energy.expectation import Expectation
+from ehfl.energy.feed import Expectation
 from ehfl.randomness import TILE, Purpose, frozen, generator
 from ehfl.scheduling.past import Past
 from ehfl.scheduling.selection import largest_keys, longest_queues
@@ -16,11 +16,11 @@ from ehfl.validation import InvalidValue, UserError, whole_number
 
 _ROUNDING = 1e-9  # of a reserve times a cost: 0.1 of 30 is 3, not more
 
-Auto = Literal["auto"]  # as many clients a round as are wanted of the fleet: its target
+Auto = Literal["auto"]  # the target of clients per round
 
 
 class View(NamedTuple):
-    """Energy, cost and chance of one round, and the selections that schedulers are made of.
+    """Energy, costs and random numbers of one round, and the selection methods for schedulers.
 
     >>> view = View(round=0, energy=np.array([2, 0, 3, 1], dtype=np.int32))
     >>> view.longest(2).tolist(), view.able(np.array([0, 1])).tolist()
@@ -29,12 +29,12 @@ class View(NamedTuple):
 
     round: int
     energy: Levels  # E_i(t), (n_clients,), read-only
-    cost: int | IntArray = 1  # what a participant spends: one number, or (n_clients,)
+    cost: int | IntArray = 1  # of taking part: one number, or (n_clients,)
     seed: int = 0
-    target: int = 1  # clients wanted a round; what the harvest sustains unless somebody wants another number
-    capacity: float | FloatArray = math.inf  # what a battery holds: one number, or (n_clients,)
+    target: int = 1  # clients per round; by default the number that the harvest sustains
+    capacity: float | FloatArray = math.inf  # of the batteries: one number, or (n_clients,)
     rates: FloatArray | None = None  # mean harvest a round, (n_clients,)
-    losses: FloatArray | None = None  # of each client's last turn, (n_clients,), NaN before; None where nobody learns
+    losses: FloatArray | None = None  # of each client's last turn, (n_clients,), NaN before; None without learning
     past: Past | None = None  # behind `turns`, `last_turn` and `recent`
     expectation: Expectation | None = None  # behind `ahead`
     local_steps: int | None = None  # K, of a whole turn, where turns may have fewer
@@ -42,7 +42,7 @@ class View(NamedTuple):
 
     @property
     def turns(self) -> IntArray:
-        """How often each client has taken part, (n_clients,)."""
+        """The number of turns of each client, (n_clients,)."""
         return self._past().turns
 
     @property
@@ -51,21 +51,21 @@ class View(NamedTuple):
         return self._past().last_turn
 
     def recent(self, rate: float) -> FloatArray:
-        """Return how often each client took part of late, (n_clients,): a mean over rounds that decay by (1 - rate).
+        """Return the recent participation rate of each client, (n_clients,): a mean with weights decaying by 1 - rate.
 
         It is the sum over past rounds s of rate (1 - rate)^(t-1-s) 1{i took part in s}, 0 before the first.
         """
         return self._past().recent(rate, self.round)
 
     def longest(self, count: int) -> Clients:
-        """Return the `count` longest queues, ties broken at random, less those that cannot pay; sorted."""
+        """Return the `count` longest queues, ties broken at random, without those that cannot pay; sorted."""
         if isinstance(self.cost, np.ndarray):
             return self.able(longest_queues(self.energy, count, 0, self.seed, self.round))
         return longest_queues(self.energy, count, self.cost, self.seed, self.round)
 
     @property
     def rounds_left(self) -> FloatArray:
-        """How many rounds each client could pay for, E_i / cost_i, (n_clients,), an array of its own."""
+        """The number of rounds each client could pay for, E_i / cost_i, (n_clients,), as a new array."""
         return self.energy / self.cost
 
     def most_rounds_left(self, count: int, reserve: float = 0.0) -> Clients:
@@ -80,22 +80,21 @@ class View(NamedTuple):
         return richest[self.energy[richest] >= least[richest]]
 
     def least(self, reserve: float) -> int | IntArray:
-        """Return what one must hold to pay and to keep `reserve` times its cost: one number, or (n_clients,)."""
+        """Return the minimum level to pay and keep `reserve` times the cost: one number, or (n_clients,)."""
         least = self.cost + np.ceil(np.multiply(self.cost, reserve) * (1 - _ROUNDING))
         return least.astype(np.int64) if isinstance(self.cost, np.ndarray) else int(least)
 
     def largest(self, keys: FloatArray | IntArray, count: int) -> Clients:
-        """Return the `count` clients with the largest keys, of which there is one for each client; ties at random.
+        """Return the `count` clients with the largest keys, (n_clients,); ties at random.
 
-        Whether they can pay is not asked. Sorted.
+        It ignores whether they can pay. Sorted.
         """
         return largest_keys(keys, count, self.seed, self.round)
 
     def ahead(self, rounds: int) -> FloatArray:
-        """Return what batteries can expect of this round and the next ones, (rounds, n_clients), read-only.
+        """Return the expected gain of the batteries in this round and the next ones, (rounds, n_clients), read-only.
 
-        It is what the harvest says beforehand (`expected`), else its mean rate, less what charging and standing by
-        take.
+        It is the harvest's forecast (`expected`) or mean rate, after charging losses and standby.
         """
         rounds = whole_number("rounds", rounds, low=1)
         if self.expectation is not None:
@@ -106,7 +105,7 @@ class View(NamedTuple):
 
     def sample(self, count: int) -> Clients:
         """Return `count` clients drawn uniformly without replacement, whether or not they can pay; sorted."""
-        level = np.zeros(self.energy.size, np.int32)  # equal queues: the tie-break alone decides
+        level = np.zeros(self.energy.size, np.int32)  # equal queues, so that only the tie-break decides
         return longest_queues(level, count, 0, self.seed, self.round)
 
     def able(self, clients: IntArray | None = None) -> Clients:
@@ -123,19 +122,18 @@ class View(NamedTuple):
 
     def first(self, clients: IntArray, keys: FloatArray | IntArray, count: int) -> Clients:
         """Return the `count` of these clients with the smallest keys, ties broken at random; sorted."""
-        # A stream of its own: a scheduler that draws candidates first would else meet the same draw again.
+        # A separate stream: otherwise a scheduler that samples candidates first would reuse the same draw.
         ties = generator(self.seed, Purpose.TIES, round_=self.round)
         words = ties.permutation(self.energy.size)[clients]
         order = np.lexsort((words, keys))[:count]
         return np.sort(clients[order]).astype(np.int32)
 
     def width(self, name: str, value: int | Auto) -> int:
-        """Return a scheduler's number of clients a round: as given, or the target."""
-        if value == "auto":
-            return self.target
-        if value > self.energy.size:
-            raise InvalidValue(name, f"in [1, {self.energy.size}] (the clients)", value)
-        return value
+        """Return a scheduler's number of clients per round: as given, or the target."""
+        width = clients_wanted(value, self.target)
+        if width > self.energy.size:
+            raise InvalidValue(name, f"in [1, {self.energy.size}] (the clients)", width)
+        return width
 
     def generator(self) -> np.random.Generator:
         """Return a generator of the schedule stream for this round: equal views, equal draws."""
@@ -145,7 +143,12 @@ class View(NamedTuple):
         return Past(self.energy.size) if self.past is None else self.past
 
 
+def clients_wanted(given: int | Auto, target: int) -> int:
+    """Return the number of clients per round: as given, or the target."""
+    return given if isinstance(given, int) else target
+
+
 def check_width(name: str, value: int | Auto, low: int = 1) -> None:
-    """Refuse a number of clients a round that no fleet could have."""
+    """Raise an error for a number of clients per round that no fleet could have."""
     if not (isinstance(value, str) and value == "auto"):
         whole_number(name, value, low=low)

@@ -1,4 +1,4 @@
-"""The noise-scale law: what a round is worth, given its number of participants.
+"""The noise-scale law: the value of a round as a function of its number of participants.
 
 At its own best step a round with n participants is worth 1 / (1 + B/n) of one without noise, and nothing with n = 0. B
 is the noise scale, in clients: at n = B noise costs half of the round (S. McCandlish, J. Kaplan, D. Amodei et al., "An
@@ -18,7 +18,7 @@ _SCALES = "[0, inf]"
 
 
 def worth(participants: ArrayLike, noise_scale: float) -> FloatArray:
-    """Return what rounds with n participants are worth, 1 / (1 + B/n); of the shape given, 0 for n = 0.
+    """Return the value of rounds with n participants, 1 / (1 + B/n), elementwise; 0 for n = 0.
 
     B = 0 counts rounds that are not empty. At B = inf all rounds are worth nothing beside one without noise; what is
     returned there is n, the limit of B / (1 + B/n), since only ratios are ever asked for.

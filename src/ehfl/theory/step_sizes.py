@@ -8,23 +8,25 @@ but their own round's, so they are their own twins; `Theorem` must know T, which
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ehfl.arrays import FloatArray
-from ehfl.registry import Registry
-from ehfl.theory.counts import checked_counts, over_past_window, over_window
-from ehfl.validation import positive_number, whole_number
+from ehfl.arrays import FloatArray, IntArray
+from ehfl.registry import Registry, Table
+from ehfl.theory.participants import checked_counts
+from ehfl.validation import InvalidValue, is_number, positive_number, whole_number
 
 
 class StepSize(Protocol):
     """A rule for step sizes.
 
     It may declare `causal: ClassVar[bool]`; True promises that, for the same `rounds`, later counts never change the
-    step sizes of earlier rounds. Undeclared means that it may look ahead.
+    step sizes of earlier rounds. The default is False: it may use later rounds.
     """
 
     def __call__(self, counts: ArrayLike, rounds: int | None = None) -> FloatArray:
@@ -75,7 +77,37 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Nominal:
+class _Windowed:
+    """initial * decay^(t // every) times n_t, or its root, over the mean of a window; the rules below say which."""
+
+    causal: ClassVar[bool]
+    of_root: ClassVar[bool]
+    initial: float = 0.15
+    decay: float = 0.99
+    every: int = 10  # [rounds]
+    window: int = 10  # [rounds]
+
+    def __post_init__(self) -> None:
+        positive_number("initial", self.initial)
+        positive_number("decay", self.decay)
+        whole_number("every", self.every, low=1)
+        whole_number("window", self.window, low=1)
+
+    def __call__(self, counts: ArrayLike, rounds: int | None = None) -> FloatArray:
+        """Return eta_t, shape (n_rounds,)."""
+        n_t = checked_counts(counts)
+        # `every` may exceed the run by any amount, which an array of exponents could not represent.
+        exponents = (np.arange(n_t.size) // min(self.every, n_t.size)).astype(np.float64)
+        share = over_past_window if self.causal else over_window
+        return (
+            float(self.initial)
+            * float(self.decay) ** exponents
+            * share(np.sqrt(n_t) if self.of_root else n_t, self.window)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Nominal(_Windowed):
     """c * sqrt(n_t), with c such that a window's non-empty rounds have the nominal value as their mean.
 
     The nominal value of round t is initial * decay^(t // every) (paper, section 4).
@@ -85,22 +117,11 @@ class Nominal:
     """
 
     causal: ClassVar[bool] = False
-    initial: float = 0.15
-    decay: float = 0.99
-    every: int = 10  # [rounds]
-    window: int = 10  # [rounds]
-
-    def __post_init__(self) -> None:
-        _check_windowed(self)
-
-    def __call__(self, counts: ArrayLike, rounds: int | None = None) -> FloatArray:
-        """Return eta_t, shape (n_rounds,)."""
-        n_t = checked_counts(counts)
-        return _nominal_values(self, n_t.size) * over_window(np.sqrt(n_t), self.window)
+    of_root: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class Linear(_Windowed):
     """c * n_t, with c as in `Nominal`.
 
     >>> Linear(initial=0.3)([1, 5, 0]).round(12).tolist()
@@ -108,22 +129,11 @@ class Linear:
     """
 
     causal: ClassVar[bool] = False
-    initial: float = 0.15
-    decay: float = 0.99
-    every: int = 10
-    window: int = 10
-
-    def __post_init__(self) -> None:
-        _check_windowed(self)
-
-    def __call__(self, counts: ArrayLike, rounds: int | None = None) -> FloatArray:
-        """Return eta_t, shape (n_rounds,)."""
-        n_t = checked_counts(counts)
-        return _nominal_values(self, n_t.size) * over_window(n_t, self.window)
+    of_root: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
-class NominalCausal:
+class NominalCausal(_Windowed):
     """`Nominal` with c from the last past window that was not empty; before there is one, the nominal value.
 
     >>> NominalCausal(initial=0.3, window=2)([1, 4, 0, 9, 4]).round(12).tolist()
@@ -131,22 +141,11 @@ class NominalCausal:
     """
 
     causal: ClassVar[bool] = True
-    initial: float = 0.15
-    decay: float = 0.99
-    every: int = 10
-    window: int = 10
-
-    def __post_init__(self) -> None:
-        _check_windowed(self)
-
-    def __call__(self, counts: ArrayLike, rounds: int | None = None) -> FloatArray:
-        """Return eta_t, shape (n_rounds,)."""
-        n_t = checked_counts(counts)
-        return _nominal_values(self, n_t.size) * over_past_window(np.sqrt(n_t), self.window)
+    of_root: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
-class LinearCausal:
+class LinearCausal(_Windowed):
     """`Linear` with c from the last past window that was not empty; before there is one, the nominal value.
 
     >>> LinearCausal(initial=0.3, window=2)([1, 5, 0, 6, 3]).round(12).tolist()
@@ -154,18 +153,7 @@ class LinearCausal:
     """
 
     causal: ClassVar[bool] = True
-    initial: float = 0.15
-    decay: float = 0.99
-    every: int = 10
-    window: int = 10
-
-    def __post_init__(self) -> None:
-        _check_windowed(self)
-
-    def __call__(self, counts: ArrayLike, rounds: int | None = None) -> FloatArray:
-        """Return eta_t, shape (n_rounds,)."""
-        n_t = checked_counts(counts)
-        return _nominal_values(self, n_t.size) * over_past_window(n_t, self.window)
+    of_root: ClassVar[bool] = False
 
 
 _HERE = "ehfl.theory.step_sizes"
@@ -184,17 +172,85 @@ STEP_SIZES: Registry[StepSize] = Registry(
 )
 
 
-_Windowed = Nominal | Linear | NominalCausal | LinearCausal
+def over_window(weight: FloatArray, window: int) -> FloatArray:
+    """Return the weights over the mean of their window's non-empty rounds, so that each such mean is 1.
+
+    >>> over_window(np.array([1.0, 3.0, 0.0, 5.0]), window=2).tolist()
+    [0.5, 1.5, 0.0, 1.0]
+    """
+    means, index = _window_means(weight, window)
+    return weight / np.where(means > 0, means, 1.0)[index]
 
 
-def _check_windowed(rule: _Windowed) -> None:
-    positive_number("initial", rule.initial)
-    positive_number("decay", rule.decay)
-    whole_number("every", rule.every, low=1)
-    whole_number("window", rule.window, low=1)
+def over_past_window(weight: FloatArray, window: int) -> FloatArray:
+    """Return the weights over the mean of the last past window that has one; before there is any, 1 (0 if empty).
+
+    >>> over_past_window(np.array([1.0, 3.0, 0.0, 5.0]), window=2).tolist()
+    [1.0, 1.0, 0.0, 2.5]
+    """
+    means, index = _window_means(weight, window)
+    latest = np.maximum.accumulate(np.where(means > 0, np.arange(means.size), -1))  # last non-empty window so far
+    past = np.concatenate([[-1], latest[:-1]])[index]
+    return np.where(past >= 0, weight / np.where(past >= 0, means[past], 1.0), np.where(weight > 0, 1.0, 0.0))
 
 
-def _nominal_values(rule: _Windowed, rounds: int) -> FloatArray:
-    """Return initial * decay^(t // every), shape (n_rounds,)."""
-    exponents = np.arange(rounds) // min(rule.every, rounds)
-    return float(rule.initial) * np.power(float(rule.decay), exponents.astype(np.float64))
+def _window_means(weight: FloatArray, window: int) -> tuple[FloatArray, IntArray]:
+    """Return each window's mean over its non-empty rounds (0 if it has none) and each round's window."""
+    index = np.arange(weight.size) // min(window, weight.size)
+    filled = np.bincount(index, weight > 0)
+    return np.bincount(index, weight) / np.maximum(filled, 1), index
+
+
+@dataclass(frozen=True, slots=True)
+class PlainFunction:
+    """A plain function of the counts as a rule: it does not get T, and looks ahead unless it declares `causal`."""
+
+    function: Callable[[ArrayLike], FloatArray]
+
+    @property
+    def causal(self) -> bool:
+        """Whether a prefix of the counts gives a prefix of the step sizes."""
+        return bool(getattr(self.function, "causal", False))
+
+    def __call__(self, counts: ArrayLike, rounds: int | None = None) -> FloatArray:
+        """Return what the function returns."""
+        return self.function(counts)
+
+
+def step_size_of(given: object, key: str = "step_size") -> StepSize:
+    """Return the rule of a number (a constant step size), a name or a table; a callable is returned as a rule.
+
+    >>> step_size_of(0.1), step_size_of("theorem:0.5")
+    (Constant(value=0.1), Theorem(eta=0.5))
+    """
+    own = callable(given) and not isinstance(given, type)
+    rule = STEP_SIZES.make(given if own else step_size_table(given, key), key)
+    return rule if _takes_rounds(rule) else PlainFunction(cast(Callable[[ArrayLike], FloatArray], rule))
+
+
+def step_size_table(given: object, key: str = "step_size") -> Table:
+    """Return a number, a name, a table or an instance as the registry's table.
+
+    >>> step_size_table(0.1), step_size_table("nominal:0.3")
+    ({'name': 'constant', 'value': 0.1}, {'name': 'nominal', 'initial': 0.3})
+    """
+    if isinstance(given, str | Mapping) or (callable(given) and not isinstance(given, type)):
+        return STEP_SIZES.table(given, key)
+    if is_number(given):
+        return {"name": "constant", "value": positive_number(key, given)}
+    allowed = f"a number, one of {', '.join(STEP_SIZES.members)} or package.module:Class, or a table with such a name"
+    raise InvalidValue(key, allowed, repr(given))
+
+
+def check_causal(rule: StepSize, key: str, given: object, why: str) -> None:
+    """Raise an error for a rule that may use later rounds if their participants are not known yet."""
+    if not getattr(rule, "causal", False):
+        raise InvalidValue(key, f"one that looks at past rounds alone, such as nominal-causal, since {why}", given)
+
+
+def _takes_rounds(rule: Callable[..., object]) -> bool:
+    try:
+        inspect.signature(rule).bind([0], rounds=1)
+    except (TypeError, ValueError):  # no such parameter, or a C function without a signature
+        return False
+    return True

@@ -108,3 +108,66 @@ def fedprox(bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float], mu
             x = np.mean([bowls.trained(i, x, t, eta, pull=mu) for i in active], axis=0)
         found.append(x)
     return found
+
+
+def fedopt(
+    bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float], kind: str, *,
+    step: float, beta1: float, beta2: float, tau: float,
+) -> list[FloatArray]:  # fmt: skip
+    """Reddi et al. 2021, algorithm 2, with clients that count alike; `kind` is adagrad, adam or yogi."""
+    found, m, v = [], np.zeros_like(x), np.full_like(x, tau**2)
+    for t, (active, eta) in enumerate(zip(turns, etas, strict=True)):
+        if active:
+            delta = np.mean([bowls.trained(i, x, t, eta) - x for i in active], axis=0)
+            m = beta1 * m + (1 - beta1) * delta
+            if kind == "adagrad":
+                v = v + delta**2
+            elif kind == "yogi":
+                v = v - (1 - beta2) * delta**2 * np.sign(v - delta**2)
+            else:
+                v = beta2 * v + (1 - beta2) * delta**2
+            x = x + step * m / (np.sqrt(v) + tau)
+        found.append(x)
+    return found
+
+
+def fedavgm(bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float], momentum: float) -> list[FloatArray]:
+    """Hsu et al. 2019, section 4.3."""
+    found, v = [], np.zeros_like(x)
+    for t, (active, eta) in enumerate(zip(turns, etas, strict=True)):
+        if active:
+            v = momentum * v + np.mean([x - bowls.trained(i, x, t, eta) for i in active], axis=0)
+            x = x - v
+        found.append(x)
+    return found
+
+
+def feddyn(bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float], alpha: float) -> list[FloatArray]:
+    """Acar et al. 2021, algorithm 1, with K gradient steps for the clients' problems."""
+    n, found = bowls.n_clients, []
+    gradients, h = np.zeros((n, x.size)), np.zeros_like(x)
+    for t, (active, eta) in enumerate(zip(turns, etas, strict=True)):
+        thetas = {i: bowls.trained(i, x, t, eta, pull=alpha, shift=-gradients[i]) for i in active}
+        for i in active:
+            gradients[i] = gradients[i] - alpha * (thetas[i] - x)
+        if active:
+            h = h - alpha / n * sum((thetas[i] - x for i in active), np.zeros_like(x))
+            x = np.mean(list(thetas.values()), axis=0) - h / alpha
+        found.append(x)
+    return found
+
+
+def mifa_with_momentum(
+    bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float], momentum: float, mu: float
+) -> list[FloatArray]:
+    """MIFA's step, of clients that are held back as FedProx's, as the gradient of FedAvgM."""
+    n, found = bowls.n_clients, []
+    g, v = np.zeros((n, x.size)), np.zeros_like(x)
+    for t, (active, eta) in enumerate(zip(turns, etas, strict=True)):
+        for i in active:
+            g[i] = (x - bowls.trained(i, x, t, eta, pull=mu)) / eta
+        if active:
+            v = momentum * v + eta / n * g.sum(axis=0)
+            x = x - v
+        found.append(x)
+    return found

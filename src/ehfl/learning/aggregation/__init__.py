@@ -1,9 +1,10 @@
-"""Aggregations: what the server makes of the participants' updates, one file each, and all of them by name.
+"""Aggregations: how the server computes x_{t+1} from the participants' updates; one file each, registered by name.
 
-`contract` says what an aggregation must offer. A new one is a file here and a line below; the contract tests run over
-every line.
+`contract` defines the interface. To add one, write a file here and add a line below; the contract tests run over every
+line.
 """
 
+from ehfl.learning.aggregation.around import FedAdagrad, FedAdam, FedAvgM, FedProx, FedYogi, Scaffold
 from ehfl.learning.aggregation.contract import (
     Aggregation,
     Assign,
@@ -17,18 +18,9 @@ from ehfl.learning.aggregation.contract import (
     wants_probabilities,
     wants_weights,
 )
-from ehfl.learning.aggregation.fedau import FedAu
-from ehfl.learning.aggregation.fedavgm import FedAvgM
-from ehfl.learning.aggregation.fedawe import FedAwe
-from ehfl.learning.aggregation.fednova import FedNova
-from ehfl.learning.aggregation.fedprox import FedProx
-from ehfl.learning.aggregation.fedvarp import FedVarp
-from ehfl.learning.aggregation.inverse_probability import InverseProbability
-from ehfl.learning.aggregation.mean import Mean
-from ehfl.learning.aggregation.mifa import Mifa
-from ehfl.learning.aggregation.scaffold import Scaffold
-from ehfl.learning.aggregation.scheduled import Scheduled
-from ehfl.learning.aggregation.weighted import Weighted
+from ehfl.learning.aggregation.mean import Mean, Weighted
+from ehfl.learning.aggregation.memories import FedAwe, FedDyn, FedVarp, Mifa
+from ehfl.learning.aggregation.weights import FedAu, FedNova, InverseProbability, Scheduled
 from ehfl.registry import Registry
 
 _HERE = "ehfl.learning.aggregation"
@@ -37,17 +29,21 @@ AGGREGATIONS: Registry[Aggregation] = Registry(
     "aggregation",
     {
         "mean": f"{_HERE}.mean:Mean",
-        "weighted": f"{_HERE}.weighted:Weighted",
-        "inverse-probability": f"{_HERE}.inverse_probability:InverseProbability",
-        "fedau": f"{_HERE}.fedau:FedAu",
-        "scheduled": f"{_HERE}.scheduled:Scheduled",
-        "fednova": f"{_HERE}.fednova:FedNova",
-        "fedprox": f"{_HERE}.fedprox:FedProx",
-        "mifa": f"{_HERE}.mifa:Mifa",
-        "fedvarp": f"{_HERE}.fedvarp:FedVarp",
-        "fedawe": f"{_HERE}.fedawe:FedAwe",
-        "scaffold": f"{_HERE}.scaffold:Scaffold",
-        "fedavgm": f"{_HERE}.fedavgm:FedAvgM",
+        "weighted": f"{_HERE}.mean:Weighted",
+        "inverse-probability": f"{_HERE}.weights:InverseProbability",
+        "fedau": f"{_HERE}.weights:FedAu",
+        "scheduled": f"{_HERE}.weights:Scheduled",
+        "fednova": f"{_HERE}.weights:FedNova",
+        "fedprox": f"{_HERE}.around:FedProx",
+        "mifa": f"{_HERE}.memories:Mifa",
+        "fedvarp": f"{_HERE}.memories:FedVarp",
+        "fedawe": f"{_HERE}.memories:FedAwe",
+        "scaffold": f"{_HERE}.around:Scaffold",
+        "feddyn": f"{_HERE}.memories:FedDyn",
+        "fedavgm": f"{_HERE}.around:FedAvgM",
+        "fedadam": f"{_HERE}.around:FedAdam",
+        "fedyogi": f"{_HERE}.around:FedYogi",
+        "fedadagrad": f"{_HERE}.around:FedAdagrad",
     },
     methods=("init", "apply"),
 )
@@ -57,12 +53,16 @@ __all__ = [
     "Aggregation",
     "Assign",
     "Assignment",
+    "FedAdagrad",
+    "FedAdam",
     "FedAu",
     "FedAvgM",
     "FedAwe",
+    "FedDyn",
     "FedNova",
     "FedProx",
     "FedVarp",
+    "FedYogi",
     "InverseProbability",
     "Mean",
     "Mifa",

@@ -1,4 +1,4 @@
-"""check_aggregation(): whether an aggregation of your own keeps the rules."""
+"""`check_aggregation`: try an aggregation on made-up rounds."""
 
 from __future__ import annotations
 
@@ -9,24 +9,33 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ehfl.learning.aggregation import AGGREGATIONS, Aggregation, State, Update, informed, share_of, traffic_of
-from ehfl.learning.aggregation.check_assignments import assignment_fault
+from ehfl.learning.aggregation import (
+    AGGREGATIONS,
+    Aggregation,
+    Assignment,
+    State,
+    Update,
+    assignment_of,
+    informed,
+    share_of,
+    traffic_of,
+)
 from ehfl.learning.flat import Arrays
 from ehfl.learning.rows import Rows
-from ehfl.learning.saved_state import as_arrays, from_arrays
+from ehfl.learning.saved import as_arrays, from_arrays
 from ehfl.randomness import Purpose, check_seed, generator
-from ehfl.validation import FAILURES, BrokenRules, UserError, blame, short, whole_number
+from ehfl.validation import FAILURES, BrokenRules, UserError, blame, is_number, short, whole_number
 
 _PARAMETERS = 12
 
 
 def check_aggregation(aggregation: Aggregation | str, *, clients: int = 6, rounds: int = 8, seed: int = 0) -> None:
-    """Play a few rounds of made-up updates; raise BrokenRules that says plainly what is wrong.
+    """Play a few rounds of synthetic updates; raise BrokenRules with a list of the faults.
 
-    Checked: that `init` and `apply` return what they should, of constant names, shapes and kinds, and finite; that
-    `apply` goes through all updates once, in empty rounds too, and leaves model, updates and state as they are; that it
-    does the same when asked again, with its state read from a checkpoint; that `assign`, where there is one, gives
-    clients what they can be sent. Silence means that it passed.
+    The check passes silently if: `init` and `apply` return finite values with constant names, shapes and dtypes;
+    `apply` reads all updates once, also in empty rounds, and changes neither model nor updates nor state in place; a
+    repeated call with a state read from a checkpoint returns the same result; and `assign`, if present, returns a valid
+    `Assignment`.
 
     >>> class Sum:
     ...     def init(self, n_clients, n_params):
@@ -49,24 +58,24 @@ def check_aggregation(aggregation: Aggregation | str, *, clients: int = 6, round
 
 
 class _Fault(UserError):
-    """A broken rule, after which the rest makes no sense."""
+    """A broken rule that makes later checks meaningless."""
 
 
 class _Trial:
-    """Rounds of made-up updates that an aggregation is tried on."""
+    """Rounds of synthetic updates for testing an aggregation."""
 
     def __init__(self, aggregation: Aggregation, clients: int, rounds: int, seed: int) -> None:
         self.aggregation, self.clients, self.rounds = aggregation, clients, rounds
         self.rng = generator(seed, Purpose.BATCHES)
 
     def faults(self) -> Iterator[str]:
-        """Yield what is wrong, and stop at the first fault that makes the rest pointless."""
+        """Yield the faults, up to the first that makes later checks meaningless."""
         at = "init"
         try:
             self._check_names()
             state = self._started()
             for t in range(self.rounds):
-                # None, all and few of the clients in turn.
+                # Alternate between empty, full and small rounds, because many faults show in one kind only.
                 count = (self.clients, 0, 1, self.clients // 2)[t % 4]
                 at = f"round {t} with {count} updates"
                 state = self._round(t, count, state)
@@ -78,11 +87,11 @@ class _Trial:
             traffic_of(self.aggregation, _PARAMETERS)
         except _Fault as fault:
             yield str(fault)
-        except FAILURES as error:  # whatever the user's own code raises
+        except FAILURES as error:  # user code may raise anything
             yield f"fails: {at}, {blame(self.aggregation, error)}"
 
     def _check_names(self) -> None:
-        """Refuse a field with the name of an optional method, which would be called."""
+        """Raise a fault for a field with the name of an optional method, which ehfl would call."""
         for name in ("assign", "share"):
             if hasattr(self.aggregation, name) and not callable(getattr(self.aggregation, name)):
                 raise _Fault(f"has a field {name}, which is the name of a method: give it another")
@@ -95,7 +104,7 @@ class _Trial:
         return first
 
     def _round(self, t: int, count: int, state: State) -> State:
-        """Play a round twice, the second time with the state as a checkpoint gives it back."""
+        """Play a round twice, the second time with the state read from a checkpoint."""
         x = self._vector()
         updates = [self._update(client, x) for client in range(count)]
         ends = [self._applied(t, x, updates, given) for given in (state, _reread(state))]
@@ -109,7 +118,7 @@ class _Trial:
         return remembered
 
     def _applied(self, t: int, x: Tensor, updates: Sequence[Update], state: State) -> tuple[Tensor, State]:
-        """Return what `apply` does in a round, or say which rule it breaks."""
+        """Return the result of `apply` in a round, or raise a fault."""
         taken = 0
 
         def once() -> Iterator[Update]:
@@ -153,7 +162,7 @@ class _Trial:
 
 
 def _check_model(after: object, x: Tensor, where: str) -> None:
-    """Refuse what could not be the next model."""
+    """Raise a fault if this cannot be the next model."""
     if not isinstance(after, Tensor) or after.shape != x.shape or not after.is_floating_point():
         kind = f"{after.dtype} of shape {tuple(after.shape)}" if isinstance(after, Tensor) else type(after).__name__
         raise _Fault(f"must return a model of shape {tuple(x.shape)}: {where}, got {kind}")
@@ -162,7 +171,7 @@ def _check_model(after: object, x: Tensor, where: str) -> None:
 
 
 def _check_state(state: object, where: str) -> None:
-    """Refuse what a checkpoint could not hold."""
+    """Raise a fault if a checkpoint cannot hold this state."""
     if not isinstance(state, dict) or not all(isinstance(name, str) for name in state):
         raise _Fault(f"must remember tensors by name: {where}, got {short(repr(state))}")
     for name, value in state.items():
@@ -180,7 +189,7 @@ def _check_state(state: object, where: str) -> None:
 
 
 def _reread(state: State) -> State:
-    """Return the state as a resumed run has it: through arrays, as a checkpoint holds them."""
+    """Return the state of a resumed run: converted to a checkpoint's arrays and back."""
     return from_arrays(as_arrays(state), state, torch.device("cpu"))
 
 
@@ -196,3 +205,28 @@ def _kind(value: Tensor | Rows) -> str:
     if isinstance(value, Rows):
         return f"rows ({value.n_clients}, {value.n_params})"
     return f"{value.dtype} {tuple(value.shape)}".removeprefix("torch.")
+
+
+def assignment_fault(aggregation: Aggregation, x: Tensor, client: int, state: State) -> str | None:
+    """Return the rule that an assignment breaks, None if it is valid.
+
+    >>> from ehfl.learning import FedProx
+    >>> assignment_fault(FedProx(mu=0.5), torch.zeros(3), client=0, state={})
+    """
+    before = x.clone()
+    given: object = assignment_of(aggregation, x, client, state)
+    if not isinstance(given, Assignment):
+        return f"must assign an Assignment, got {short(repr(given))}"
+    if not torch.equal(x, before):
+        return "must leave what it is given as it is: x was changed by assign"
+    if not is_number(given.pull) or not math.isfinite(given.pull):
+        return f"must assign a pull that is a finite number, got {short(repr(given.pull))}"
+    shift_fault = None if given.shift is None else _vector_fault("shift", given.shift, x)
+    return _vector_fault("start", given.start, x) or shift_fault
+
+
+def _vector_fault(name: str, found: object, x: Tensor) -> str | None:
+    if not isinstance(found, Tensor) or found.shape != x.shape or found.dtype != x.dtype:
+        kind = f"{found.dtype} of shape {tuple(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
+        return f"must assign a {name} of {x.dtype} and of shape {tuple(x.shape)}, got {kind}"
+    return None if torch.isfinite(found).all() else f"must assign a {name} of finite numbers"

@@ -1,4 +1,4 @@
-"""Mean: the paper's aggregation."""
+"""The mean of the participants' models: plain, the paper's aggregation, or weighted by their data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ehfl.learning.aggregation.contract import State, Update
 class Mean:
     """x_{t+1} = (1/n_t) sum of x_{t,K}^i over the participants (paper, section 2).
 
-    An empty round leaves the model as it is.
+    An empty round leaves the model unchanged.
     """
 
     def init(self, n_clients: int, n_params: int) -> State:
@@ -28,9 +28,9 @@ class Mean:
 
 
 def mean_of_models(x: Tensor, updates: Iterable[Update], share: Callable[[int], float]) -> Tensor:
-    """Return the mean of models with these shares, as a running sum; x where there is none.
+    """Return the weighted mean of models, as a running sum; x without updates.
 
-    It is a mean of models and not of updates, because float32 would round each update once more.
+    It averages models instead of updates, because float32 would round each update once more.
     """
     total = torch.zeros_like(x, dtype=exact_on(x.device))  # updates come one at a time and are not kept
     weight = 0.0
@@ -41,5 +41,25 @@ def mean_of_models(x: Tensor, updates: Iterable[Update], share: Callable[[int], 
 
 
 def exact_on(device: torch.device) -> torch.dtype:
-    """Return what sums of float32 are taken in: in float64 they are exact for equal clients; MPS has none."""
+    """Return the dtype for sums of float32: float64, where sums of equal models are exact; MPS lacks float64."""
     return torch.float32 if device.type == "mps" else torch.float64
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """x_{t+1} = sum of D_i x_{t,K}^i / sum of D_i over the participants: FedAvg's mean, weighted by examples.
+
+    H. B. McMahan et al., AISTATS 2017. An empty round leaves the model unchanged.
+    """
+
+    def init(self, n_clients: int, n_params: int) -> State:
+        """Remember nothing."""
+        return {}
+
+    def apply(self, x: Tensor, updates: Iterable[Update], state: State) -> tuple[Tensor, State]:
+        """Return the mean of the participants' models, weighted by their numbers of examples."""
+        return mean_of_models(x, updates, self.share), state
+
+    def share(self, examples: int) -> float:
+        """Return D_i, which also weights the round's training loss."""
+        return examples

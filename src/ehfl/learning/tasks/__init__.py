@@ -1,7 +1,7 @@
 """Tasks: data, model, loss and metric, one file each, and all of them by name.
 
-`contract` says what a task must offer, `classes` what those with classes add. CIFAR-10 has four files: its data
-(`cifar10_files`), the paper's network (`cifar10`) and that network's two layers that are faster than torch's own
+`contract` defines the interface, `classes` the additions for tasks with classes. CIFAR-10 has four files: its data
+(`cifar10_files`), the paper's network (`cifar10`) and two layers of that network that are faster than torch's
 (`convolution`, `normalisation`).
 """
 
@@ -28,7 +28,7 @@ TASKS: Registry[Task] = Registry(
 
 
 def load_task(name: str | Mapping[str, Any], data: str | os.PathLike[str] | None = None) -> Task:
-    """Return the task of that name, or of a class of your own, "package.module:Class"; `data` is where its data lie.
+    """Return the task of that name, or of a user class, "package.module:Class"; `data` is the path of its data.
 
     >>> load_task("quadratic").metric.name
     'gap'

@@ -1,4 +1,4 @@
-"""check_task(): whether a task of your own keeps the rules."""
+"""check_task(): tests that a user's task follows the interface."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from ehfl.history import Metric
 from ehfl.learning.evaluation import checked_score, outputs_of, right_by_class
 from ehfl.learning.first_model import first_model, some_rows
 from ehfl.learning.tasks import TASKS, Examples, Task, classes_of
 from ehfl.randomness import check_seed
+from ehfl.runs import Metric
 from ehfl.validation import FAILURES, BrokenRules, UserError, blame, whole_number
 
 _CHANCE = "(chance comes from the seed alone, so leave dropout and the like out)"
 
 
 def check_task(task: Task | str, *, examples: int = 64, seed: int = 0) -> None:
-    """Try a task on a few of its examples; raise BrokenRules that says plainly what is wrong.
+    """Test a task on a few of its examples; raise BrokenRules with a list of the faults.
 
-    Checked: that its facts are there and its data finite; that the model is new whenever asked for, made from the rng
-    alone, keeps no state, draws no chance while training and answers for every example, whatever else is in its batch;
-    that the loss is one finite number with a gradient for every parameter; that the score is a value of the metric;
-    that nothing changes its input; where it names classes, that the model has an output for each and every target is
-    one.
-    `examples` of the training and of the test set are looked at. Silence means that it passed.
+    The check passes silently if: all attributes exist and the data are finite; each call returns a new model, made from
+    the rng alone, without other state and without random numbers in training; the output for an example does not depend
+    on the rest of its batch; the loss is one finite number with a gradient for every parameter; the score is a value of
+    the metric; no method changes its input; and, if the task names classes, the model has an output per class and every
+    target is a class.
+    The check uses `examples` examples of the training set and of the test set.
 
     >>> from ehfl.learning.tasks.digits import Digits
     >>> class Percent(Digits):
@@ -41,18 +41,18 @@ def check_task(task: Task | str, *, examples: int = 64, seed: int = 0) -> None:
     whole_number("examples", examples, low=1, high=1_000_000)
     check_seed(seed)
     stages = (_facts(task, examples), _training(task, examples, seed), _scoring(task, examples, seed))
-    for stage in stages:  # what comes later makes no sense where an earlier rule is broken
+    for stage in stages:  # faults of an earlier stage make later stages meaningless
         if faults := list(_faults_of(stage, task)):
             raise BrokenRules(type(task).__name__, faults)
 
 
 def _faults_of(stage: Iterator[str], task: Task) -> Iterator[str]:
-    """Yield the faults of a stage; whatever it raises becomes one."""
+    """Yield the faults of a stage; an exception becomes a fault."""
     try:
         yield from stage
     except UserError as error:
         yield str(error)
-    except FAILURES as error:  # whatever the user's own code raises
+    except FAILURES as error:  # user code may raise anything
         yield f"fails: {blame(task, error)}"
 
 
@@ -73,7 +73,7 @@ def _facts(task: Task, count: int) -> Iterator[str]:
 
 
 def _training(task: Task, count: int, seed: int) -> Iterator[str]:
-    classes_of(task)  # refuses names that cannot be such, and targets beyond them
+    classes_of(task)  # raises an error for invalid names, and for targets out of range
     model = first_model(task, seed).train()
     inputs, targets = (some_rows(values, count) for values in (task.training.inputs, task.training.targets))
     kept, state = (inputs.clone(), targets.clone()), _state(model)
@@ -110,14 +110,14 @@ def _loss_fault(loss: object, *, differentiable: bool = True) -> str:
 
 
 def _spread_fault(task: Task, outputs: Tensor, targets: Tensor) -> str:
-    """Return the fault of a loss that sets every output beside every target: (n, 1) less (n,) is (n, n) for torch."""
+    """Return the fault of a loss that broadcasts outputs against targets: torch makes (n, 1) minus (n,) an (n, n)."""
     alike = outputs.squeeze().shape == targets.squeeze().shape and outputs.shape != targets.shape
     if not (alike and targets.is_floating_point() and len(targets) > 1):
         return ""
     point = outputs.detach().requires_grad_()
     moved = targets.clone()
     moved[-1] += 1
-    # The last target is no business of the first output.
+    # In a valid loss, the gradient of the first output does not depend on the last target.
     slopes = [torch.autograd.grad(task.loss(point, given), point)[0][0] for given in (targets, moved)]
     if torch.equal(*slopes):
         return ""

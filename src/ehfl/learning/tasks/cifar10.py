@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ehfl.history import Metric
 from ehfl.learning.initialisation import blank, initialise
 from ehfl.learning.tasks.cifar10_files import RECORDS, read_cifar10
 from ehfl.learning.tasks.contract import ACCURACY, Examples, accuracy
 from ehfl.learning.tasks.convolution import Convolution5x5
 from ehfl.learning.tasks.normalisation import LocalResponseNorm
+from ehfl.runs import Metric
 from ehfl.validation import InvalidValue
 
 # Of the training set's pixels in [0, 255], red, green, blue.
@@ -50,7 +50,7 @@ class Cifar10:
         object.__setattr__(self, "test", _examples(test_images, test_labels))
 
     def model(self, rng: np.random.Generator) -> nn.Module:
-        """Return the CNN that was asked for."""
+        """Return the CNN named by `network`."""
         return NETWORKS[self.network](rng)
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """CIFAR-10's official binary layout, from a folder, an archive or the network.
 
-A record is 3,073 bytes: the label, then 1,024 red, 1,024 green and 1,024 blue bytes. Whatever does not have that shape
-is refused by name.
+A record is 3,073 bytes: the label, then 1,024 red, 1,024 green and 1,024 blue bytes. A file with another layout raises
+an error with its name.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ Reader = Callable[[str], bytes]  # a file's name in, its content out
 def read_cifar10(data: str | os.PathLike[str] | None, records: int = RECORDS) -> tuple[Bytes, Bytes, Bytes, Bytes]:
     """Return training images, training labels, test images and test labels from a folder or an archive.
 
-    It is looked for under `data`, else under $EHFL_DATA, else downloaded. Images have shape (n_images, 32, 32, 3), red,
-    green, blue last; labels have shape (n_images,).
+    They are read from `data`, else from $EHFL_DATA, else downloaded. Images have shape (n_images, 32, 32, 3), channels
+    last; labels have shape (n_images,).
     """
     if data is not None and not os.fspath(data):
         raise InvalidValue("data", "the name of a folder or an archive", "")
-    # Errors name what the folder was given by: an empty variable is as good as none, shells set such ones.
+    # Errors name the source of the path. An empty variable counts as unset, because shells often set empty ones.
     given = data if data is not None else os.environ.get("EHFL_DATA") or None
     name = "$EHFL_DATA" if data is None and given is not None else "data"
     with renamed(lambda _: name):
@@ -103,7 +103,7 @@ def _read_all(read: Reader, records: int) -> tuple[Bytes, Bytes, Bytes, Bytes]:
 
 
 def _parsed(content: bytes, name: str, records: int) -> tuple[Bytes, Bytes]:
-    """Return a file's images and labels, or say what is wrong with it."""
+    """Return a file's images and labels; raise an error if its size or a label is wrong."""
     expected = records * _RECORD_BYTES
     if len(content) != expected:
         kind = "truncated" if len(content) < expected else "too long"

@@ -1,4 +1,4 @@
-"""The classes of a task that has some: their names, and how many examples of each a client holds."""
+"""The classes of a task: their names, and the number of examples of each class that a client holds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST_NAME = 40  # characters: they stand in tables and figures
 
 
 def classes_of(task: Task) -> tuple[str, ...]:
-    """Return the names of a task's classes, none for a task without; refuse what cannot be such.
+    """Return the names of a task's classes, () for a task without; raise an error for invalid names or targets.
 
     >>> from ehfl.learning.tasks import load_task
     >>> classes_of(load_task("digits"))[-1], classes_of(load_task("quadratic"))

@@ -1,4 +1,4 @@
-"""What a task is: data, model, loss and metric."""
+"""The interface of a task: data, model, loss and metric."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from torch import Tensor, nn
 
-from ehfl.history import Metric
+from ehfl.runs import Metric
 from ehfl.validation import InvalidValue
 
 ACCURACY = Metric("accuracy", bounds=(0, 1))
@@ -17,7 +17,7 @@ RMSE = Metric("RMSE", lower_is_better=True, bounds=(0, None))
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Examples:
-    """Inputs and targets, whole, in memory: a minibatch is an index into them."""
+    """Inputs and targets as two tensors in memory; a minibatch is an index into them."""
 
     inputs: Tensor  # (n_examples, ...), any dtype; the model takes a batch of it as it is
     targets: Tensor  # (n_examples, ...); class labels are whole numbers of shape (n_examples,)
@@ -39,32 +39,32 @@ class Examples:
 class Task(Protocol):
     """Data, model, loss and metric; implement these and `train` does the rest.
 
-    Plain attributes serve for the four facts. The model's parameters are what is learned and averaged; it may keep no
-    other state and mix no examples of a batch, so no batch normalisation, and draw no chance while it trains, so no
-    dropout. `check_task` tries it.
+    The four properties may be plain attributes. Only the model's parameters are trained and averaged: it must have no
+    other state and not mix the examples of a batch (no batch normalisation), and use no random numbers in training (no
+    dropout). `check_task` tests an implementation.
 
     A task whose targets are class labels 0, 1, ... may name them in an attribute `classes: tuple[str, ...]`; its model
-    then has one output for each, of which the largest is its answer, and every evaluation is by class, too.
+    then has one output per class, predicts the class of the largest, and every evaluation also reports each class.
     """
 
     @property
     def name(self) -> str:
-        """What the task is called, in the run's checkpoint too."""
+        """The name of the task, also in the run's checkpoint."""
         ...
 
     @property
     def metric(self) -> Metric:
-        """What `score` measures: its name, whether lower is better, and between which bounds it lies."""
+        """The metric of `score`: its name, whether lower is better, and its bounds."""
         ...
 
     @property
     def training(self) -> Examples:
-        """What is dealt out to the clients."""
+        """The examples that are partitioned among the clients."""
         ...
 
     @property
     def test(self) -> Examples:
-        """What the model is evaluated on."""
+        """The examples on which the model is evaluated."""
         ...
 
     def model(self, rng: np.random.Generator) -> nn.Module:
@@ -72,11 +72,11 @@ class Task(Protocol):
         ...
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Return the loss of a minibatch, or of a whole test set: one number, to differentiate; mostly a mean."""
+        """Return the loss of a minibatch or of the test set: one differentiable number, usually a mean."""
         ...
 
     def score(self, outputs: Tensor, targets: Tensor) -> float:
-        """Return the metric of these outputs, a finite number within its bounds. All test examples come in one call."""
+        """Return the metric of these outputs, a finite number within its bounds. One call gets all test examples."""
         ...
 
 
@@ -97,7 +97,7 @@ def rmse(outputs: Tensor, targets: Tensor) -> float:
     >>> rmse(torch.tensor([[1.0], [5.0]]), torch.tensor([[3.0], [3.0]]))  # the root of (4 + 4) / 2
     2.0
     """
-    if outputs.shape != targets.shape:  # torch would set every output beside every target
+    if outputs.shape != targets.shape:  # torch would broadcast outputs against targets
         shapes = f"{tuple(outputs.shape)} and {tuple(targets.shape)}"
         raise InvalidValue("outputs", "of the shape of the targets", shapes)
     return float((outputs.cpu().double() - targets.cpu().double()).square().mean().sqrt())

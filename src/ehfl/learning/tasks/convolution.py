@@ -1,8 +1,9 @@
 """The 5x5 convolution with two fifths of the multiplications: Winograd's F(4, 5) along the width.
 
-Four neighbouring outputs of a row need 20 products the plain way; from eight input values, transformed by B, and five
-weights, transformed by G, they need 8: y = A ((G w) * (B x)). The rows of the kernel stay plain sums. Transforms and
-products all become matmuls, and the rounding error is that of the plain way (tests compare both with float64).
+Direct convolution computes four neighbouring outputs of a row with 20 products; with eight input values transformed by
+B and five weights transformed by G, 8 suffice: y = A ((G w) * (B x)). The rows of the kernel are summed directly. All
+transforms and products are matmuls, and the rounding error equals that of direct convolution (tests compare both with
+float64).
 
 S. Winograd, "Arithmetic complexity of computations", 1980; A. Lavin and S. Gray, CVPR 2016. The points are 0, 1, -1, 2,
 -2, 1/2, -1/2 and infinity.
@@ -65,7 +66,7 @@ def _row_matrices(width: int, device: torch.device, dtype: torch.dtype) -> tuple
     forth = np.zeros((n_tiles * _POINTS, width + 2 * _HALO))
     for tile in range(n_tiles):
         forth[tile * _POINTS : (tile + 1) * _POINTS, tile * _OUT : tile * _OUT + _POINTS] = b
-    inside = forth[:, _HALO : _HALO + width]  # the halo is zero, so its columns need not be there
+    inside = forth[:, _HALO : _HALO + width]  # the halo is zero, so its columns are omitted
     made = [np.kron(np.eye(n_tiles), a), np.ascontiguousarray(inside), g]
     back, forth_inside, taps = (torch.from_numpy(m).to(device, dtype) for m in made)
     return back, forth_inside, taps
@@ -100,7 +101,9 @@ class _RowWinograd(torch.autograd.Function):
         du, dv = torch.empty_like(u), v.new_empty(len(forth), height * n_images, v.shape[-1])
         for row in range(_TAPS):
             torch.bmm(_rows(v, row, height).transpose(1, 2), inner, out=du[row])
-            mirrored = u[_TAPS - 1 - row].transpose(1, 2)  # dx: the gradient by the kernel upside down
+            mirrored = u[_TAPS - 1 - row].transpose(
+                1, 2
+            )  # dx is the convolution of the gradient with the flipped kernel
             torch.baddbmm(dv, _rows(dm, row, height), mirrored, beta=min(row, 1), out=dv)
         dx = torch.mm(forth.t(), dv.view(len(dv), -1)).view(-1, height, n_images, v.shape[-1])
         over_tiles = du.view(_TAPS, -1, _POINTS, *du.shape[2:]).sum(dim=1)

@@ -16,10 +16,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ehfl.history import Metric
 from ehfl.learning.initialisation import blank, initialise
 from ehfl.learning.tasks.contract import ACCURACY, Examples, accuracy
 from ehfl.randomness import Purpose, generator
+from ehfl.runs import Metric
 
 _TEST_SIZE = 360  # of 1,797 images
 

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ehfl.history import Metric
 from ehfl.learning.tasks.contract import Examples
 from ehfl.randomness import Purpose, generator
-from ehfl.theory.problems import Problem, Quadratic, Wells, noise_samples
+from ehfl.runs import Metric
+from ehfl.theory.verification.problems import Problem, Quadratic, Wells, noise_samples
 
 _DIMENSION = 20
 
@@ -63,7 +63,7 @@ class ProblemTask:
     def __post_init__(self) -> None:
         rng = generator(0, Purpose.PARTITION, client=2)
         noise = noise_samples(self.problem.dimension, self.variance, self.examples, rng)
-        # One label for all: noise has no classes, so every partition deals it like the iid one.
+        # A single label: noise has no classes, so every partition acts like the iid one.
         labels = torch.zeros(self.examples, dtype=torch.int64)
         object.__setattr__(self, "training", Examples(torch.from_numpy(noise).float(), labels))
         object.__setattr__(self, "test", Examples(torch.zeros(1, self.problem.dimension), labels[:1]))

@@ -1,0 +1,140 @@
+"""`ehfl devices`: what devices and radios draw, by which source, and what a round costs with them."""
+
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Option
+
+from ehfl.cli.options import AsJson, Given, command, named_by_option
+from ehfl.cli.streams import own_prints_aside
+from ehfl.files import json_text
+from ehfl.validation import InvalidValue
+
+if TYPE_CHECKING:
+    from ehfl.energy import RoundCost
+    from ehfl.energy.cost import Profile
+    from ehfl.experiment.spec.models import LearningSpec
+
+_WIDTH = 80
+_UNITS = {"flop_per_joule": "FLOP/J", "joules_per_sample": "J/sample", "session": "J a session",
+          "joules_per_bit_up": "J/bit up", "joules_per_bit_down": "J/bit down"}  # fmt: skip
+_PREFIXES = {1e-9: "n", 1e-6: "u", 1e-3: "m", 1.0: "", 1e3: "k", 1e6: "M", 1e9: "G"}
+
+
+@command(
+    "What devices and radios draw; a round's cost.", task="digits", local_steps=5, batch_size=50, aggregation="mean"
+)
+def devices(
+    given: Given,
+    device: Annotated[str | None, Option(metavar="NAME", help="What computes, for the cost of a round.")] = None,
+    radio: Annotated[str | None, Option(metavar="NAME", help="What talks, likewise.")] = None,
+    override: Annotated[
+        list[str] | None,
+        Option("--override", "-o", metavar="KEY=VALUE", help="Replace a figure: -o session=0.9. Repeatable."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    r"""List devices and radios with what they draw and the source of every figure; or the cost of a round with them.
+
+    A round costs a session, bits times J/bit both ways, and K times the batch size times what training on a sample
+    takes. Specs name them in fleet.cost, where every figure can be replaced. docs/energy.md says where the figures are
+    wrong.
+
+    \b
+    Examples:
+      ehfl devices
+      ehfl devices --device cortex-m4 --radio esp32-wifi-mqtt
+      ehfl devices --device raspberry-pi --radio ble --task cifar10 -k 10
+      ehfl devices --device cortex-m4 --radio ble -o session=0.02
+      ehfl devices --device cortex-m4 --radio lora-sf9 --aggregation scaffold
+    """
+    from ehfl import energy
+
+    if device is None and radio is None and not override:
+        given.refuse(given.options, "without --device and --radio")
+        _list({"devices": energy.devices(), "radios": energy.radios()}, as_json)
+        return
+    names = {"device": device, "radio": radio}
+    with named_by_option(given.names | {name: f"--{name}" for name in names}), own_prints_aside():
+        learning, cost = _cost(given, names)
+    if as_json:
+        chosen = {name: given[name] for name in (*names, *given.options)}
+        joules = dict(cost.parts()) | {"total": cost.total, "base": cost.base, "step": cost.step(learning.local_steps)}
+        typer.echo(json_text(chosen | {"joules": joules}))
+    else:
+        on = f"on {device or 'a device of your own'} over {radio or 'a radio of your own'}"
+        _print_cost(f"{learning.task['name']} {on}", cost, learning)
+
+
+def _cost(given: Given, names: Mapping[str, str | None]) -> tuple[LearningSpec, RoundCost]:
+    from ehfl.experiment import read_spec
+    from ehfl.experiment.spec.build import size_of
+    from ehfl.experiment.spec.costing import costs_of, read_costing
+    from ehfl.experiment.spec.overrides import parsed_overrides
+
+    own = parsed_overrides(given["override"] or ())
+    for name in (name for name in own if name in names):
+        raise InvalidValue(name, f"left out where --{name} is given", own[name])
+    table = {name: value for name, value in names.items() if value is not None} | own
+    setting = read_spec({}, given.changes()).base
+    (cost,) = costs_of(read_costing(table, ""), setting.learning, 1, lambda: size_of(setting), key="")
+    return setting.learning, cost
+
+
+def _list(kinds: Mapping[str, Mapping[str, Profile]], as_json: bool) -> None:
+    if as_json:
+        facts = {kind: {one.name: _facts(one) for one in profiles.values()} for kind, profiles in kinds.items()}
+        typer.echo(json_text(facts))
+        return
+    for kind, profiles in kinds.items():
+        typer.echo(kind)
+        for one in profiles.values():
+            figures = "".join(f"{amount(x.value, _UNITS[name]):18}" for name, x in one.figures.items())
+            typer.echo(f"  {one.name:17}{figures}".rstrip())
+        typer.echo()
+    typer.echo("sources")
+    for profile in (one for profiles in kinds.values() for one in profiles.values()):
+        typer.echo("\n".join(_lines(profile)))
+
+
+def _facts(profile: Profile) -> dict[str, Any]:
+    return {key: value for key, value in dataclasses.asdict(profile).items() if key != "name"}
+
+
+def _lines(profile: Profile) -> Iterator[str]:
+    """Yield in lines of 80 what a profile is, each figure with its source, and where it is wrong."""
+    yield f"  {profile.name}: {profile.what}"
+    for name, figure in profile.figures.items():
+        derived = f" (= {figure.arithmetic})" if figure.arithmetic else ""
+        yield from _wrapped(f"{amount(figure.value, _UNITS[name])}: {figure.source}{derived}")
+    yield from _wrapped(f"but: {profile.wrong}")
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 6, break_long_words=False)
+
+
+def _print_cost(title: str, cost: RoundCost, learning: LearningSpec) -> None:
+    typer.echo(f"{title}: {amount(cost.total, 'J')} a round\n")
+    for name, joules in cost.parts():
+        share = joules / cost.total if cost.total else 0.0
+        typer.echo(f"  {name:10}{amount(joules, 'J'):>10}{share:>8.1%}")
+    k, step = learning.local_steps, amount(cost.step(learning.local_steps), "J")
+    typer.echo(f"\n{k} local steps of {learning.batch_size} samples: {step} a step; the rest does not depend on K")
+
+
+def amount(value: float, unit: str) -> str:
+    """Return an amount with three digits and a prefix before its unit.
+
+    >>> amount(5.8001e8, "FLOP/J"), amount(2.97e-8, "J/bit up"), amount(0, "J")
+    ('580 MFLOP/J', '29.7 nJ/bit up', '0 J')
+    """
+    fitting = [factor for factor in _PREFIXES if abs(value) >= 0.9995 * factor]
+    factor = max(fitting, default=1.0 if value == 0 else 1e-9)
+    digits = f"{value / factor:.3g}"
+    return f"{digits if 'e' not in digits else f'{value / factor:.0f}'} {_PREFIXES[factor]}{unit}"

@@ -1,0 +1,135 @@
+"""`ehfl plan`: what a fleet can sustain through a year, and what to change about it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Argument, Option
+
+from ehfl.cli.live import progress
+from ehfl.cli.options import FLEET, AsJson, Clairvoyant, Full, Given, Unset, command, named_by_option
+from ehfl.cli.output import (
+    check_folder,
+    print_output,
+    say_if_blind,
+    say_if_planning_compiles,
+    say_where,
+)
+from ehfl.cli.streams import own_prints_aside
+from ehfl.cli.usage import number, path, whole
+from ehfl.files import json_text
+from ehfl.validation import InvalidValue, number_in, whole_number
+
+if TYPE_CHECKING:
+    from ehfl.experiment import Spec
+    from ehfl.planning import Plan
+
+_MOST_SEEDS = 1000
+
+
+@command(
+    "What a fleet can sustain, and what to change.",
+    *(*FLEET, "round_length", "target"),
+    scheduler=["myopic", "greedy"],
+    rounds=Unset("a year; 1,000 where rounds have no length"),
+    seed=0,
+)
+def plan(
+    given: Given,
+    spec: Annotated[Path | None, Argument(metavar="SPEC", parser=path, help="A TOML file [what options say].")] = None,
+    seeds: Annotated[int, Option(metavar="N", parser=whole, help="Seeds to play, from --seed on.")] = 3,
+    want: Annotated[str | None, Option(metavar="TEXT", help="What is wanted: '20 clients in 99 % of rounds'.")] = None,
+    free: Annotated[
+        str | None, Option(metavar="NAME", help="What may be changed for it: battery, panel, clients or round.")
+    ] = None,
+    sustain: Annotated[
+        float | None,
+        Option(metavar="PERCENT", parser=number, help="Find the most clients that take part in this share of rounds."),
+    ] = None,
+    curves: Annotated[
+        bool, Option("--curves", help="Play a quarter to four times the battery, panel and clients, too.")
+    ] = False,
+    clairvoyant: Clairvoyant = False,
+    jobs: Annotated[
+        int | None, Option(metavar="N", parser=whole, help="Processes [one a core, for large fleets].")
+    ] = None,
+    out: Annotated[Path | None, Option(metavar="FOLDER", parser=path, help="Write a page and figures here.")] = None,
+    full: Full = False,
+    as_json: AsJson = False,
+) -> None:
+    r"""Plan a fleet: what its harvest pays for, how many clients a round can be counted on, what to change.
+
+    Trains nothing. A year is played under each scheduler and seed (or --rounds of a fleet whose rounds have no length).
+    With --want and --free, the smallest battery, panel, number of clients or length of rounds that does what is wanted
+    is searched under every scheduler on harvested energy. docs/planning.md goes from the first command to a bought
+    battery.
+
+    \b
+    Examples:
+      ehfl plan --clients 20 --harvest sun:0.5 --capacity '1 Wh' \
+                --cost '300 J' --round-length '1 h' --seeds 1
+      ehfl plan farm.toml --want '20 clients in 99 % of rounds' --free battery
+      ehfl plan farm.toml -s myopic:20 -s forecast:20 --curves --out plan
+      ehfl plan -n 50 --rate 0.3 --capacity 5 --rounds 1000 \
+                --want '10 clients in 99 % of rounds' --free battery
+    """
+    if free is not None and want is None:
+        raise InvalidValue("--free", "left out without --want, which says what it is for", free)
+    if spec is not None:
+        given.refuse(set(given.options) - {"rounds", "seed", "scheduler"}, "with a spec: use -o KEY=VALUE")
+    check_folder("--out", out)
+    if jobs is not None:
+        whole_number("--jobs", jobs, low=1, high=256)
+    names = ({} if spec is not None else given.names) | {name: f"--{name}" for name in ("want", "free", "sustain")}
+    with named_by_option(names), own_prints_aside():
+        found, read = _planned(given, spec)
+    if out is not None:  # before anything is printed: a closed pipe must not lose it
+        _write(found, read, out)
+    from ehfl.report import plan_facts, plan_output
+
+    if as_json:
+        typer.echo(json_text(plan_facts(found)))
+    else:
+        print_output(plan_output(found), full=full)
+
+
+def _planned(given: Given, file: Path | None) -> tuple[Plan, Spec]:
+    from ehfl.experiment.plan import MOST_ROUNDS, ROUNDS, make_plan, read_plannable
+    from ehfl.experiment.spec.build import scheduler_of
+    from ehfl.planning import FREE, Want
+
+    rounds, free, sustain = given["rounds"], given["free"], given["sustain"]
+    if rounds is not None:
+        whole_number("--rounds", rounds, low=1, high=MOST_ROUNDS)
+    if free is not None and free not in FREE:
+        raise InvalidValue("--free", f"one of {', '.join(FREE)}", free)
+    if sustain is not None:
+        number_in("--sustain", sustain, "(0, 100]")
+    want = None if given["want"] is None else Want.parse(given["want"], "--want")
+    # Rounds of a spec are those of its training: --rounds says how many are played, and is not one of its keys.
+    source, options = (file, ["scheduler"]) if file is not None else ({"rounds": ROUNDS}, None)
+    seeds = given.seeds(_MOST_SEEDS)
+    read, note = read_plannable(lambda changes: given.spec(source, options, seeds=seeds, **changes), want, free)
+    for arm in read.arms:
+        say_if_blind(arm.label, scheduler_of(arm.setting))
+    if given["clairvoyant"]:
+        say_if_planning_compiles()
+    with progress("planning", detail=str) as on_step:
+        found = make_plan(read, rounds=rounds, want=want, free=free, sustain=sustain and sustain / 100,
+                          curves=given["curves"], possible=given["clairvoyant"],
+                          jobs=given["jobs"], on_step=on_step, note=note)  # fmt: skip
+    return found, read
+
+
+def _write(found: Plan, spec: Spec, out: Path) -> None:
+    import ehfl
+    from ehfl.experiment.spec.read import write_spec
+    from ehfl.report import write_plan
+
+    out.mkdir(parents=True, exist_ok=True)
+    command, facts = shlex.join(["ehfl", *sys.argv[1:]]), {"ehfl": ehfl.__version__}
+    say_where("page", write_plan(found, out, spec=write_spec(spec.facts()), facts=facts, commands=[command]))

@@ -1,0 +1,154 @@
+"""`ehfl train`: one scheduler, one task, one run."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Option
+
+from ehfl.cli.live import progress
+from ehfl.cli.options import FLEET, AsJson, Given, command, named_by_option
+from ehfl.cli.output import check_folder, resumable, say
+from ehfl.cli.streams import own_prints_aside
+from ehfl.cli.usage import path, whole
+from ehfl.validation import UserError, whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ehfl.experiment import Run
+    from ehfl.learning import Task
+    from ehfl.runs import Metric, Record, Traffic
+
+
+@command(
+    "One scheduler, one task, one run.",
+    *(*FLEET, "round_length", "target", "task", "data", "local_steps", "batch_size", "step_size", "partition"),
+    *("aggregation", "clip", "weight_decay", "device"),
+    scheduler="myopic",
+    rounds=300,
+    seed=0,
+    eval_every=10,
+)
+def train(
+    given: Given,
+    workers: Annotated[
+        int | None, Option(metavar="N", parser=whole, help="Clients trained at a time [one a core].")
+    ] = None,
+    run: Annotated[Path | None, Option(metavar="FOLDER", parser=path, help="Keep the run here; resumes.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    r"""Train a task with local SGD on the participation of one scheduler.
+
+    With --run, the run is kept in a folder like those of ehfl compare: interrupted, it goes on from there, and ehfl
+    report reports it, alone or beside others.
+
+    \b
+    Examples:
+      ehfl train
+      ehfl train --scheduler greedy --rounds 300 -k 1 --step-size linear
+      ehfl train --partition dirichlet:0.3 --run runs/noniid
+      ehfl train --scheduler power-of-choice --step-size nominal-causal
+      ehfl train --task cifar10 --data ~/cifar --rounds 150 --run runs/cifar
+    """
+    from ehfl import user_code
+    from ehfl.experiment import begin_process
+    from ehfl.learning.tasks import classes_of
+
+    check_folder("--run", run)
+    run = None if run is None else run.absolute()  # user code may change the working directory
+    with named_by_option(given.names | {"name": "--run"}):
+        spec = given.spec({}, name=None if run is None else run.resolve().name)
+        if len(spec.runs()) > 1:
+            raise UserError(f"ehfl train is for a single run, and these are {len(spec.runs())}: use ehfl compare")
+        begin_process()
+        with nullcontext() if run is None else resumable(), user_code.held(spec.code):
+            only = spec.runs()[0]
+            trained, records, sent = _train(only, workers, run)
+            metric, classes = trained.metric, classes_of(trained)
+    if as_json:
+        facts: dict[str, Any] = {"metric": metric.name} | ({"classes": list(classes)} if classes else {})
+        typer.echo(json.dumps(facts | {"rounds": [record.facts() for record in records]} | _traffic(sent, records)))
+    else:
+        _print_history(metric, classes, records, only.setting.fleet.round_length, _traffic(sent, records))
+
+
+@own_prints_aside()
+def _train(run: Run, workers: int | None, place: Path | None) -> tuple[Task, Sequence[Record], Traffic | None]:
+    """Return the task of the run, its rounds, and what a turn sent; of a finished folder, they are read."""
+    from ehfl.experiment import check_comparison, check_schedulers, execute, inputs_of, run_training
+    from ehfl.experiment.check import notes_on
+    from ehfl.experiment.run.execute import Cores
+    from ehfl.experiment.spec.build import load_task
+    from ehfl.learning.workers import MOST_WORKERS, cores
+    from ehfl.runs import RunFolder, Traffic, read_history
+
+    limit = Cores(cores())
+    if workers is not None:
+        limit = Cores(whole_number("--workers", workers, low=1, high=MOST_WORKERS), exactly=True)
+    data = check_comparison(run.spec)[run.arm.label]
+    if place is not None:
+        RunFolder(place).check_free_for(run.facts())
+    check_schedulers([run])
+    for note in notes_on(run.spec):
+        say(note)
+    task = load_task(run.setting)[0]
+    name, metric_name = run.setting.learning.task["name"], task.metric.name
+
+    def detail(record: Record) -> str:
+        return "" if record.test_metric is None else f"{metric_name} {record.test_metric:.4g}"
+
+    with progress(f"training {name}", run.setting.rounds, detail, "rounds") as advance:
+        if place is None:
+            history = run_training(run, limit, on_round=advance)
+            return task, history.records, history.traffic
+        folder = RunFolder(place)
+        outcome = execute(run, folder, limit, inputs_of(run, data), advance)
+    if outcome.error:
+        raise UserError(outcome.error)
+    return task, read_history(folder.rounds), Traffic.read(folder.meta())
+
+
+def _print_history(
+    metric: Metric,
+    classes: Sequence[str],
+    records: Sequence[Record],
+    round_length: float | None,
+    traffic: Mapping[str, float],
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from ehfl.analysis.units import time_scale
+    from ehfl.report.write import amount, percent, with_unit
+    from ehfl.runs import evaluations_of
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("rounds", "test loss", metric.name):
+        table.add_column(name, justify="right")
+    evaluations = evaluations_of(records)
+    shown = evaluations[:: max(1, len(evaluations) // 10)]
+    for found in dict.fromkeys((*shown, evaluations[-1])):
+        table.add_row(f"{found.rounds:,}", f"{found.loss:.4g}", f"{found.metric:.4g}")
+    Console().print(table)
+    seconds = sum(record.seconds + record.eval_seconds for record in records)
+    empty = sum(record.participants == 0 for record in records)
+    if worst := evaluations[-1].worst_class(classes):
+        typer.echo(f"worst class: {worst[0]}, accuracy {percent(worst[1])}")
+    took = None if round_length is None else len(records) * round_length
+    length = "" if took is None else f" ({with_unit(time_scale(took), took)})"
+    typer.echo(f"{len(records):,} rounds{length}, {empty} of them empty, {seconds:.1f} s of training and evaluation")
+    if traffic:
+        down, up = (amount(traffic[way]) for way in ("downloaded", "uploaded"))
+        turns = sum(record.participants for record in records)
+        typer.echo(f"{turns:,} turns of clients: {down} MB to them and {up} MB back")
+
+
+def _traffic(sent: Traffic | None, records: Sequence[Record]) -> dict[str, float]:
+    """Return what all turns together sent [MB]; nothing where a folder of an older version does not say."""
+    turns = sum(record.participants for record in records)
+    return {} if sent is None else {"downloaded": sent.downloaded(turns), "uploaded": sent.uploaded(turns)}

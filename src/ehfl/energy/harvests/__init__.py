@@ -1,0 +1,1 @@
+"""Harvests in units, one file a kind."""

@@ -1,0 +1,1 @@
+"""Measured power, read from files and played back."""

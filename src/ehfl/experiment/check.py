@@ -1,0 +1,257 @@
+"""Checks before a comparison starts, each distinct thing once; errors name the key of the spec.
+
+Can it be learned? Do user classes keep their contract? Does the aggregation fit its fleet, scheduler and machine?
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ehfl import user_code
+from ehfl.energy import check_harvest
+from ehfl.experiment.spec import build
+from ehfl.experiment.spec.models import Run, Setting, Spec
+from ehfl.machine import bytes_text
+from ehfl.partition import check_partition
+from ehfl.randomness import TILE
+from ehfl.registry import is_own
+from ehfl.scheduling import brings_weights, check_scheduler, check_target, wants_losses
+from ehfl.validation import BrokenRules, InvalidValue, SpecError, at, renamed
+
+if TYPE_CHECKING:
+    from ehfl.experiment.run.workers import Crew
+    from ehfl.learning import Aggregation, Task
+
+_ROUNDS = 20  # of a scheduler's trial
+_CLIENTS = 1000  # at most, of an aggregation's
+
+
+def check_comparison(spec: Spec) -> dict[str, str]:
+    """Return the fingerprint of each arm's data by label; refuse what cannot be learned or compared."""
+    from ehfl.learning.memory import check_room
+
+    build.forget()
+    checks, data, metrics = _Checks(spec.seeds), {}, []
+    for arm in spec.arms:
+        with renamed(arm.key_of):
+            data[arm.label] = checks.learnable(arm.setting)
+            checks.own_things(arm.setting)
+            needed = memory_needed(arm.setting)  # after the contract, which a user class may break
+            with at("learning"):
+                check_room(build.plain_aggregation_of(arm.setting), needed, folder=Path())
+        metrics.append(build.load_task(arm.setting)[0].metric)
+        if metrics[-1] != metrics[0]:
+            name = arm.setting.learning.task["name"]
+            allowed = f"judged by {metrics[0].name}, as the first arm's is"
+            raise InvalidValue(arm.key_of("learning.task"), allowed, f"{name}, judged by {metrics[-1].name}")
+    return data
+
+
+def check_harvests(spec: Spec) -> None:
+    """Refuse user harvests that break their contract; the only check where nothing is trained."""
+    checks = _Checks(spec.seeds)
+    for arm in spec.arms:
+        with renamed(arm.key_of):
+            checks.harvest(arm.setting)
+
+
+def check_schedulers(runs: Sequence[Run], crew: Crew | None = None) -> None:
+    """Try the user schedulers of these runs, in workers if there are any, since one might kill its process.
+
+    A scheduler that kills its worker is not reported here: its runs will fail, and only they.
+    """
+    from ehfl.experiment.run.workers import call_all  # which loads joblib; `ehfl simulate` does not need it
+
+    own: dict[str, Run] = {}
+    for run in runs:
+        if is_own(run.setting.scheduler):
+            own.setdefault(_key(run.setting.scheduler, run.setting.fleet), run)
+    faults = call_all([partial(scheduler_fault, run) for run in own.values()], 1, crew)
+    for run, fault in zip(own.values(), faults, strict=True):
+        if fault:
+            raise SpecError(run.arm.key_of("scheduler"), fault)
+
+
+def scheduler_fault(run: Run) -> str:
+    """Return the rules that a run's scheduler breaks on its fleet, an empty string if none."""
+    setting = run.setting
+    with user_code.held(run.spec.code), renamed(run.arm.key_of):
+        fleet = build.fleet_of(setting)
+        rounds = min(setting.rounds, _ROUNDS if fleet.clients <= TILE else 2)
+        try:
+            check_scheduler(setting.scheduler, rounds=rounds, seed=run.seed, fleet=fleet)
+        except BrokenRules as error:
+            return _broken(setting.scheduler, error.faults)
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Checks:
+    """Checks under these seeds, each made once."""
+
+    seeds: Sequence[int]
+    done: set[str] = field(default_factory=set)
+
+    def learnable(self, setting: Setting) -> str:
+        """Return the fingerprint of a setting's data; refuse a setting that cannot be learned."""
+        from ehfl.learning.device import pick_device
+
+        learning = setting.learning
+        if wants_losses(build.scheduler_of(setting)):  # so participants are decided only while learning goes on
+            build.check_causal_steps(setting, f"{setting.scheduler['name']} chooses by losses")
+        build.local_sgd_of(setting)
+        task, data = build.load_task(setting)
+        build.plain_aggregation_of(setting)
+        with at("learning"):
+            pick_device(learning.device)
+        dealt = _key(learning.task, learning.data, learning.partition, learning.order, setting.fleet.clients)
+        self._once(dealt, partial(self._deal, setting, task))
+        if setting.evaluation.goal != "auto":
+            with at("evaluation"):
+                task.metric.check_goal(setting.evaluation.goal)
+        return data
+
+    def own_things(self, setting: Setting) -> None:
+        """Refuse user classes that break the rules of their kind."""
+        from ehfl.learning import check_task
+
+        learning, clients, seed = setting.learning, setting.fleet.clients, self.seeds[0]
+        task, data = build.load_task(setting)
+        dealer, targets = build.partition_of(setting), task.training.targets.cpu().numpy()
+        sizes = {"clients": clients, "seed": seed}
+        checks: dict[str, tuple[Any, Callable[[], None]]] = {
+            "learning.task": (learning.task, partial(check_task, task, seed=seed)),
+            "learning.partition": (learning.partition, partial(check_partition, dealer, targets=targets, **sizes)),
+            "learning.step_size": (learning.step_size, partial(_check_steps, setting)),
+            "learning.aggregation": (learning.aggregation, partial(_check_aggregation, setting)),
+        }
+        self.harvest(setting)
+        for key, (table, check) in checks.items():
+            if is_own(table):
+                self._once(_key(key, table, data, setting.rounds, clients), partial(_refuse_broken, key, table, check))
+
+    def harvest(self, setting: Setting) -> None:
+        """Refuse a user harvest that breaks the rules."""
+        key, table = "fleet.harvest", build.harvest_table(setting)
+        sizes = {"clients": setting.fleet.clients, "rounds": setting.rounds, "seed": self.seeds[0]}
+        if is_own(table):
+            check = partial(check_harvest, table, quick=True, **sizes)
+            self._once(_key(key, table, sizes), partial(_refuse_broken, key, table, check))
+
+    def _once(self, key: str, check: Callable[[], None]) -> None:
+        if key not in self.done:
+            check()
+            self.done.add(key)
+
+    def _deal(self, setting: Setting, task: Task) -> None:
+        """Deal the data on trial, under every seed unless the partition cannot fail for some seeds alone."""
+        sure = setting.learning.partition["name"] in ("iid", "shards")
+        for seed in self.seeds[:1] if sure else self.seeds:
+            build.parts_of(setting, task, seed)
+
+
+def _check_aggregation(setting: Setting) -> None:
+    from ehfl.learning import check_aggregation
+
+    check_aggregation(build.plain_aggregation_of(setting), clients=min(setting.fleet.clients, _CLIENTS))
+
+
+def _check_steps(setting: Setting) -> None:
+    """Call a step size rule twice on all rounds, with all possible numbers of participants."""
+    from ehfl.learning.local_sgd import checked_steps
+
+    counts = np.arange(setting.rounds) % (setting.fleet.clients + 1)
+    counts.flags.writeable = False
+    with at("learning"), build.users_own("step_size", "one that gives a step size for each round"):
+        rule = build.step_size_rule_of(setting)
+        first, second = (checked_steps(rule(counts, setting.rounds), setting.rounds) for _ in range(2))
+        if not np.array_equal(first, second):
+            raise InvalidValue("step_size", "the same when it is asked again", "other step sizes")
+
+
+def _refuse_broken(key: str, table: Any, check: Callable[[], None]) -> None:
+    """Run a check; report broken rules under the thing's key."""
+    try:
+        check()
+    except BrokenRules as error:
+        raise SpecError(key, _broken(table, error.faults)) from error
+
+
+def _broken(table: Any, faults: Sequence[str]) -> str:
+    return f"names {table['name']}, which breaks the rules: {'; '.join(faults)}"
+
+
+def _key(*parts: Any) -> str:
+    return json.dumps(parts, sort_keys=True, default=str)
+
+
+def memory_needed(setting: Setting) -> int:
+    """Return the most that a setting's aggregation stores of clients [bytes]."""
+    from ehfl.learning.first_model import first_model
+    from ehfl.learning.memory import remembered_by
+
+    aggregation, clients = _aggregation_that_fits(setting), setting.fleet.clients
+    if aggregation is None:
+        return 0
+    with at("learning.aggregation"), build.users_own("", "one that can be started"):
+        # Most store nothing: then the model's weights need not be counted.
+        if not remembered_by(aggregation, clients, n_params=1):
+            return 0
+        model = first_model(build.load_task(setting)[0], seed=0)
+        return remembered_by(aggregation, clients, sum(weights.numel() for weights in model.parameters()))
+
+
+def _aggregation_that_fits(setting: Setting) -> Aggregation | None:
+    """Return the aggregation, refused if it does not fit the scheduler; None if only a run can tell.
+
+    Chances under a user scheduler are not computed here, since it might kill this process.
+    """
+    from ehfl.learning.aggregation import wants_weights
+    from ehfl.learning.aggregation.weights import no_weights
+
+    if is_own(setting.scheduler) and build.wants_chances(setting):
+        return None
+    aggregation = build.aggregation_of(setting)
+    if wants_weights(aggregation) and not brings_weights(build.scheduler_of(setting)):
+        with at("learning"):
+            raise no_weights(aggregation, setting.scheduler["name"])
+    return aggregation
+
+
+def notes_on(spec: Spec) -> Iterator[str]:
+    """Yield lines about the memory that aggregations need, and about the precision of chances that they use."""
+    from ehfl.learning.memory import is_filed, most_on_disk
+
+    names: dict[tuple[int, int, int], dict[str, None]] = {}  # dicts as ordered sets
+    for setting in (arm.setting for arm in spec.arms):
+        if needed := memory_needed(setting):
+            key = setting.fleet.clients, needed, _turns(setting)
+            names.setdefault(key, {})[setting.learning.aggregation["name"]] = None
+    for (clients, needed, turns), alike in names.items():
+        most = bytes_text(most_on_disk(needed, clients, turns))
+        where = f"in files of its folder, about {most} while it runs" if is_filed(needed) else "in memory"
+        verb = "remembers" if len(alike) == 1 else "remember"
+        what = f"{', '.join(alike)} {verb} a model of each of {clients:,} clients"
+        yield f"{what}: up to {bytes_text(needed)} a run, {where}"
+    for arm in spec.arms:
+        if not build.wants_chances(arm.setting) or is_own(arm.setting.scheduler):  # whose runs find out themselves
+            continue
+        found = build.chances_of(arm.setting)
+        error = f"{100 * found.relative_error:.1f} %"
+        how = "exact" if found.exact else f"estimated from {found.seeds:,} seeds (error up to {error})"
+        yield f"{arm.label}: chances of taking part are {how}"
+
+
+def _turns(setting: Setting) -> int:
+    """Return the approximate number of turns between two checkpoints."""
+    from ehfl.learning.training import CHECKPOINT_EVERY
+
+    wanted = check_target(build.fleet_of(setting), build.target_of(setting))
+    return wanted * min(CHECKPOINT_EVERY, setting.rounds)

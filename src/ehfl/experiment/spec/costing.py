@@ -1,0 +1,148 @@
+"""What a round costs in joules, from a table of devices and radios and from what is learned.
+
+    cost = { device = "cortex-m4", radio = "esp32-wifi-mqtt" }
+    cost = { device = ["cortex-m4", "raspberry-pi"], radio = "ble", session = 0.01 }    # clients in turn have either
+    cost = [{ device = "cortex-m4", radio = "ble" }, { joules_per_sample = 0.01, radio = "ble" }]    # likewise
+
+Sizes of ehfl's own tasks are in a file, so that a simulation need not import torch; others are counted.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from ehfl.energy import RoundCost, device_of, radio_of, round_cost
+from ehfl.quantities import is_quantity, quantity
+from ehfl.registry import Table
+from ehfl.validation import InvalidValue, at, closest, is_number, short
+
+if TYPE_CHECKING:
+    from ehfl.experiment.spec.models import LearningSpec
+    from ehfl.learning import TaskSize
+
+# keys of the fleet that are amounts of energy; here, since a device reads them and needs no pydantic
+ENERGIES = ("capacity", "initial", "cost", "step_cost")
+_NAMES = ("device", "radio")  # each a name, or a list over which clients take turns
+_OF_DEVICE = ("flop_per_joule", "joules_per_sample")
+_OF_RADIO = ("session", "joules_per_bit_up", "joules_per_bit_down")
+_NUMBERS = (*_OF_RADIO, *_OF_DEVICE, "model_bytes", "flop_per_sample", "samples")
+_KEYS = (*_NAMES, *_NUMBERS)
+Load = Callable[[], "TaskSize"]
+
+
+def is_costing(value: Any) -> bool:
+    """Return whether a cost is given by devices and radios: a table other than {low, high}, or a list of tables.
+
+    >>> is_costing({"device": "cortex-m4", "radio": "ble"}), is_costing({"low": 1, "high": 2}), is_costing([1, 2])
+    (True, False, False)
+    """
+    first = value[0] if isinstance(value, list | tuple) and value else value
+    return isinstance(first, Mapping) and first.keys() != {"low", "high"}
+
+
+def read_costing(value: Any, key: str) -> Any:
+    """Return the table, or the tables as a tuple, if all keys are known and all values of the right kind."""
+    if isinstance(value, Mapping):
+        return _read_table(value, key, lists=True)
+    return tuple(_read_table(table, f"{key}[{place}]", lists=False) for place, table in enumerate(value, start=1))
+
+
+def _read_table(table: Any, key: str, *, lists: bool) -> Table:
+    if not isinstance(table, Mapping):
+        raise InvalidValue(key, 'a table like { device = "cortex-m4", radio = "ble" }', short(repr(table)))
+    with at(key):
+        for name, value in table.items():
+            if name not in _KEYS:
+                raise InvalidValue(str(name), f"one of {', '.join(_KEYS)}", f"{name}{closest(str(name), _KEYS)}")
+            if name in _NAMES and not (isinstance(value, str) or (lists and _is_names(value))):
+                raise InvalidValue(name, f"a name{' or a list of names' if lists else ''}", short(repr(value)))
+            if name in _NUMBERS and not (is_number(value) or (name == "session" and is_quantity(value))):
+                raise InvalidValue(name, "a number", short(repr(value)))
+        found = {name: list(value) if isinstance(value, tuple) else value for name, value in table.items()}
+        return found | ({"session": quantity("session", table["session"], "J")} if "session" in table else {})
+
+
+def _is_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(name, str) for name in value)
+
+
+def costs_of(
+    costing: Any, learning: LearningSpec, clients: int, load: Load, key: str = "fleet.cost"
+) -> list[RoundCost]:
+    """Return the cost of a round by parts: one if all clients are alike, else one per client.
+
+    `load` counts the task's size; it is called only for tasks that are not ehfl's own.
+    """
+    kinds = _kinds(costing, clients, key)
+    costs = [_cost(table, place, learning, load) for table, place in kinds]
+    alike = len({json.dumps(table) for table, _ in kinds}) == 1
+    return costs[:1] if alike else [costs[client % len(costs)] for client in range(clients)]
+
+
+def turn_in_joules(costing: Any, learning: LearningSpec, clients: int, load: Load) -> Table:
+    """Return the cost of a turn and of a step in it [J], one number for all or one per client."""
+    costs = costs_of(costing, learning, clients, load)
+    amounts = {"cost": [cost.total for cost in costs], "step_cost": [cost.step(learning.local_steps) for cost in costs]}
+    return {name: values if len(values) > 1 else values[0] for name, values in amounts.items()}
+
+
+def _kinds(costing: Any, clients: int, key: str) -> list[tuple[Table, str]]:
+    """Return the tables over which the clients take turns, each with its key."""
+    if not isinstance(costing, Mapping):
+        return [(table, f"{key}[{place}]") for place, table in enumerate(costing, start=1)][:clients]
+    lists = {name: costing[name] for name in _NAMES if isinstance(costing.get(name), list)}
+    period = math.lcm(*(len(names) for names in lists.values()))
+    return [
+        ({**costing, **{name: names[client % len(names)] for name, names in lists.items()}}, key)
+        for client in range(min(period, clients))
+    ]
+
+
+def _cost(table: Table, key: str, learning: LearningSpec, load: Load) -> RoundCost:
+    with at(key):
+        device = device_of(table.get("device"), **{name: table.get(name) for name in _OF_DEVICE})
+        radio = radio_of(table.get("radio"), **{name: table.get(name) for name in _OF_RADIO})
+    wanted = ["model_bytes"] + ["flop_per_sample"] * (device.joules_per_sample is None)
+    # The task, which may have to be loaded, is asked only where a size is missing.
+    known = {} if table.keys() >= {*wanted} else _known_size(learning, load)
+    size: dict[str, Any] = {name: table.get(name, known.get(name)) for name in wanted}
+    sent = _sent(learning.aggregation)
+    samples = table.get("samples", learning.local_steps * learning.batch_size)
+    with at(key):
+        if "flop_per_sample" in wanted and not size["flop_per_sample"]:
+            why = f"{learning.task['name']} is no network whose work could be counted"
+            raise InvalidValue("flop_per_sample", f"given, above 0: {why}", size["flop_per_sample"] or "nothing")
+        return round_cost(device, radio, samples=samples, **size, **sent)
+
+
+def _known_size(learning: LearningSpec, load: Load) -> dict[str, int]:
+    """Return the size of the task, from the file or counted."""
+    name, network = learning.task["name"], learning.task.get("network", "paper")
+    known = _sizes()["tasks"].get(name if network == "paper" else f"{name} {network}")
+    return load()._asdict() if known is None else known
+
+
+def _sent(aggregation: Table) -> dict[str, int]:
+    """Return how many models a turn sends each way."""
+    known = _sizes()["aggregations"].get(aggregation["name"])
+    if known is not None and aggregation.get("of", "mean") in _sizes()["aggregations"]:
+        inner = _sizes()["aggregations"][aggregation.get("of", "mean")]  # what it goes around may send more
+        return {name: max(known[name], inner[name]) for name in known}
+    from ehfl.learning import AGGREGATIONS
+    from ehfl.learning.aggregation import traffic_of
+
+    sent = traffic_of(AGGREGATIONS.make(aggregation, "learning.aggregation"), n_params=0)
+    return {"models_down": sent.down, "models_up": sent.up}
+
+
+@cache
+def _sizes() -> dict[str, dict[str, dict[str, int]]]:
+    """Return sizes of ehfl's tasks and aggregations, without importing torch."""
+    text = files("ehfl").joinpath("learning", "tasks", "sizes.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)

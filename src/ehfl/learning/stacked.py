@@ -1,0 +1,131 @@
+"""Stacked turns: small models of many participants, trained as one batched computation.
+
+If a step takes well under a millisecond, the overhead of Python and of launching torch operations dominates; a stack
+pays it once for all its clients. The result equals that of `Engine.train` up to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.func import functional_call, grad_and_value, vmap
+from torch.utils.flop_counter import FlopCounterMode
+
+from ehfl.learning.aggregation import Update
+from ehfl.learning.engine import Engine
+from ehfl.learning.flat import FlatModel
+from ehfl.learning.local_sgd import minibatches
+from ehfl.learning.orders import Order
+
+ENGINES = ("auto", "plain", "stacked")
+_DEEPEST = 64  # clients per stack, which holds as many models, gradients and activations in memory
+_SHORT_STEP = 5e6  # FLOP, about a millisecond on one core: above it the overhead is negligible
+_FEW_WEIGHTS = 20_000  # 64 larger models exceed the caches: with 51,000 weights stacking was no faster
+_FEW = 4  # participants per round: below it a stack is slower than training one by one
+# torch picks other kernels for a stack of one, whose last bits differ from those of the same client in a larger stack.
+_LEAST = 2
+
+
+class Stack:
+    """Trains the participants of a round as one batch."""
+
+    def __init__(self, engine: Engine, model: FlatModel) -> None:
+        self._engine, self._module = engine, model.module
+        self._shapes = {name: p.shape for name, p in model.module.named_parameters()}
+        self._sizes = [shape.numel() for shape in self._shapes.values()]
+        self._gradients = vmap(grad_and_value(self._loss))
+
+    def train(self, orders: Iterable[Order]) -> Iterator[Update]:
+        """Yield the updates of these orders, in their order."""
+        waiting = iter(orders)
+        while block := list(islice(waiting, _DEEPEST)):
+            # Only batches of one size can be stacked: clients with few examples have smaller ones.
+            sizes = [min(self._engine.rule.batch_size, self._engine.parts[order.client].size) for order in block]
+            found: dict[int, Update] = {}
+            for size in sorted(set(sizes)):
+                alike = [order for order, other in zip(block, sizes, strict=True) if other == size]
+                found |= {update.client: update for update in self._trained(alike)}
+            yield from (found[order.client] for order in block)
+
+    def _trained(self, orders: list[Order]) -> Iterator[Update]:
+        padded = orders + orders[-1:] * (_LEAST - len(orders))
+        rule, training, place = self._engine.rule, self._engine.training, padded[0].start.device
+        start = torch.stack([order.start for order in padded])  # (n_orders, n_params)
+        eta = torch.tensor([order.eta for order in padded], device=place)
+        steps = torch.tensor([order.steps for order in padded], device=place)
+        pull = torch.tensor([order.pull for order in padded], device=place)
+        shift = None
+        if any(order.shift is not None for order in padded):
+            shift = torch.stack([torch.zeros_like(o.start) if o.shift is None else o.shift for o in padded])
+        weights, losses = start.clone(), []
+        for k, batch in enumerate(self._batches(padded)):
+            rows = batch.flatten().to(place)
+            inputs, targets = (
+                examples.index_select(0, rows).view(*batch.shape, *examples.shape[1:])
+                for examples in (training.inputs, training.targets)
+            )
+            pieces, loss = self._gradients(self._parameters(weights), inputs, targets)
+            gradient = torch.cat([piece.flatten(1) for piece in pieces.values()], dim=1)
+            if rule.clip is not None:
+                gradient.mul_((rule.clip / gradient.norm(dim=1, keepdim=True)).clamp(max=1.0))
+            if rule.weight_decay:
+                gradient.add_(weights, alpha=rule.weight_decay)
+            if pull.any():
+                gradient.add_(pull[:, None] * (weights - start))
+            if shift is not None:
+                gradient.add_(shift)
+            # A step size of 0 keeps the weights of clients that take fewer steps than others.
+            weights.sub_(gradient.mul_(torch.where(k < steps, eta, 0.0)[:, None]))
+            losses.append(loss)
+        of_steps = torch.stack(losses, dim=1).tolist()
+        for row, order in enumerate(orders):
+            own = of_steps[row][: order.steps]
+            yield Update(
+                order.client, order.start, weights[row].clone(), float(np.mean(own, dtype=np.float64)), order.steps,
+                self._engine.parts[order.client].size, order.eta, start_loss=own[0],
+            )  # fmt: skip
+
+    def _batches(self, orders: list[Order]) -> Iterator[Tensor]:
+        """Yield the example numbers of each step, (n_orders, batch_size)."""
+        parts, rule = self._engine.parts, self._engine.rule
+        draws = [minibatches(rule, parts[o.client], o.seed, o.client, o.round) for o in orders]
+        for _ in range(max(order.steps for order in orders)):
+            yield torch.from_numpy(np.stack([next(draw) for draw in draws]))
+
+    def _loss(self, parameters: dict[str, Tensor], inputs: Tensor, targets: Tensor) -> Tensor:
+        return self._engine.task.loss(functional_call(self._module, parameters, (inputs,)), targets)
+
+    def _parameters(self, weights: Tensor) -> dict[str, Tensor]:
+        """Return views of each client's vector, by torch's names."""
+        pieces = torch.split(weights, self._sizes, dim=1)
+        named = zip(pieces, self._shapes.items(), strict=True)
+        return {name: piece.view(len(piece), *shape) for piece, (name, shape) in named}
+
+
+def stack_of(engine: Engine, model: FlatModel, participants: float, asked: str = "auto") -> Stack | None:
+    """Return a stack if it is faster or requested, and torch can batch the model; otherwise None.
+
+    It is faster for small models with several `participants` per round on average. The choice depends only on the run,
+    not on the machine, so that a resumed run has the same bits on another machine.
+    """
+    if asked == "plain" or (asked == "auto" and (participants < _FEW or not _is_small(engine, model))):
+        return None
+    stack, start, n = Stack(engine, model), model.weights.clone(), len(engine.parts)
+    try:
+        list(stack.train(Order(client, 0, start, 1, 0.0) for client in range(min(_LEAST, n))))
+    except (RuntimeError, ValueError, TypeError, NotImplementedError):  # vmap cannot batch this model: train one by one
+        return None
+    return stack
+
+
+def _is_small(engine: Engine, model: FlatModel) -> bool:
+    if model.weights.numel() > _FEW_WEIGHTS:
+        return False
+    rows = slice(0, engine.rule.batch_size)
+    with FlopCounterMode(display=False) as counter:
+        model.gradient(engine.task.loss(model.module(engine.training.inputs[rows]), engine.training.targets[rows]))
+    return bool(counter.get_total_flops() <= _SHORT_STEP)

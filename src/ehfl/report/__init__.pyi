@@ -1,0 +1,21 @@
+"""The public names of the room."""
+
+from .figures.audit import draw_audit as draw_audit
+from .figures.bound import draw_slowdown as draw_slowdown, draw_verified as draw_verified
+from .figures.comparison import draw_all as draw_all
+from .figures.harvest import draw_fit as draw_fit, draw_survey as draw_survey
+from .figures.participation import draw_participation as draw_participation
+from .figures.plan import PlanFigure as PlanFigure, plan_figures as plan_figures
+from .figures.style import Drawing as Drawing
+from .folder import as_facts as as_facts, check_place as check_place, write_report as write_report
+from .pages.plan import write_plan as write_plan
+from .plan_verdict import verdict_of_plan as verdict_of_plan
+from .tables.audit import audit_output as audit_output
+from .tables.bound import bound_output as bound_output, verified_output as verified_output
+from .tables.compact import as_html as as_html, as_text as as_text, compact_table as compact_table
+from .tables.comparison import comparison_table as comparison_table
+from .tables.harvest import fit_output as fit_output, survey_output as survey_output
+from .tables.plan import plan_output as plan_output
+from .tables.plan_facts import plan_facts as plan_facts
+from .tables.simulate import simulate_output as simulate_output
+from .verdict import verdict_of as verdict_of

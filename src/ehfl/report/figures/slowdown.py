@@ -1,0 +1,128 @@
+"""How many times the best arm's rounds each arm takes: as measured, and in theory's noise limit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+from ehfl.analysis import Comparison, Estimate, Row
+from ehfl.report.figures import style
+from ehfl.report.figures.looks import looks_of
+from ehfl.report.tables.comparison import best_arms
+from ehfl.report.write import value
+
+_MARGIN = 1.06  # room around the points, as a factor
+_REACH = 1.6  # how far intervals may widen the axis, as a factor
+_LOG_FROM = 3.0  # the range, as a ratio, from which the axis is logarithmic
+_GREY = "#666666"
+# Numbers that an axis has in each power of ten, by the ratio of its ends that it stays below.
+_STEPS = {8: (1, 1.5, 2, 3, 5, 7), 30: (1, 2, 3, 5), 1000: (1, 2, 5), math.inf: (1,)}
+
+Range = tuple[float, float]
+
+
+def measured(comparison: Comparison) -> tuple[Row, ...]:
+    """Return the rows that have a measured slowdown to draw."""
+    return tuple(row for row in comparison.rows if row.measured_slowdown is not None and math.isfinite(row.noise_limit))
+
+
+def slowdown_figure(comparison: Comparison) -> Figure | None:
+    """Draw slowdowns with intervals, and noise limits, a line an arm; None where fewer than two are."""
+    rows = measured(comparison)
+    if len(rows) < 2:
+        return None
+    figure = style.new_figure(7.2, 1.1 + 0.34 * len(rows))
+    axes = figure.subplots()
+    ends = span(rows)
+    _scale(axes, ends)
+    axes.axvline(1, color="black", linewidth=0.8, zorder=1)
+    look = looks_of(comparison)
+    for place, row in enumerate(rows):
+        _draw_row(axes, place, row, look[row.arm].colour, ends)
+    axes.set_yticks(range(len(rows)), [style.shorten(row.arm, 36) for row in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.5)  # in the table's order
+    measure = "time" if comparison.clock.differs else "rounds"
+    best = [style.shorten(world.best, 36) for world in comparison.contests]
+    relative = best[0] if len(best) == 1 else "the arm that theory calls best"
+    axes.set_xlabel(f"{measure} to the goal, relative to {relative}", fontsize=10)
+    style.tidy(axes)
+    axes.grid(visible=True, axis="both", color="#DDDDDD", linewidth=0.6)
+    bar: dict[str, Any] = {"color": _GREY, "markeredgecolor": "white", "linewidth": 1.6}
+    limit = Line2D([], [], color=_GREY, marker="d", markerfacecolor="none", linestyle="", label="noise limit")
+    style.legend(figure, [Line2D([], [], **bar, marker="o", label="measured"), limit])
+    return figure
+
+
+def slowdown_caption(comparison: Comparison) -> str:
+    """Return the caption of the figure of slowdowns."""
+    drawn = [row.arm for row in measured(comparison)]
+    untimed = [arm.name for world in comparison.contests for arm in world.arms if arm.name not in drawn]
+    measure = "Time" if comparison.clock.differs else "Rounds"
+    without = style.not_shown("some run did not reach the goal", untimed)
+    bars = " Bars are 95 % t-intervals, cut off at the axis." if comparison.most_seeds > 1 else ""
+    return (
+        f"{measure} to the goal of {value(comparison.metric, comparison.goal)}, relative to {best_arms(comparison)}. "
+        f"Diamonds: the noise limit, what theory says if gradient noise alone held learning back and clients' "
+        f"data did not differ.{bars}{without}{style.say_alone(comparison)}"
+    )
+
+
+def span(rows: Sequence[Row]) -> Range:
+    """Return the axis' ends: all means and noise limits, and intervals as far as they are not absurdly wide."""
+    points = [1.0, *(row.noise_limit for row in rows), *(_mean(row) for row in rows)]
+    low, high = min(points) / _REACH, max(points) * _REACH
+    ends = [end for row in rows for end in _interval(row.measured_slowdown)]
+    points += [min(max(end, low), high) for end in ends]
+    return min(points) / _MARGIN, max(points) * _MARGIN
+
+
+def _mean(row: Row) -> float:
+    assert row.measured_slowdown is not None
+    return row.measured_slowdown.mean
+
+
+def _interval(found: Estimate | None) -> list[float]:
+    return [] if found is None or found.low is None or found.high is None else [found.low, found.high]
+
+
+def _draw_row(axes: Axes, place: int, row: Row, colour: str, bounds: Range) -> None:
+    """Draw what was measured with its interval, as far as the axis goes, and the noise limit."""
+    if ends := _interval(row.measured_slowdown):
+        axes.hlines(place, max(ends[0], bounds[0]), min(ends[1], bounds[1]), color=colour, linewidth=1.6, zorder=2)
+    for end in ends:
+        if bounds[0] < end < bounds[1]:  # a cap only where the interval really ends
+            axes.plot(end, place, marker="|", markersize=8, color=colour, zorder=5)
+    axes.plot(_mean(row), place, marker="o", markersize=7, color=colour, markeredgecolor="white", zorder=4)
+    axes.plot(row.noise_limit, place, marker="d", markersize=7, color=_GREY, markerfacecolor="none", zorder=3)
+
+
+def _scale(axes: Axes, ends: Range) -> None:
+    """Set the axis: logarithmic, with plain numbers, where it is long."""
+    logarithmic = ends[1] / ends[0] > _LOG_FROM
+    if logarithmic:
+        axes.set_xscale("log")
+    axis = axes.xaxis
+    axis.set_major_locator(FixedLocator(ticks(*ends)) if logarithmic else MaxNLocator(8, steps=[1, 2, 5, 10]))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
+    axes.set_xlim(*ends)
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Return plain numbers for a logarithmic axis, the finer the shorter it is.
+
+    >>> ticks(0.9, 6), ticks(0.9, 120)
+    ([1, 1.5, 2, 3, 5], [1, 2, 5, 10, 20, 50, 100])
+    """
+    if high / low < 2:
+        return [float(x) for x in MaxNLocator(6).tick_values(low, high) if low <= x <= high]
+    steps = next(steps for ratio, steps in _STEPS.items() if high / low < ratio)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    found = [float(f"{step * 10.0**power:.3g}") for power in powers for step in steps]
+    return [int(x) if x == int(x) else x for x in found if low <= x <= high]

@@ -1,0 +1,179 @@
+"""The verdict on a plan, computed once for the terminal, the page and JSON: at most five short sentences.
+
+The answer to what was asked stands first, then what to count on, when it falls short, which scheduler does best or what
+more and less would do. Everything else is a row or a column of the tables (`tables.plan`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ehfl.analysis.statistics import difference, estimate
+from ehfl.arrays import FloatArray
+from ehfl.planning import Curve, Outlook, Plan, hours_short, worst_month
+from ehfl.quantities import as_time
+from ehfl.report.write import amount, counted, fixed, kept_off, listed, percent, spoken, write_metric
+from ehfl.runs import Metric
+
+_THINGS = {"clients": "fleet", "round": "round length"}  # whose smallest value is searched
+COUNTED_ON = (0.95, 0.99)  # shares of rounds in which clients can be counted on
+SHARE = Metric("share", bounds=(0, 1))
+
+
+def verdict_of_plan(plan: Plan) -> list[str]:
+    """Return the sentences."""
+    if not plan.ranked:
+        return ["All schedulers are on mains power, a reference: they do not show what the harvest can sustain."]
+    asked = [*_answer(plan), *_sustained(plan)]
+    # Where something was asked, the table has a column of what each scheduler needs or holds.
+    return [*asked, _count_on(plan), *_shortfall(plan), *([] if asked else _best(plan)), *_curves(plan)]
+
+
+def _answer(plan: Plan) -> Iterator[str]:
+    """Say the smallest value that brings what is wanted and how sure that is, or the best that was reached."""
+    answer, free, want = plan.answer, plan.free, plan.want
+    if want is None:
+        return
+    if answer is None or free is None:
+        reached, best = float(plan.scores(plan.best).mean()), spoken(plan.best.label)
+        met = "as wanted" if reached >= want.share - 1e-12 else f"not in the {100 * want.share:g} % wanted"
+        there = f"{counted(want.clients, 'client')} take part in {exact(reached, want.share)} of rounds"
+        yield f"{there} under {best}, {met}."
+        return
+    name, value, thing = spoken(plan.answered_by), free.shown(answer.value), _THINGS.get(free.name, free.name)
+    if not answer.found:
+        best = f"at best {exact(answer.share, want.share)}, with {value} under {name}"
+        yield f"No {thing} up to {free.shown(answer.high)} brings {want}: {best}."
+        return
+    # Clients with values of their own have a factor for an answer, which compares by itself.
+    factor = answer.value / free.now
+    compared = "" if "times as large" in value else f", {factor:.3g} times the present {free.shown(free.now)}"
+    sure = f"; by itself in {answer.sure} of {answer.shares.size} seeds" if answer.shares.size > 1 else ""
+    share = f"{exact(answer.share, want.share)} of rounds under {name}{sure}"
+    yield f"The smallest {thing} for {want} is {value}{'' if factor == 1 else compared} ({share}{_below(plan)})."
+
+
+def _below(plan: Plan) -> str:
+    """Return what the largest value that is too small comes to."""
+    answer, free = plan.answer, plan.free
+    assert answer is not None and free is not None
+    if answer.below is None or answer.shares_below is None:
+        return ""
+    share = float(answer.shares_below.mean())
+    reached = "cannot be played" if np.isnan(share) else f"gives {exact(share, answer.share_wanted)}"
+    return f"; {free.shown(answer.below)} {reached}"
+
+
+def _sustained(plan: Plan) -> Iterator[str]:
+    """Say how many clients can be wanted if they are to come in a given share of the rounds."""
+    if not plan.sustained:
+        return
+    name, held = max(plan.sustained.items(), key=lambda item: (item[1].clients, float(item[1].shares.mean())))
+    share = f"{100 * held.share_wanted:g} % of rounds"
+    if held.clients == 0:
+        yield f"No scheduler brings even one client in {share}."
+        return
+    above = held.shares_above
+    more = "" if above is None else f"; one more comes in {exact(float(above.mean()), held.share_wanted)}"
+    yield f"At most {counted(held.clients, 'client')} can be wanted in {share} (under {spoken(name)}{more})."
+
+
+def _count_on(plan: Plan) -> str:
+    best = plan.best
+    most, nearly_all = (best.count_on(share) for share in COUNTED_ON)
+    in_most, in_nearly_all = (f"{100 * share:g} %" for share in COUNTED_ON)
+    counts = f"{most:,} of {counted(plan.fleet.clients, 'client')} in {in_most} of rounds"
+    more = f", {nearly_all:,} in {in_nearly_all}" if nearly_all != most else f" and in {in_nearly_all}"
+    met = f"the target of {best.target:,} is met in {_mean(best.on_target())}"
+    return f"Count on {counts}{more} (under {spoken(best.label)}); {met}."
+
+
+def _mean(shares: FloatArray) -> str:
+    """Return the mean over seeds with its interval, where there is one."""
+    found = write_metric(SHARE, estimate(shares))
+    return found.text if found.ends else exact(float(shares.mean()))
+
+
+def _shortfall(plan: Plan) -> Iterator[str]:
+    """Say when the target is missed: the month, the hours, and for how long in a row."""
+    best = plan.best
+    if not (best.counts < best.target).any():
+        return
+    month, hours = worst_month(best, plan.calendar), hours_short(best, plan.calendar)
+    parts = []
+    if month is not None and month.on_target < 1:
+        met = f"{percent(month.on_target)} of rounds on target, {amount(month.mean)} clients on average"
+        parts.append(f"{month.name} is the worst month: {met}")
+    if hours is not None:
+        parts.append(f"half of the short rounds begin between {hours[0]:02d}:00 and {hours[1]:02d}:00")
+    streak = int(best.figure("worst_streak").max())
+    lasts = "" if plan.fleet.round_length is None else f" ({as_time(streak * plan.fleet.round_length)})"
+    parts.append(f"the longest time short is {counted(streak, 'round')}{lasts}")
+    text = "; ".join(parts)
+    yield f"{text[0].upper()}{text[1:]}."
+
+
+def _best(plan: Plan) -> Iterator[str]:
+    """Say which scheduler is best by what was asked; how sure that is goes by pairs of the same seed."""
+    if len(plan.ranked) == 1:
+        return
+    best, *others = plan.ranked
+    apart = [one for one in others if _is_apart(plan, best, one)]
+    alike = [one for one in others if one not in apart]
+    measure = "rounds on target" if plan.has_target else "clients to count on"
+    which = f"{spoken(best.label)} has the most {measure} of {len(plan.ranked)} schedulers"
+    if len(plan.seeds) == 1:
+        yield f"{which} (one seed: chance cannot be judged)."
+        return
+    if apart:
+        yield f"{which}{f', with {_names(alike)} not told apart from it' if alike else ''}."
+    else:
+        seeds = f"by {len(plan.seeds)} seeds"
+        yield f"{measure.capitalize()}: {_names([best, *others])} are not told apart {seeds}."
+
+
+def _names(outlooks: list[Outlook]) -> str:
+    return listed(spoken(one.label) for one in outlooks)
+
+
+def _is_apart(plan: Plan, best: Outlook, other: Outlook) -> bool:
+    """Return whether chance is ruled out as the reason why one is ahead."""
+    mine, theirs = plan.scores(best), plan.scores(other)
+    if mine.size == 1 or np.array_equal(mine, theirs):
+        return False
+    return bool((mine > theirs).all()) or difference(mine, theirs).distinguishable
+
+
+def _curves(plan: Plan) -> Iterator[str]:
+    """Say what half and twice of each thing would do."""
+    parts = []
+    for curve in plan.curves:
+        found = {word: _at(curve, factor) for word, factor in (("half", 0.5), ("twice", 2.0))}
+        said = [f"{word} the {curve.name}: {share}" for word, share in found.items() if share]
+        parts.append(", ".join(said))
+    if any(parts):
+        wanted = plan.best.target if plan.want is None else plan.want.clients
+        now = next((share for curve in plan.curves if (share := _at(curve, 1.0))), "")
+        yield f"Rounds with {counted(wanted, 'client')}, now {now}; {'; '.join(filter(None, parts))}."
+
+
+def _at(curve: Curve, factor: float) -> str:
+    """Return the share of rounds with `factor` times what there is now; empty where that was not played."""
+    near = [place for place, value in enumerate(curve.values) if abs(value / curve.now / factor - 1) < 0.02]
+    return exact(float(curve.shares[near[0]].mean())) if near else ""
+
+
+def exact(share: float, wanted: float = 1.0) -> str:
+    """Return a share to as many digits as tell it from what is wanted, and from all.
+
+    >>> exact(0.9498, 0.95), exact(0.95, 0.95), exact(0.99996), exact(1.0)
+    ('94.98 %', '95.0 %', '99.996 %', '100 %')
+    """
+    if share == 1:
+        return "100 %"
+    if np.isnan(share):  # no value could be played
+        return "0 %"
+    decimals = max(kept_off(100 * wanted, 100 * share, 1), kept_off(100.0, 100 * share, 1))
+    return f"{fixed(100 * share, min(decimals, 4))} %"

@@ -1,0 +1,163 @@
+"""A comparison's compact table: arms as rows, the columns that answer "who won, and at what price"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from ehfl.quantities import as_time
+from ehfl.report.tables.output import Column, number_column, pair_column
+from ehfl.report.tables.render import Cell, Line, Table
+from ehfl.report.write import DASH, counted, fixed, shown_decimals, value, with_unit
+
+if TYPE_CHECKING:
+    from ehfl.analysis import Comparison, Difference
+    from ehfl.analysis.comparison import World
+
+_MOST_ARMS = 15  # rows of a world; of more, those without a difference shown are folded
+_column = partial(number_column, fine=True)
+
+
+def compact_table(comparison: Comparison) -> Table:
+    """Return the compact table of a comparison."""
+    columns = list(_columns(comparison))
+    lines = [line for world in comparison.worlds for line in _lines(comparison, world, columns)]
+    title = f"{comparison.name}: {setting(comparison)}"
+    return Table(tuple(name for name, _ in columns), tuple(lines), _note(comparison), title, arms_are_rows=True)
+
+
+def as_text(comparison: Comparison) -> str:
+    """Return the compact table as plain text under its title, and each run that is missing with its cause."""
+    table = compact_table(comparison)
+    return "\n".join([table.title, "", table.text(), *(f"left out: {one}" for one in comparison.missing)])
+
+
+def as_html(comparison: Comparison) -> str:
+    """Return the same as HTML, for notebooks."""
+    table = compact_table(comparison)
+    lines = [table.title, *(f"left out: {one}" for one in comparison.missing)]
+    return f"<p>{'<br>'.join(map(escape, lines))}</p>\n{table.html()}"
+
+
+def _lines(comparison: Comparison, world: World, columns: Sequence[Column]) -> Iterator[Line]:
+    rows, group = comparison.rows_of(world), world.name if len(comparison.worlds) > 1 else ""
+    apart = {world.baseline, *_distinguishable({row.arm: row.difference for row in rows}),
+             *_distinguishable({row.arm: row.worst_class_difference for row in rows})}  # fmt: skip
+    shown = [row for row in rows if len(rows) <= _MOST_ARMS or row.arm in apart]
+    for row in shown:
+        yield Line(world.short(row.arm), tuple(Cell(cells[row.arm]) for _, cells in columns), group)
+    if folded := len(rows) - len(shown):
+        yield Line(f"{folded} more without a difference shown: --full", (), group)
+
+
+def _note(comparison: Comparison) -> str:
+    """Return what the table's signs mean."""
+    rows = comparison.rows
+    tested = [row.difference for row in rows if row.difference and row.difference.p_value is not None]
+    intervals = "one seed: no intervals" if all(row.seeds == 1 for row in rows) else "± 95 % interval over seeds"
+    holm = ", Holm-corrected" if len(tested) > 1 else ""
+    return intervals + (f"; * p < 0.05 against the baseline, paired t-test{holm}" if tested else "")
+
+
+def setting(comparison: Comparison) -> str:
+    """Return what was run, in one line: the metric, the task, rounds, local steps, seeds, clients wanted."""
+    arms = comparison.arms
+    parts = [
+        f"{comparison.metric.name}{_common(comparison, ' on {}', 'learning', 'task', 'name')}",
+        _from_to([arm.rounds for arm in arms], "round") + _length(comparison),
+        _common(comparison, "K = {}", "learning", "local_steps"),
+        _from_to([len(arm.seeds) for arm in arms], "seed"),
+        f"{_wanted(comparison)} wanted a round",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _common(comparison: Comparison, text: str, *keys: str) -> str:
+    """Return the text with the value that every arm's spec has under these keys; empty where they differ or lack it."""
+    found = set()
+    for arm in comparison.arms:
+        at: Any = arm.trials[0].spec
+        for key in keys:
+            at = at.get(key) if isinstance(at, Mapping) else None
+        found.add(at if isinstance(at, str | int) else None)
+    (one, *others) = found
+    return "" if others or one is None else text.format(one)
+
+
+def _length(comparison: Comparison) -> str:
+    """Return how long rounds take, and how long all of them; empty where that is not known."""
+    clock = comparison.clock
+    if not clock.is_known:
+        return ""
+    seconds = {clock.lengths[arm.name] * arm.rounds for arm in comparison.arms}
+    whole = f" ({with_unit(clock.scale, seconds.pop())})" if len(seconds) == 1 else ""
+    return f" of {' or '.join(dict.fromkeys(map(as_time, clock.lengths.values())))}{whole}"
+
+
+def _wanted(comparison: Comparison) -> str:
+    """Return how many of how many clients are wanted a round, once for all worlds that agree."""
+    clients = [world.arms[0].trials[0].participation.n_clients for world in comparison.worlds]
+    pairs = zip(comparison.worlds, clients, strict=True)
+    return " or ".join(dict.fromkeys(f"{world.target:,} of {counted(n, 'client')}" for world, n in pairs))
+
+
+def _from_to(found: Sequence[int], noun: str) -> str:
+    """Return the number, or the range of numbers.
+
+    >>> _from_to([8, 8], "round"), _from_to([20, 8, 1000], "round"), _from_to([1], "seed")
+    ('8 rounds', '8 to 1,000 rounds', '1 seed')
+    """
+    least, most = min(found), max(found)
+    return counted(most, noun) if least == most else f"{least:,} to {counted(most, noun)}"
+
+
+def _columns(comparison: Comparison) -> Iterator[Column]:
+    metric, rows = comparison.metric, comparison.rows
+    factor, unit, points = (100, "[%]", "[points]") if metric.is_share else (1, "", "")
+    yield _column(f"{metric.name}\n{unit}", {row.arm: row.final for row in rows}, factor)
+    if comparison.contests:
+        baselines = {world.baseline: "baseline" for world in comparison.contests}
+        gaps = {row.arm: row.difference for row in rows}
+        starred = _distinguishable(gaps)
+        yield number_column(f"difference\n{points}", gaps, factor, missing=baselines, starred=starred, sign="+")
+    if any(row.worst_class for row in rows):
+        starred = _distinguishable({row.arm: row.worst_class_difference for row in rows})
+        yield _column("worst\nclass [%]", {row.arm: row.worst_class for row in rows}, 100, starred=starred)
+    yield from _to_goal(comparison)
+    if any(row.share_of_possible for row in rows):
+        yield _column("share of\npossible [%]", {row.arm: row.share_of_possible for row in rows}, 100)
+    means, deviations = (
+        _plain({row.arm: getattr(row, name) for row in rows}) for name in ("participants", "participants_std")
+    )
+    yield pair_column("clients\na round, sd", means, deviations)
+    weights = {row.arm: f"{row.least_weight:.2f}-{row.most_weight:.2f}" if row.chi_square else DASH for row in rows}
+    yield "weight in\nmean x N", weights
+
+
+def _distinguishable(gaps: Mapping[str, Difference | None]) -> set[str]:
+    return {arm for arm, gap in gaps.items() if gap and gap.distinguishable}
+
+
+def _to_goal(comparison: Comparison) -> Iterator[Column]:
+    """Yield what arms took to the goal: rounds, or times where rounds differ in length, and energy."""
+    rows, clock, goal = comparison.rows, comparison.clock, value(comparison.metric, comparison.goal)
+    # Where some run did not reach the goal there is no mean: how many did.
+    missed = {row.arm: f"{row.reached} of {row.seeds}" for row in rows if row.rounds_to_goal is None}
+    if clock.differs:
+        times = {row.arm: clock.scale.estimate(row.time_to_goal) for row in rows}
+        yield _column(f"time to {goal}\n[{clock.scale.unit}]", times, missing=missed)
+    else:
+        yield _column(f"rounds to\n{goal}", {row.arm: row.rounds_to_goal for row in rows}, missing=missed)
+    scale = comparison.energy_scale(max((row.energy_to_goal.mean for row in rows if row.energy_to_goal), default=0.0))
+    unit = "" if scale.unit == "units" else f" [{scale.unit}]"
+    yield _column(f"energy to\n{goal}{unit}", {row.arm: scale.estimate(row.energy_to_goal) for row in rows})
+
+
+def _plain(numbers: Mapping[str, float]) -> Column:
+    most = max(numbers.values())
+    decimals = min(2, shown_decimals(most, digits=3)) if most else 0
+    texts = {arm: fixed(number, decimals) for arm, number in numbers.items()}
+    width = max(map(len, texts.values()))
+    return "", {arm: text.rjust(width) for arm, text in texts.items()}

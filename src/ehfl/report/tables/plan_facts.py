@@ -1,0 +1,150 @@
+"""A plan as plain facts, ready for JSON: everything that its tables, verdict and figures show."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from ehfl.analysis.statistics import estimate
+from ehfl.planning import Curve, Outlook, Plan, Sustained, hours_short, months_of, turns_by_site, worst_month
+from ehfl.report.plan_verdict import COUNTED_ON, verdict_of_plan
+
+_ESTIMATED = ("mean", "std", "empty_rounds", "worst_streak", "shortfall", "used", "waste", "lost", "fairness")
+
+
+def plan_facts(plan: Plan) -> dict[str, Any]:
+    """Return a plan's figures; energies are in joules where keys say so, else in the fleet's unit.
+
+    Numbers are finite: None stands for what is infinite, and for months and hours that no round is in.
+    """
+    facts: dict[str, Any] = {
+        "name": plan.name,
+        "clients": plan.fleet.clients,
+        "harvest": plan.harvest,
+        "rounds": plan.rounds,
+        "round_seconds": plan.fleet.round_length,
+        "seeds": list(plan.seeds),
+        "budget": _budget(plan),
+        "schedulers": [_outlook(plan, one) for one in plan.outlooks],
+        "best": plan.best.label if plan.ranked else None,
+        "want": None if plan.want is None else dataclasses.asdict(plan.want),
+        "answer": _answer(plan, plan.answered_by) if plan.answers else None,
+        "answers": [_answer(plan, label) for label in plan.answers],
+        "sustained": [_sustained(label, held) for label, held in plan.sustained.items()],
+        "curves": list(map(_curve, plan.curves)),
+        "possible": [{"seed": best.seed} | best.as_facts() for best in plan.possible],
+        "sentences": verdict_of_plan(plan),
+    }
+    if plan.calendar is not None:
+        counts = plan.best.counts.mean(axis=0)
+        facts["participants_by_month_and_hour"] = {plan.best.label: plan.calendar.by_month_and_hour(counts).tolist()}
+    return dict(_finite(facts))
+
+
+def _budget(plan: Plan) -> dict[str, Any]:
+    """Return harvest against cost under the first seed's weather, means over clients."""
+    budget, quantum = plan.budget, plan.fleet.quantum
+    unit, size = (plan.fleet.unit, 1.0) if quantum is None else ("joules", quantum)
+    monthly, months = budget.by_month, budget.sustainable_by_month
+    amounts = {"stored_a_round": budget.harvest, "standby_a_round": budget.drain, "cost": budget.cost,
+               "capacity": budget.capacity}  # fmt: skip
+    return {
+        "seed": plan.seeds[0],
+        **{f"{name}_{unit}": float(values.mean()) * size for name, values in amounts.items()},
+        f"stored_a_round_by_month_{unit}": None if monthly is None else (monthly.mean(axis=1) * size).tolist(),
+        "clients_paid_for": budget.sustainable,
+        "clients_paid_for_by_month": None if months is None else months.tolist(),
+        "rounds_of_a_full_battery": float(budget.rounds_kept.mean()),
+    }
+
+
+def _outlook(plan: Plan, one: Outlook) -> dict[str, Any]:
+    shares, low_high = one.on_target(), one.slowdowns(one.target)
+    facts: dict[str, Any] = {
+        "label": one.label,
+        "scheduler": plan.schedulers[one.label],
+        "mains_powered": one.mains_powered,
+        "target": one.target,
+        "counted_on": {f"{share:g}": one.count_on(share) for share in COUNTED_ON},
+        "on_target": dataclasses.asdict(estimate(shares)) | {"by_seed": shares.tolist()},
+        **{name: dataclasses.asdict(estimate(one.figure(name))) for name in _ESTIMATED},
+        "longest_streak_short": int(one.figure("worst_streak").max()),
+        "mean_root_of_participants": one.mean_root,
+        "slowdown": {"rounds_alone": one.slowdown(one.target, 0.0), "noise_alone": one.slowdown(one.target, math.inf),
+                     "least": low_high[0], "most": low_high[1]},
+    }  # fmt: skip
+    if plan.want is not None:
+        facts["as_wanted"] = bool(one.on_target(plan.want.clients).mean() >= plan.want.share - 1e-12)
+    if plan.possible:
+        reached = plan.shares(one)  # none on mains power and with turns of fewer steps
+        by_seed = {name: [getattr(share, name) for share in reached] for name in ("mean_sqrt", "least")}
+        facts["share_of_possible"] = {
+            name: dataclasses.asdict(estimate(found)) | {"by_seed": found} for name, found in by_seed.items() if found
+        } or None
+    if plan.calendar is not None:
+        worst = worst_month(one, plan.calendar)
+        facts["months"] = [{"month": month.name, "on_target": month.on_target, "mean": month.mean}
+                           for month in months_of(one, plan.calendar)]  # fmt: skip
+        facts |= {"worst_month": worst and worst.name, "hours_short": hours_short(one, plan.calendar)}
+    if plan.sites is not None:
+        facts["turns_by_site"] = turns_by_site(one, plan.sites)
+    return facts
+
+
+def _answer(plan: Plan, label: str) -> dict[str, Any]:
+    """Return what a search found; where no value does, `value` is None and `closest` the one that came closest."""
+    answer, free = plan.answers[label], plan.free
+    assert free is not None
+    below = answer.shares_below
+    return {
+        "free": free.name,
+        "scheduler": label,
+        "found": answer.found,
+        "value": answer.value if answer.found else None,
+        "shown": free.shown(answer.value) if answer.found else None,
+        "closest": None if answer.found else {"value": answer.value, "shown": free.shown(answer.value)},
+        "now": free.now,
+        "share": dataclasses.asdict(estimate(answer.shares)),
+        "seeds_that_do": answer.sure,
+        "below": answer.below,
+        "share_below": None if below is None else float(below.mean()),
+        "largest_searched": answer.high,
+        "tried": [{"value": value, "share": share} for value, share in answer.tried.items()],
+    }
+
+
+def _sustained(label: str, held: Sustained) -> dict[str, Any]:
+    above = held.shares_above
+    return {
+        "scheduler": label,
+        "share_wanted": held.share_wanted,
+        "clients": held.clients,
+        "share": dataclasses.asdict(estimate(held.shares)),
+        "share_with_one_more": None if above is None else float(above.mean()),
+    }
+
+
+def _curve(curve: Curve) -> dict[str, Any]:
+    return {
+        "free": curve.name,
+        "scheduler": curve.scheduler,
+        "now": curve.now,
+        "values": list(curve.values),
+        "shown": list(curve.shown),
+        "shares_by_seed": curve.shares.tolist(),
+        "shares": curve.shares.mean(axis=1).tolist(),
+    }
+
+
+def _finite(value: Any) -> Any:
+    """Return plain types, with None for numbers that JSON does not know."""
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,1 @@
+"""The exact law of n_t on small fleets whose batteries are counted in single units."""

@@ -1,0 +1,56 @@
+"""Turns and rounds of an engine, for tests that look at a few of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ehfl.arrays import IntArray
+from ehfl.learning import Aggregation, LocalSgd, Mean, Task
+from ehfl.learning.aggregation import Update
+from ehfl.learning.engine import Engine
+from ehfl.learning.first_model import initial_model
+from ehfl.learning.flat import FlatModel
+from ehfl.learning.orders import Order, Turns
+from ehfl.learning.server import Received, Server
+
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True, eq=False)
+class Player:
+    """An engine, the model that it trains in, and a server of that model."""
+
+    engine: Engine
+    server: Server
+    seed: int
+
+    @property
+    def model(self) -> FlatModel:
+        return self.server.model
+
+    def train(
+        self, start: Tensor, client: int, t: int, eta: float, steps: int | None = None, *, pull: float = 0.0,
+        shift: Tensor | None = None,
+    ) -> Update:  # fmt: skip
+        """Return a client's turn from this model."""
+        steps = self.engine.rule.local_steps if steps is None else steps
+        return self.engine.train(Order(client, t, start, steps, eta, self.seed, pull, shift), self.model)
+
+    def play(self, t: int, clients: Sequence[int] | IntArray, eta: float) -> Received:
+        """Play a round."""
+        who = np.asarray(clients, np.int32)
+        turns = Turns(who, np.full(who.size, self.engine.rule.local_steps), who.size)
+        orders = self.server.orders(t, turns, eta)
+        return self.server.absorb(t, (self.engine.train(order, self.model) for order in orders))
+
+
+def player(
+    task: Task, parts: Sequence[IntArray], rule: LocalSgd, aggregation: Aggregation | None = None, *, seed: int = 0
+) -> Player:
+    model = initial_model(task, seed, CPU)
+    return Player(Engine(task, parts, rule, CPU), Server(model, aggregation or Mean(), len(parts), seed), seed)
