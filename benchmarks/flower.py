@@ -40,7 +40,7 @@ from ehfl.flower.server import play_on_devices
 from ehfl.flower.simulation import ENVIRONMENT, RAY
 from ehfl.flower.specs import bundle_of
 from ehfl.learning import Examples
-from ehfl.learning.device import keep_freed_memory, pick_device
+from ehfl.learning.engine.device import keep_freed_memory, pick_device
 from ehfl.learning.first_model import initial_model
 from ehfl.runs import History, Record, RunFolder
 

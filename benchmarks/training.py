@@ -27,16 +27,16 @@ from torch.utils.data import DataLoader, Subset, TensorDataset
 from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
 from ehfl.arrays import IntArray
 from ehfl.learning import Examples, LocalSgd, Mean, Metric, train
-from ehfl.learning.device import keep_freed_memory
-from ehfl.learning.engine import Engine
+from ehfl.learning.engine.device import keep_freed_memory
+from ehfl.learning.engine.engine import Engine
+from ehfl.learning.engine.flat import FlatModel
+from ehfl.learning.engine.workers import Workers, cores
 from ehfl.learning.evaluation import evaluate
 from ehfl.learning.first_model import initial_model
-from ehfl.learning.flat import FlatModel
 from ehfl.learning.orders import Turns
 from ehfl.learning.server import Server
 from ehfl.learning.tasks import accuracy, load_task
 from ehfl.learning.tasks.cifar10 import Standardise, paper_network
-from ehfl.learning.workers import Workers, cores
 from ehfl.partition import Iid
 
 CLIENTS, PER_ROUND, STEPS, BATCH, ETA = 10, 5, 5, 50, 0.05

@@ -14,9 +14,9 @@ import pytest
 from ehfl import Bernoulli, Fleet, Myopic, simulate, train
 from ehfl.analysis import read
 from ehfl.cli import main
-from ehfl.learning.flat import FlatModel
+from ehfl.learning.engine.flat import FlatModel
+from ehfl.learning.engine.workers import Workers
 from ehfl.learning.tasks.cifar10_files import TEST, TRAINING
-from ehfl.learning.workers import Workers
 from ehfl.report.figures import comparison as figures
 from ehfl.runs import read_history
 

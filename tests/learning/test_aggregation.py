@@ -21,7 +21,7 @@ from ehfl import Participation
 from ehfl.learning import AGGREGATIONS, Aggregation, Mean, Record, State, Task, Update, Weighted, train
 from ehfl.learning.aggregation import informed, share_of
 from ehfl.learning.checkpoint import NAME
-from ehfl.learning.rows import Rows
+from ehfl.learning.memory.rows import Rows
 from ehfl.learning.saved import as_arrays
 
 N_CLIENTS, N_PARAMS = 6, 1000

@@ -12,7 +12,7 @@ from turns import player
 
 from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
 from ehfl.learning import LocalSgd, load_task, train
-from ehfl.learning.reference import reference_round
+from ehfl.learning.engine.reference import reference_round
 from ehfl.learning.tasks import cifar10_files as files
 from ehfl.learning.tasks.cifar10 import Cifar10, Standardise, paper_network
 from ehfl.partition import Iid

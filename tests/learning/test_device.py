@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ehfl.learning.device import pick_device
+from ehfl.learning.engine.device import pick_device
 
 
 @pytest.mark.parametrize("name", ["cuda", "mps"])

@@ -9,7 +9,7 @@ from turns import Player, player
 from ehfl import Participation
 from ehfl.arrays import IntArray
 from ehfl.learning import Aggregation, Diverged, LocalSgd, Mean, Task, Weighted
-from ehfl.learning.reference import reference_round
+from ehfl.learning.engine.reference import reference_round
 from ehfl.learning.tasks.problems import ProblemTask
 from ehfl.partition import Dirichlet, Iid, Partition, Shards
 from ehfl.randomness import Purpose, generator

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ehfl.learning import LocalSgd
-from ehfl.learning.local_sgd import minibatches
+from ehfl.learning.engine.local_sgd import minibatches
 
 
 @settings(max_examples=40, deadline=None)

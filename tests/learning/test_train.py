@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from ehfl import AlwaysOn, Bernoulli, Fleet, Greedy, Participation, simulate
-from ehfl.learning import AGGREGATIONS, Diverged, Task, device, load_task, train
+from ehfl.learning import AGGREGATIONS, Diverged, Task, load_task, train
 from ehfl.learning.aggregation import informed
+from ehfl.learning.engine import device
 from ehfl.learning.evaluation import evaluate
 from ehfl.randomness import Purpose, generator
 from ehfl.runs import Metric
@@ -136,7 +137,7 @@ def test_the_process_is_left_as_it_was(
         raise AssertionError("train must not change how the process allocates")
 
     monkeypatch.setattr(device, "keep_freed_memory", forbidden)
-    monkeypatch.setattr("ehfl.learning.device.ctypes.CDLL", forbidden)
+    monkeypatch.setattr("ehfl.learning.engine.device.ctypes.CDLL", forbidden)
     before, counted = torch.get_num_threads(), torch.is_grad_enabled()
 
     train(blobs, gaps, **QUICK, workers=2, run_dir=tmp_path)

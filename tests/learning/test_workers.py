@@ -11,9 +11,9 @@ from turns import CPU
 
 from ehfl import Participation
 from ehfl.learning import Task, train
+from ehfl.learning.engine.flat import FlatModel
+from ehfl.learning.engine.workers import SMALL_MODEL, Workers, pick_workers
 from ehfl.learning.first_model import initial_model
-from ehfl.learning.flat import FlatModel
-from ehfl.learning.workers import SMALL_MODEL, Workers, pick_workers
 
 QUICK: dict[str, Any] = {"local_steps": 3, "batch_size": 8, "eval_every": 3, "device": "cpu"}
 

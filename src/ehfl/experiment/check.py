@@ -35,7 +35,7 @@ _CLIENTS = 1000  # at most, of an aggregation's
 
 def check_comparison(spec: Spec) -> dict[str, str]:
     """Return the fingerprint of each arm's data by label; refuse what cannot be learned or compared."""
-    from ehfl.learning.memory import check_room
+    from ehfl.learning.memory.files import check_room
 
     build.forget()
     checks, data, metrics = _Checks(spec.seeds), {}, []
@@ -101,7 +101,7 @@ class _Checks:
 
     def learnable(self, setting: Setting) -> str:
         """Return the fingerprint of a setting's data; refuse a setting that cannot be learned."""
-        from ehfl.learning.device import pick_device
+        from ehfl.learning.engine.device import pick_device
 
         learning = setting.learning
         if wants_losses(build.scheduler_of(setting)):  # so participants are decided only while learning goes on
@@ -165,7 +165,7 @@ def _check_aggregation(setting: Setting) -> None:
 
 def _check_steps(setting: Setting) -> None:
     """Call a step size rule twice on all rounds, with all possible numbers of participants."""
-    from ehfl.learning.local_sgd import checked_steps
+    from ehfl.learning.engine.local_sgd import checked_steps
 
     counts = np.arange(setting.rounds) % (setting.fleet.clients + 1)
     counts.flags.writeable = False
@@ -195,7 +195,7 @@ def _key(*parts: Any) -> str:
 def memory_needed(setting: Setting) -> int:
     """Return the most that a setting's aggregation stores of clients [bytes]."""
     from ehfl.learning.first_model import first_model
-    from ehfl.learning.memory import remembered_by
+    from ehfl.learning.memory.files import remembered_by
 
     aggregation, clients = _aggregation_that_fits(setting), setting.fleet.clients
     if aggregation is None:
@@ -227,7 +227,7 @@ def _aggregation_that_fits(setting: Setting) -> Aggregation | None:
 
 def notes_on(spec: Spec) -> Iterator[str]:
     """Yield lines about the memory that aggregations need, and about the precision of chances that they use."""
-    from ehfl.learning.memory import is_filed, most_on_disk
+    from ehfl.learning.memory.files import is_filed, most_on_disk
 
     names: dict[tuple[int, int, int], dict[str, None]] = {}  # dicts as ordered sets
     for setting in (arm.setting for arm in spec.arms):

@@ -82,7 +82,7 @@ def report(request: Request, run: NodeRun, node: NodeConfig) -> Answer:
 
 def trained(request: Request, run: NodeRun, node: NodeConfig) -> Answer:
     """Return what training made of the model; it is paid for when it is certain to begin, and before it does."""
-    from ehfl.learning.device import one_thread
+    from ehfl.learning.engine.device import one_thread
 
     engine, model = trainer_of(run, node.data, owns_all=node.owns_all)
     steps = whole_number("steps of the message", request.steps, low=0, high=engine.rule.local_steps) or None

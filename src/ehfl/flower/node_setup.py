@@ -16,8 +16,8 @@ from ehfl.flower.traces import with_own_harvest
 
 if TYPE_CHECKING:
     from ehfl.experiment import Run
-    from ehfl.learning.engine import Engine
-    from ehfl.learning.flat import FlatModel
+    from ehfl.learning.engine.engine import Engine
+    from ehfl.learning.engine.flat import FlatModel
 
 _ANY_HARVEST = {"name": "bernoulli", "rate": 0.5}  # the spec's own may need a file that only the server has
 
@@ -39,8 +39,8 @@ def trainer_of(node_run: NodeRun, data: str | None = None, *, owns_all: bool = F
     import numpy as np
 
     from ehfl.learning import deal
-    from ehfl.learning.device import pick_device
-    from ehfl.learning.engine import Engine
+    from ehfl.learning.engine.device import pick_device
+    from ehfl.learning.engine.engine import Engine
     from ehfl.learning.first_model import initial_model
 
     run = _run(node_run, data)

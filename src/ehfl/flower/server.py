@@ -21,12 +21,12 @@ from ehfl.flower.devices import Dealt, OnDevices
 from ehfl.flower.exchange import Exchange
 from ehfl.flower.specs import one_run
 from ehfl.learning import Training, deal
-from ehfl.learning.device import pick_device
+from ehfl.learning.engine.device import pick_device
+from ehfl.learning.engine.workers import Workers, pick_workers
 from ehfl.learning.first_model import initial_model
 from ehfl.learning.server import Server
 from ehfl.learning.tasks import label_counts
 from ehfl.learning.training import OnRound
-from ehfl.learning.workers import Workers, pick_workers
 from ehfl.runs import History, Record, RunFolder
 from ehfl.validation import InvalidValue, UserError, shown
 

@@ -40,12 +40,12 @@ from ehfl.learning.aggregation.check import check_aggregation
 from ehfl.learning.checkpoint import CheckpointError
 from ehfl.learning.clients import deal
 from ehfl.learning.constants import Spread, estimate_constants, estimate_spread
+from ehfl.learning.engine.local_sgd import LocalSgd
 from ehfl.learning.entry import train, training_in_process
 from ehfl.learning.evaluation import Scores, accuracy_by_class, evaluate
 from ehfl.learning.identity import data_digest
 from ehfl.learning.initialisation import initialise
-from ehfl.learning.local_sgd import LocalSgd
-from ehfl.learning.rows import Rows
+from ehfl.learning.memory.rows import Rows
 from ehfl.learning.saved import load_model
 from ehfl.learning.server import Diverged
 from ehfl.learning.size import TaskSize, task_size

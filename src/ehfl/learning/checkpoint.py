@@ -24,7 +24,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from ehfl.files import written_whole
-from ehfl.learning.flat import Arrays
+from ehfl.learning.engine.flat import Arrays
 from ehfl.runs import CHECKPOINT, check_same, rounds_digest
 from ehfl.validation import UserError
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from ehfl.arrays import IntArray
-from ehfl.learning.device import one_thread, pick_device
+from ehfl.learning.engine.device import one_thread, pick_device
 from ehfl.learning.first_model import initial_model
 from ehfl.learning.tasks import Task
 from ehfl.randomness import Purpose, generator

@@ -9,16 +9,16 @@ from typing import Any
 from ehfl.learning.aggregation import AGGREGATIONS, Aggregation, wants_weights
 from ehfl.learning.aggregation.weights import no_weights
 from ehfl.learning.clients import InProcess, deal, has_steps
-from ehfl.learning.device import pick_device
-from ehfl.learning.engine import Engine
+from ehfl.learning.engine.device import pick_device
+from ehfl.learning.engine.engine import Engine
+from ehfl.learning.engine.local_sgd import LocalSgd, step_sizes
+from ehfl.learning.engine.stacked import ENGINES, stack_of
+from ehfl.learning.engine.workers import Workers, pick_workers
 from ehfl.learning.first_model import initial_model
 from ehfl.learning.identity import described
-from ehfl.learning.local_sgd import LocalSgd, step_sizes
 from ehfl.learning.server import Server
-from ehfl.learning.stacked import ENGINES, stack_of
 from ehfl.learning.tasks import TASKS, Task
 from ehfl.learning.training import CHECKPOINT_EVERY, OnRound, Training
-from ehfl.learning.workers import Workers, pick_workers
 from ehfl.partition import PARTITIONS, Partition
 from ehfl.randomness import check_seed
 from ehfl.runs import History, sole_use

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from ehfl.learning.checkpoint import STATE
+from ehfl.learning.engine.flat import FlatModel
 from ehfl.learning.evaluation import outputs_of
-from ehfl.learning.flat import FlatModel
 from ehfl.learning.tasks import Task
 from ehfl.randomness import Purpose, generator
 from ehfl.validation import InvalidValue

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ehfl.arrays import FloatArray
 from ehfl.learning.aggregation import Aggregation
-from ehfl.learning.engine import Engine
+from ehfl.learning.engine.engine import Engine
 from ehfl.learning.server import Server
 from ehfl.learning.tasks import Task
 from ehfl.scheduling import Lockstep, Participation, check_target

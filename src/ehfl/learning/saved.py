@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from ehfl import user_code
 from ehfl.learning.aggregation import State
 from ehfl.learning.checkpoint import NAME, PREVIOUS, Checkpoint, CheckpointError, read_checkpoint
-from ehfl.learning.flat import Arrays, load_state
-from ehfl.learning.rows import Rows
+from ehfl.learning.engine.flat import Arrays, load_state
+from ehfl.learning.memory.rows import Rows
 from ehfl.learning.tasks import TASKS, Task, load_task
 from ehfl.randomness import Purpose, generator
 from ehfl.runs import RunFolder, check_same, identity_of, inside

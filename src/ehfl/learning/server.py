@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from ehfl.learning.aggregation import Aggregation, State, Update, assignment_of, share_of
-from ehfl.learning.flat import FlatModel
+from ehfl.learning.engine.flat import FlatModel
 from ehfl.learning.orders import Order, Turns
 from ehfl.learning.saved import on_device
 from ehfl.learning.update_spread import UpdateSpread

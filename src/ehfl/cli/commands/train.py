@@ -84,7 +84,7 @@ def _train(run: Run, workers: int | None, place: Path | None) -> tuple[Task, Seq
     from ehfl.experiment.check import notes_on
     from ehfl.experiment.run.execute import Cores
     from ehfl.experiment.spec.build import load_task
-    from ehfl.learning.workers import MOST_WORKERS, cores
+    from ehfl.learning.engine.workers import MOST_WORKERS, cores
     from ehfl.runs import RunFolder, Traffic, read_history
 
     limit = Cores(cores())

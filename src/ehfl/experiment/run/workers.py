@@ -155,7 +155,7 @@ def _begin_worker(
 
 def begin_process() -> None:
     """Set up a process that trains, a worker or this one."""
-    from ehfl.learning.device import keep_freed_memory
+    from ehfl.learning.engine.device import keep_freed_memory
 
     keep_freed_memory()
 

@@ -30,7 +30,7 @@ from ehfl.learning.aggregation.contract import (
     wants_weights,
 )
 from ehfl.learning.aggregation.moving import moved
-from ehfl.learning.rows import Rows
+from ehfl.learning.memory.rows import Rows
 from ehfl.validation import number_in, positive_number
 
 _INNER = "of/"  # prefix of the inner aggregation's state

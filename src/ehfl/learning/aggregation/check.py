@@ -20,8 +20,8 @@ from ehfl.learning.aggregation import (
     share_of,
     traffic_of,
 )
-from ehfl.learning.flat import Arrays
-from ehfl.learning.rows import Rows
+from ehfl.learning.engine.flat import Arrays
+from ehfl.learning.memory.rows import Rows
 from ehfl.learning.saved import as_arrays, from_arrays
 from ehfl.randomness import Purpose, check_seed, generator
 from ehfl.validation import FAILURES, BrokenRules, UserError, blame, is_number, short, whole_number

@@ -11,7 +11,7 @@ from torch import Tensor
 from ehfl.learning.aggregation.contract import Assignment, State, Update
 from ehfl.learning.aggregation.mean import exact_on
 from ehfl.learning.aggregation.moving import moved
-from ehfl.learning.rows import Rows
+from ehfl.learning.memory.rows import Rows
 from ehfl.validation import positive_number
 
 

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from ehfl.arrays import IntArray
 from ehfl.learning.aggregation import Update
-from ehfl.learning.flat import FlatModel
-from ehfl.learning.local_sgd import LocalSgd, minibatches
+from ehfl.learning.engine.flat import FlatModel
+from ehfl.learning.engine.local_sgd import LocalSgd, minibatches
 from ehfl.learning.orders import Order
 from ehfl.learning.tasks import Examples, Task
 

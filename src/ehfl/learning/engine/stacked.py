@@ -16,9 +16,9 @@ from torch.func import functional_call, grad_and_value, vmap
 from torch.utils.flop_counter import FlopCounterMode
 
 from ehfl.learning.aggregation import Update
-from ehfl.learning.engine import Engine
-from ehfl.learning.flat import FlatModel
-from ehfl.learning.local_sgd import minibatches
+from ehfl.learning.engine.engine import Engine
+from ehfl.learning.engine.flat import FlatModel
+from ehfl.learning.engine.local_sgd import minibatches
 from ehfl.learning.orders import Order
 
 ENGINES = ("auto", "plain", "stacked")

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from ehfl.arrays import IntArray
-from ehfl.learning.local_sgd import LocalSgd, minibatches
+from ehfl.learning.engine.local_sgd import LocalSgd, minibatches
 from ehfl.learning.tasks import Task
 
 Weights = dict[str, Tensor]

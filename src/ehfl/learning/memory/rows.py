@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ehfl.learning.checkpoint import CheckpointError
-from ehfl.learning.flat import Arrays
+from ehfl.learning.engine.flat import Arrays
 from ehfl.validation import InvalidValue
 
 

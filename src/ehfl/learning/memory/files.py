@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ehfl.learning.aggregation import Aggregation, State
-from ehfl.learning.rows import Rows
+from ehfl.learning.memory.rows import Rows
 from ehfl.machine import bytes_text, check_memory
 from ehfl.validation import InvalidValue
 

@@ -12,8 +12,8 @@ from typing import TypeVar
 
 import torch
 
-from ehfl.learning.device import one_thread
-from ehfl.learning.flat import FlatModel
+from ehfl.learning.engine.device import one_thread
+from ehfl.learning.engine.flat import FlatModel
 from ehfl.validation import whole_number
 
 T = TypeVar("T")
