@@ -139,10 +139,14 @@ def test_a_simulation_that_is_terminated_says_so_with_its_exit_code(tmp_path: Pa
     running = subprocess.Popen(
         [*command, "--runs", str(tmp_path)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    # By then Ray has started, and taken the handler of the signal if it could.
-    wait_for(lambda: any(file.stat().st_size for file in tmp_path.rglob("rounds.jsonl")), 180, "the first round")
-    running.terminate()
-    _, err = running.communicate(timeout=120)
+    try:
+        # By then Ray has started, and taken the handler of the signal if it could.
+        wait_for(lambda: any(file.stat().st_size for file in tmp_path.rglob("rounds.jsonl")), 180, "the first round")
+        running.terminate()
+        _, err = running.communicate(timeout=120)
+    finally:
+        running.kill()
+        running.communicate()
 
     assert running.returncode == 143, err
     assert "stopped; the same command goes on from here" in err and "ended Python" not in err

@@ -7,7 +7,10 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from ehfl.experiment.run.cluster import OWN_RAY
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 ENVIRONMENT = PRIVATE | OWN_RAY  # OWN_RAY is read when Ray is imported
 _BEGIN_SECONDS = 1.0  # for the server's thread to start
 _LOOK_SECONDS = 0.2  # between checks whether the server must stop
-_END_SECONDS = 10.0  # for the server to stop; one that is stuck in user code is abandoned
+_END_SECONDS = 10.0  # for the server to stop, and for the nodes; who is stuck in user code is abandoned, or killed
 # Always start a local Ray, even if a cluster exists: nodes keep their accounts on this machine. No dashboard, no log.
 RAY: dict[str, dict[str, Any]] = {
     "init_args": {
@@ -84,7 +87,8 @@ def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outc
     accounts = (runs / spec.name / "nodes").absolute()
     try:
         _start_ray()
-        run_simulation(server, client_app(bundle_of(spec), accounts), nodes, backend_config=RAY)
+        with _stopped_in_order(stopped):
+            run_simulation(server, client_app(bundle_of(spec), accounts), nodes, backend_config=RAY)
     except (RuntimeError, ConnectionError) as error:  # Flower wraps Ray's errors in these
         raise UserError(f"Flower's simulation broke down: {one_line(error.__cause__ or error)}") from error
     finally:
@@ -93,6 +97,51 @@ def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outc
         if begun.wait(_BEGIN_SECONDS):
             over.wait(_END_SECONDS)
     return outcomes
+
+
+@contextmanager
+def _stopped_in_order(stopped: threading.Event) -> Iterator[None]:
+    """While entered, a signal sets `stopped` and Flower ends by itself; at the end the signal does what it did before.
+
+    An exception in Flower's main loop would shut Ray down while Flower's threads wait for results from it. Such a
+    thread never returns, and Python waits for it when it ends. Nodes that do not finish in time are killed, which
+    fails their tasks and so frees the threads.
+    """
+    if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
+        yield
+        return
+    received: list[int] = []
+    last_resort = threading.Timer(_END_SECONDS, _kill_nodes)
+    last_resort.daemon = True
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if not received:
+            received.append(number)
+            stopped.set()
+            last_resort.start()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    except Exception:
+        if not received:
+            raise  # else it is what the killed nodes left behind
+    finally:
+        last_resort.cancel()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if received:
+        signal.raise_signal(received[0])
+
+
+def _kill_nodes() -> None:
+    """Kill Ray's processes that run nodes, named `ray::...`; Ray itself goes on."""
+    import psutil
+
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if process.cmdline()[:1] and process.cmdline()[0].startswith("ray::"):
+                process.kill()
 
 
 def _start_ray() -> None:
