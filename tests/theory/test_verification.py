@@ -12,9 +12,8 @@ from ehfl.arrays import BoolArray
 from ehfl.randomness import Purpose, generator
 from ehfl.theory import Quadratic
 from ehfl.theory.verification import problems as runs
-from ehfl.theory.verification.alike import Verified, verify
 from ehfl.theory.verification.problems import gradient_squares, weighted_squares
-from ehfl.theory.verification.unlike import how_many, verify_unlike
+from ehfl.theory.verification.verify import Verified, how_many, verify, verify_unlike
 
 
 @pytest.fixture(scope="module")

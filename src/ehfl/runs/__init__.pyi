@@ -1,6 +1,5 @@
 """The public names of the room."""
 
-from .devices import Devices as Devices, as_reason as as_reason
 from .folder import (
     CHECKPOINT as CHECKPOINT,
     SPEC as SPEC,
@@ -25,11 +24,13 @@ from .locks import InUse as InUse, sole_use as sole_use
 from .records import (
     LARGEST as LARGEST,
     Accuracies as Accuracies,
+    Devices as Devices,
     Evaluation as Evaluation,
     History as History,
     Metric as Metric,
     Record as Record,
     Traffic as Traffic,
+    as_reason as as_reason,
     evaluations_of as evaluations_of,
 )
 from .rounds_file import (

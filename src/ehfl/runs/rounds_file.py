@@ -13,8 +13,7 @@ from types import TracebackType
 from typing import IO
 
 from ehfl.files import naming, parse_json, written_whole
-from ehfl.runs.devices import Devices
-from ehfl.runs.records import Record, evaluations_of
+from ehfl.runs.records import Devices, Record, evaluations_of
 from ehfl.validation import UserError
 
 ROUNDS = "rounds.jsonl"

@@ -17,8 +17,12 @@ from .probability import (
 )
 from .rounds import Decider as Decider, Play as Play, Round as Round, check_target as check_target
 from .schedulers import SCHEDULERS as SCHEDULERS
-from .schedulers.fair import EnergyCycles as EnergyCycles, F3ast as F3ast, OldestFirst as OldestFirst
-from .schedulers.losses import PowerOfChoice as PowerOfChoice
+from .schedulers.fair import (
+    EnergyCycles as EnergyCycles,
+    F3ast as F3ast,
+    OldestFirst as OldestFirst,
+    PowerOfChoice as PowerOfChoice,
+)
 from .schedulers.paper import (
     AlwaysOn as AlwaysOn,
     Greedy as Greedy,

@@ -56,12 +56,15 @@ from .step_sizes import (
     step_size_of as step_size_of,
     step_size_table as step_size_table,
 )
-from .verification.alike import Verified as Verified, known_problems as known_problems, verify as verify
 from .verification.problems import (
     KnownProblem as KnownProblem,
-    Problem as Problem,
     Quadratic as Quadratic,
     Wells as Wells,
     noise_samples as noise_samples,
 )
-from .verification.unlike import verify_unlike as verify_unlike
+from .verification.verify import (
+    Verified as Verified,
+    known_problems as known_problems,
+    verify as verify,
+    verify_unlike as verify_unlike,
+)

@@ -96,7 +96,7 @@ def bound(
       ehfl bound --verify --figure bound.png
     """
     from ehfl.theory import Constants
-    from ehfl.theory.verification.alike import MOST_SEEDS
+    from ehfl.theory.verification.verify import MOST_SEEDS
 
     _refuse_ignored(given)
     whole_number("--seeds", seeds, low=2, high=MOST_SEEDS)
@@ -254,7 +254,7 @@ def _print_verified(
     """Measure what each theorem promises, print both, and end with exit code 1 if a bound is broken."""
     from ehfl.theory import RULES, known_problems, verify, verify_unlike
     from ehfl.theory.participants import MOST_CLIENTS
-    from ehfl.theory.verification.unlike import how_many
+    from ehfl.theory.verification.verify import how_many
 
     small = all(2 <= one.played.n_clients <= MOST_CLIENTS for one in columns.values())
     alike = len(known_problems()) * 2 * len(RULES) * len(columns)

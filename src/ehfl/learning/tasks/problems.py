@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ehfl.learning.tasks.contract import Examples
 from ehfl.randomness import Purpose, generator
 from ehfl.runs import Metric
-from ehfl.theory.verification.problems import Problem, Quadratic, Wells, noise_samples
+from ehfl.theory.verification.problems import KnownProblem, Quadratic, Wells, noise_samples
 
 _DIMENSION = 20
 
@@ -21,7 +21,7 @@ class _Evaluated(torch.autograd.Function):
     """f(x), with the problem's own gradient."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, problem: Problem) -> Tensor:
+    def forward(ctx: Any, x: Tensor, problem: KnownProblem) -> Tensor:
         ctx.save_for_backward(x)
         ctx.problem = problem
         return x.new_tensor(problem.loss(x.detach().cpu().double().numpy()))
@@ -36,7 +36,7 @@ class _Evaluated(torch.autograd.Function):
 class _Point(nn.Module):
     """The point x; called on noise z of shape (n_examples, dimension), it returns each example's f(x) + <z, x>."""
 
-    def __init__(self, problem: Problem, start: float) -> None:
+    def __init__(self, problem: KnownProblem, start: float) -> None:
         super().__init__()
         self.problem = problem
         self.x = nn.Parameter(torch.full((problem.dimension,), start))
@@ -51,7 +51,7 @@ class ProblemTask:
     """Minimise a problem of known constants; the test set is one noiseless example, so the test loss is f(x)."""
 
     name: str
-    problem: Problem
+    problem: KnownProblem
     variance: float
     minimum: float
     examples: int = 1000

@@ -2,8 +2,7 @@
 
 paper   the paper's schedulers and two baselines: uniform sampling and mains power
 queues  by energy, and by how much of it to spend
-fair    by past turns
-losses  by training losses
+fair    by past turns, and by past losses
 """
 
 from ehfl.registry import Registry
@@ -20,7 +19,7 @@ SCHEDULERS: Registry[Scheduler] = Registry(
         "uniform-random": f"{_HERE}.paper:UniformRandom",
         "always-on": f"{_HERE}.paper:AlwaysOn",
         "oldest-first": f"{_HERE}.fair:OldestFirst",
-        "power-of-choice": f"{_HERE}.losses:PowerOfChoice",
+        "power-of-choice": f"{_HERE}.fair:PowerOfChoice",
         "f3ast": f"{_HERE}.fair:F3ast",
         "energy-cycles": f"{_HERE}.fair:EnergyCycles",
         "most-rounds-left": f"{_HERE}.queues:MostRoundsLeft",

@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,61 +15,33 @@ from ehfl.theory.participants import checked_counts
 from ehfl.validation import InvalidValue, is_number, whole_number
 
 
-class Problem(Protocol):
-    """A function to minimise; x may carry leading axes (seeds, clients), the last is the dimension."""
-
-    @property
-    def dimension(self) -> int:
-        """The number of coordinates d of x."""
-        ...
-
-    def loss(self, x: FloatArray) -> FloatArray:
-        """Return f(x), shape (...)."""
-        ...
-
-    def gradient(self, x: FloatArray) -> FloatArray:
-        """Return the gradient of f at x, shape (..., dimension)."""
-        ...
-
-
-class KnownProblem(Problem, Protocol):
-    """A problem with known constants for the bounds."""
-
-    @property
-    def smoothness(self) -> float:
-        """L, the Lipschitz constant of the gradient."""
-        ...
-
-    @property
-    def variance(self) -> float:
-        """sigma^2, the mean square of the gradient noise."""
-        ...
-
-    @property
-    def minimum(self) -> float:
-        """f*, the least value."""
-        ...
-
-    @property
-    def centre(self) -> FloatArray:
-        """The minimiser, shape (dimension,)."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
-class _Separable(ABC):
-    """f(x) = f* + sum_j a_j h(x_j - b_j), with h >= h(0) = 0 and |h''| <= h''(0) = 1, so that L = max a_j."""
+class KnownProblem(ABC):
+    """f(x) = f* + sum_j a_j h(x_j - b_j), with h >= h(0) = 0 and |h''| <= h''(0) = 1, so that L = max a_j.
+
+    x may carry leading axes (seeds, clients), the last is the dimension.
+    """
 
     curvature: ArrayLike  # a_j, (dimension,)
     minimiser: ArrayLike = 0.0  # b_j, (dimension,) or one number
     minimum: float = 0.0  # f*
     variance: float = 1.0  # sigma^2 = E|g(x) - gradient f(x)|^2 of a sample
+    centre: FloatArray = field(init=False, repr=False)  # b, (dimension,)
     _a: FloatArray = field(init=False, repr=False)
-    _b: FloatArray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_a", _curvature(self.curvature, self.variance))
-        object.__setattr__(self, "_b", _centre(self.minimiser, self._a.size))
+        allowed = "finite numbers > 0, one per coordinate"
+        a = real_numbers("curvature", self.curvature, allowed)
+        if a.ndim != 1 or a.size == 0 or not (np.isfinite(a).all() and (a > 0).all()):
+            raise InvalidValue("curvature", allowed, self.curvature)
+        if not (is_number(self.variance) and 0 <= self.variance < math.inf):
+            raise InvalidValue("variance", "a finite number >= 0", self.variance)
+        allowed = f"finite, one number or one per coordinate ({a.size})"
+        b = real_numbers("minimiser", self.minimiser, allowed)
+        if b.shape not in ((), a.shape) or not np.isfinite(b).all():
+            raise InvalidValue("minimiser", allowed, self.minimiser)
+        object.__setattr__(self, "_a", a)
+        object.__setattr__(self, "centre", np.array(np.broadcast_to(b, a.shape)))
 
     @property
     def dimension(self) -> int:
@@ -83,17 +54,22 @@ class _Separable(ABC):
         return float(self._a.max())
 
     @property
-    def centre(self) -> FloatArray:
-        """The minimiser b, shape (dimension,)."""
-        return self._b
+    def start(self) -> FloatArray:
+        """x_0 of all experiments: one unit from the minimiser in each coordinate, (dimension,)."""
+        return self.centre + 1.0
+
+    @property
+    def gap(self) -> float:
+        """Delta = f(x_0) - f*."""
+        return float(self.loss(self.start)) - self.minimum
 
     def loss(self, x: FloatArray) -> FloatArray:
         """Return f(x), shape (...)."""
-        return np.asarray(self.minimum + (self._a * self._height(x - self._b)).sum(axis=-1))
+        return np.asarray(self.minimum + (self._a * self._height(x - self.centre)).sum(axis=-1))
 
     def gradient(self, x: FloatArray) -> FloatArray:
         """Return the gradient of f at x, shape (..., dimension)."""
-        return self._a * self._slope(x - self._b)
+        return self._a * self._slope(x - self.centre)
 
     @abstractmethod
     def _height(self, u: FloatArray) -> FloatArray:
@@ -104,7 +80,7 @@ class _Separable(ABC):
         """Return h'(u)."""
 
 
-class Quadratic(_Separable):
+class Quadratic(KnownProblem):
     """f(x) = f* + 1/2 sum_j a_j (x_j - b_j)^2: convex, L = max a_j.
 
     >>> bowl = Quadratic(curvature=[1.0, 4.0], minimiser=[0.0, 1.0], minimum=0.5)
@@ -119,7 +95,7 @@ class Quadratic(_Separable):
         return u
 
 
-class Wells(_Separable):
+class Wells(KnownProblem):
     """f(x) = f* + 1/2 sum_j a_j u_j^2 / (1 + u_j^2), u = x - b: smooth and not convex, L = max a_j.
 
     The second derivative of u^2 / (1 + u^2) / 2 is (1 - 3 u^2) / (1 + u^2)^3, which lies in [-1/4, 1].
@@ -148,24 +124,6 @@ def noise_samples(dimension: int, variance: float, size: int, rng: np.random.Gen
     return noise
 
 
-def _curvature(curvature: ArrayLike, variance: float) -> FloatArray:
-    allowed = "finite numbers > 0, one per coordinate"
-    a = real_numbers("curvature", curvature, allowed)
-    if a.ndim != 1 or a.size == 0 or not (np.isfinite(a).all() and (a > 0).all()):
-        raise InvalidValue("curvature", allowed, curvature)
-    if not (is_number(variance) and 0 <= variance < math.inf):
-        raise InvalidValue("variance", "a finite number >= 0", variance)
-    return a
-
-
-def _centre(minimiser: ArrayLike, dimension: int) -> FloatArray:
-    allowed = f"finite, one number or one per coordinate ({dimension})"
-    b = real_numbers("minimiser", minimiser, allowed)
-    if b.shape not in ((), (dimension,)) or not np.isfinite(b).all():
-        raise InvalidValue("minimiser", allowed, minimiser)
-    return np.array(np.broadcast_to(b, (dimension,)))
-
-
 _AT_ONCE = 2**24  # numbers in the local models of one round
 
 OfRound = Callable[[int], FloatArray]
@@ -188,19 +146,31 @@ def gradient_squares(
     coordinate, which has the same variance and takes a tenth of the time to draw.
     """
     scale = math.sqrt(problem.variance / problem.dimension)  # of the noise in each coordinate
-    x = np.tile(start, (seeds, 1))  # (n_seeds, dimension)
-    squares = np.empty((eta_t.size, seeds))
-    for t, (n, eta) in enumerate(zip(map(int, checked_counts(n_t)), eta_t.tolist(), strict=True)):
+    counts = checked_counts(n_t).astype(np.int64).tolist()
+
+    def step(t: int, x: FloatArray, gradient: FloatArray) -> FloatArray:
+        n, eta = counts[t], float(eta_t[t])
+        if n == 0:
+            return x
+        mine = np.zeros((1, 1, problem.dimension)) if offsets is None else offsets(t)
+        if local_steps > 1:
+            return _mean_of_local_models(problem, x, n, eta, local_steps, scale, rng, mine)
+        noise = scale / math.sqrt(n) * rng.standard_normal(x.shape)
+        moved: FloatArray = x - eta * (gradient + mine.mean(axis=1) + noise)
+        return moved
+
+    return _descend(problem, np.tile(start, (seeds, 1)), eta_t.size, step)
+
+
+def _descend(
+    problem: KnownProblem, x: FloatArray, rounds: int, step: Callable[[int, FloatArray, FloatArray], FloatArray]
+) -> FloatArray:
+    """Return |grad f(x_t)|^2, (n_rounds, n_seeds), where `step` moves x of shape (n_seeds, dimension)."""
+    squares = np.empty((rounds, len(x)))
+    for t in range(rounds):
         gradient = problem.gradient(x)
         squares[t] = (gradient**2).sum(axis=1)
-        if n == 0:
-            continue
-        mine = np.zeros((1, 1, problem.dimension)) if offsets is None else offsets(t)
-        if local_steps == 1:
-            noise = scale / math.sqrt(n) * rng.standard_normal(x.shape)
-            x = x - eta * (gradient + mine.mean(axis=1) + noise)
-        else:
-            x = _mean_of_local_models(problem, x, n, eta, local_steps, scale, rng, mine)
+        x = step(t, x, gradient)
     return squares
 
 
@@ -250,25 +220,25 @@ def weighted_squares(
     These have the shape (n_seeds, n_clients), 0 for absent clients: a mean, or inverse probabilities.
     """
     scale = math.sqrt(problem.variance / problem.dimension)
-    x = np.tile(start, (seeds, 1))
-    squares = np.empty((eta_t.size, seeds))
-    for t, eta in enumerate(eta_t.tolist()):
-        gradient, w = problem.gradient(x), weights(t)
-        squares[t] = (gradient**2).sum(axis=1)
+
+    def step(t: int, x: FloatArray, gradient: FloatArray) -> FloatArray:
+        w = weights(t)
         noise = scale * np.sqrt((w**2).sum(axis=1, keepdims=True)) * rng.standard_normal(x.shape)
-        x = x - eta * (w.sum(axis=1, keepdims=True) * gradient + w @ offsets + noise)
-    return squares
+        moved: FloatArray = x - eta_t[t] * (w.sum(axis=1, keepdims=True) * gradient + w @ offsets + noise)
+        return moved
+
+    return _descend(problem, np.tile(start, (seeds, 1)), eta_t.size, step)
 
 
 def memory_squares(
     problem: KnownProblem, start: FloatArray, offsets: FloatArray, took_part: BoolArray, eta: float
 ) -> FloatArray:
     """Run gradient descent by the mean of all clients' last exact gradients; it is deterministic, so one seed."""
-    x, memory = start.copy(), np.zeros_like(offsets)
-    squares = np.empty((len(took_part), 1))
-    for t, here in enumerate(took_part):
-        gradient = problem.gradient(x)
-        squares[t] = (gradient**2).sum()
-        memory[here] = gradient + offsets[here]
-        x = x - eta * memory.mean(axis=0)
-    return squares
+    memory = np.zeros_like(offsets)
+
+    def step(t: int, x: FloatArray, gradient: FloatArray) -> FloatArray:
+        memory[took_part[t]] = gradient + offsets[took_part[t]]
+        moved: FloatArray = x - eta * memory.mean(axis=0)
+        return moved
+
+    return _descend(problem, start[None], len(took_part), step)
