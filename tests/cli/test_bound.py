@@ -12,7 +12,7 @@ import pytest
 from ehfl import Bernoulli, Fleet, Greedy, Myopic, simulate
 from ehfl.cli import main
 from ehfl.theory import Bound, Constants, bound_any, bound_uniform, promise
-from ehfl.theory.verification import unlike
+from ehfl.theory.verification import verify as unlike
 
 Capture = pytest.CaptureFixture[str]
 
