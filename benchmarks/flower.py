@@ -42,7 +42,7 @@ from ehfl.flower.specs import bundle_of
 from ehfl.learning import Examples
 from ehfl.learning.engine.device import keep_freed_memory, pick_device
 from ehfl.learning.first_model import initial_model
-from ehfl.runs import History, Record, RunFolder
+from ehfl.runs import History, RunFolder
 
 CLIENTS, PER_ROUND, ETA = 10, 5, 0.05
 Durations = list[float]
@@ -122,8 +122,8 @@ def one_process(rounds: int, folder: Path) -> Durations:
 def timed(rounds: int, folder: Path, play: Callable[..., History]) -> Durations:
     stamps: list[float] = []
 
-    def stamped(run: Run, threads: Cores, place: RunFolder, on_round: Callable[[Record], None] | None) -> History:
-        return play(run, threads, place, lambda record: stamps.append(time.perf_counter()))
+    def stamped(run: Run, threads: Cores, place: RunFolder, on_round: object) -> History:
+        return play(run, threads, place, lambda record, model: stamps.append(time.perf_counter()))
 
     for outcome in run_all(make_spec(facts(rounds)), folder, play=stamped):
         assert outcome.error is None, outcome.error

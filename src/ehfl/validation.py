@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import numbers
 import operator
 import os
@@ -10,10 +11,13 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from inspect import Parameter
 from pathlib import Path
 from typing import Any, SupportsIndex, TypeGuard, TypeVar
 
 Thing = TypeVar("Thing")
+Result = TypeVar("Result")
 
 # What user code may raise without ending a comparison; KeyboardInterrupt is not among it.
 FAILURES: tuple[type[BaseException], ...] = (Exception, SystemExit)
@@ -219,6 +223,29 @@ def check_function(name: str, given: object) -> None:
     """
     if given is not None and not callable(given):
         raise InvalidValue(name, "a function or None", repr(given))
+
+
+def with_first(name: str, function: Callable[..., Result] | None, most: int) -> Callable[..., Result] | None:
+    """Return a function of `most` arguments that passes the first ones on, as many as `function` requires.
+
+    >>> with_first("on_round", lambda record: record + 1, most=3)(1, 2, 3)
+    2
+    """
+    check_function(name, function)
+    if function is None:
+        return None
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # some built-in functions do not tell
+        return partial(_call_with_first, function, 1)
+    by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    required = sum(one.kind in by_place and one.default is Parameter.empty for one in parameters)
+    count = most if any(one.kind is Parameter.VAR_POSITIONAL for one in parameters) else max(required, 1)
+    return partial(_call_with_first, function, count)  # it can be sent to a worker process
+
+
+def _call_with_first(function: Callable[..., Result], count: int, *given: object) -> Result:
+    return function(*given[:count])
 
 
 def path_of(name: str, given: object) -> Path:

@@ -221,7 +221,8 @@ def play(spec: Spec, runs: Path, grid: LoopbackGrid, told: Callable[[Record], No
     exchange = Exchange(grid, clock=grid.clock, wall=grid.clock.wall, sleep=grid.clock.sleep)
 
     def on_devices(run: Run, threads: Any, folder: RunFolder, on_round: object) -> Any:
-        return play_on_devices(run, threads, folder, told, exchange=exchange)
+        hook = None if told is None else lambda record, model: told(record)
+        return play_on_devices(run, threads, folder, hook, exchange=exchange)
 
     return _left(spec, runs, partial(run_all, play=on_devices))
 

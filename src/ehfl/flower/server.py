@@ -11,6 +11,7 @@ from pathlib import Path
 
 from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
+from torch import nn
 
 from ehfl.experiment import Outcome, Run, Spec, read_spec, run_all
 from ehfl.experiment.run.compare import OnLook
@@ -104,10 +105,9 @@ def play_on_devices(
     clients = OnDevices(run, _token(folder), exchange, dealt)
     log.info("%s seed %d, %d rounds, in %s", run.arm.label, run.seed, setting.rounds, folder.path)
 
-    def after_round(record: Record) -> None:
+    def after_round(record: Record, module: nn.Module) -> object:
         log.info("%s", in_a_line(record, setting.rounds, task.metric.name))
-        if on_round is not None:
-            on_round(record)
+        return None if on_round is None else on_round(record, module)
 
     place = pick_device(setting.learning.device)
     model = initial_model(task, run.seed, place)

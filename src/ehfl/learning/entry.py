@@ -56,6 +56,7 @@ def train(
     and ends with the same bits on the same machine and device, for any number of `workers` (default: one per core, one
     for a small model). Without `run_dir`, nothing is written. `engine="plain"` trains clients one by one, "stacked"
     trains small models of all participants as one batch (equal up to rounding), and "auto" selects by model size.
+    `on_round(record)` or `on_round(record, model)` is called after each round; it must not change the model.
 
     >>> from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
     >>> mains = simulate(Fleet(clients=4, harvest=Bernoulli(0.5)), AlwaysOn(2), rounds=20)

@@ -25,10 +25,10 @@ from ehfl.learning.server import Diverged, Server
 from ehfl.learning.tasks import Examples, Task, classes_of
 from ehfl.runs import ROUNDS, Accuracies, History, HistoryFile, OtherRun, Record, rewind, rounds_digest
 from ehfl.theory import StepSize, check_causal
-from ehfl.validation import at, whole_number
+from ehfl.validation import UserError, at, whole_number, with_first
 
 CHECKPOINT_EVERY = 10  # rounds, by default
-OnRound = Callable[[Record], None]
+OnRound = Callable[..., object]  # called after each round with its record and the model x_{t+1}
 
 
 class Training:
@@ -77,11 +77,15 @@ class Training:
         checkpoint_every: int = CHECKPOINT_EVERY,
         on_round: OnRound | None = None,
     ) -> History:
-        """Play all rounds, or those missing in the folder; no other process may use the folder."""
+        """Play all rounds, or those missing in the folder; no other process may use the folder.
+
+        `on_round` is called with each new record, and with the model too if it takes two arguments.
+        """
+        on_round = with_first("on_round", on_round, most=2)
         check_room(self._server.aggregation, size_of(self._server.state), folder)
         with self._workers.running():
             if folder is None:
-                records = [_announced(record, on_round) for record in self._rounds([])]
+                records = [self._announced(record, on_round) for record in self._rounds([])]
             else:
                 records = self._resumed(folder, checkpoint_every, on_round)
         weights = self._server.model.weights.cpu().numpy().copy()
@@ -108,7 +112,7 @@ class Training:
         with HistoryFile(folder / ROUNDS, records) as file:
             for record in self._rounds(list(records)):
                 file.append(record)
-                records.append(_announced(record, on_round))
+                records.append(self._announced(record, on_round))
                 done = record.round + 1
                 if done % checkpoint_every == 0 or done == self._clients.rounds:
                     file.sync()  # a checkpoint must never refer to rounds that are not on the disk
@@ -198,8 +202,11 @@ class Training:
         self._checkpointed.append(state)
         return Checkpoint(rounds, self._server.model.state(), identity, as_arrays(state), history)
 
-
-def _announced(record: Record, on_round: OnRound | None) -> Record:
-    if on_round is not None:
-        on_round(record)
-    return record
+    def _announced(self, record: Record, on_round: OnRound | None) -> Record:
+        if on_round is not None:
+            module = self._server.model.module
+            versions = [value._version for value in module.parameters()]
+            on_round(record, module)
+            if [value._version for value in module.parameters()] != versions:
+                raise UserError("on_round must not change the model")
+        return record

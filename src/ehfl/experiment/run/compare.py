@@ -35,6 +35,7 @@ Place = Literal["local", "ray"]
 Work = tuple[Run, RunFolder, Inputs]
 OnLook = Callable[[list[State]], None]
 OnNote = Callable[[str], None]
+OnRound = Callable[..., object]  # called with (record), (record, model) or (record, model, run)
 
 POLL_SECONDS = 0.5
 _BYTES_A_WORKER = 1e8  # Python with torch, before it trains anything
@@ -49,6 +50,7 @@ def run_all(
     on: Place = "local",
     on_look: OnLook | None = None,
     on_note: OnNote | None = None,
+    on_round: OnRound | None = None,
     play: Play | None = None,
 ) -> list[Outcome]:
     """Run what the experiment's folder lacks, and return how each run ended, finished ones included.
@@ -56,7 +58,8 @@ def run_all(
     `jobs` processes run at a time (default: one per core), each with its share of the cores; 1 runs in this
     process, for debuggers. A run that kills its process fails alone. Interrupted or killed, the comparison resumes when
     called again. `on_look` gets the state of every run at the start, twice a second and at the end; `on_note` gets
-    lines before the runs start, such as the memory that they need. `play` plays the rounds of a run in place of the
+    lines before the runs start, such as the memory that they need. `on_round` is called after each round, where the
+    run is trained, with as many of (record, model, run) as it takes. `play` plays the rounds of a run in place of the
     engine, in this process, one run after the other.
     """
     if not isinstance(on, str) or on not in ("local", "ray"):
@@ -64,6 +67,7 @@ def run_all(
     place = path_of("experiment", experiment).absolute()
     check_function("on_look", on_look)
     check_function("on_note", on_note)
+    check_function("on_round", on_round)
     with user_code.held(of_kind("spec", spec, Spec).code):
         with user_code.contained():  # workers start only from a process that has its streams
             data = check_comparison(spec)
@@ -81,7 +85,7 @@ def run_all(
                     for note in notes_on(spec):  # after all checks, so that a refusal stays one line
                         on_note(note)
                 with _watched(Follower(spec.runs(), place, metric_name), on_look):
-                    return _run(work, workers, Cores(threads), crew, play)
+                    return _run(work, workers, Cores(threads), crew, play, on_round)
 
 
 def _crew(work: Sequence[Work], jobs: int | None, on: Place, cores: Sequence[int]) -> tuple[Crew | None, int, int]:
@@ -123,11 +127,13 @@ def _prepared(run: Run, experiment: Path, inputs: Inputs, *, on_devices: bool) -
     return run, folder, inputs
 
 
-def _run(work: Sequence[Work], workers: int, threads: Cores, crew: Crew | None, play: Play | None) -> list[Outcome]:
+def _run(
+    work: Sequence[Work], workers: int, threads: Cores, crew: Crew | None, play: Play | None, on_round: OnRound | None
+) -> list[Outcome]:
     """Run what is not finished and return all outcomes."""
     todo = [one for one in work if not one[1].finished]
     patience = CLUSTER_PATIENCE if isinstance(crew, Cluster) else PATIENCE_SECONDS
-    executed = partial(execute, play=play, patience=patience)
+    executed = partial(execute, on_round=on_round, play=play, patience=patience)
     calls = [partial(executed, run, folder, threads, inputs) for run, folder, inputs in todo]
     outcomes = call_all(calls, workers, crew)
     ended = {one[1].path: outcome or _killed(*one) for one, outcome in zip(todo, outcomes, strict=True)}
@@ -171,6 +177,7 @@ def compare(
     jobs: int | None = None,
     on: Place = "local",
     on_look: OnLook | None = None,
+    on_round: OnRound | None = None,
     report: bool = False,
     **overrides: Any,
 ) -> Comparison:
@@ -180,13 +187,16 @@ def compare(
     `fleet={"capacity": 3}` (other keys of the table stay), `**{"learning.local_steps": 1}`. Objects are accepted
     wherever a name is: `schedulers=[Myopic(3), Reserve()]`, `fleet=Fleet(...)`, `task=MyTask()`. Runs are kept in
     `runs/<name of the spec>`, survive kills, and are not run again once finished; `report=True` writes page, figures
-    and tables there. The result shows as a table in a notebook; `verdict` is the conclusion, `frame()` and `rounds()`
-    are pandas DataFrames, `missing` lists runs that failed and why.
+    and tables there. The result shows as a table in a notebook; `verdict` is the conclusion,
+    `frame()` and `rounds()` are pandas DataFrames, `missing` lists runs that failed and why.
+
+    `on_round` is called after each round with as many of (record, model, run) as it takes, in the process that trains
+    the run (with `jobs=1` this one); `run.arm.label`, `run.seed` and `run.facts()` say which run it is.
     """
     place = path_of("runs", runs)
     ready = open_spec(spec, overrides)
     folder = place / ready.name
-    outcomes = run_all(ready, folder, jobs=jobs, on=on, on_look=on_look)
+    outcomes = run_all(ready, folder, jobs=jobs, on=on, on_look=on_look, on_round=on_round)
     # The result names failed runs; without a finished run there is no result.
     errors = [outcome for outcome in outcomes if outcome.error]
     if len(errors) == len(outcomes):

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,12 +24,14 @@ from ehfl.experiment.spec.models import Run, Setting
 from ehfl.experiment.spec.read import write_spec
 from ehfl.runs import InUse, OtherRun, RunFolder, sole_use
 from ehfl.scheduling import Lockstep, Participation
-from ehfl.validation import FAILURES, UserError, one_line
+from ehfl.validation import FAILURES, UserError, one_line, with_first
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from ehfl.learning import Training
     from ehfl.learning.training import OnRound
-    from ehfl.runs import History
+    from ehfl.runs import History, Record
 
     Play = Callable[[Run, "Cores", RunFolder, OnRound | None], History]  # plays the rounds of a run, in its folder
 
@@ -71,8 +73,9 @@ def execute(
 ) -> Outcome:
     """Play and train a single run in its folder; errors are returned as one line, not raised.
 
-    `play` plays the rounds on devices, `run_training` by default in this process. Another process in the folder has
-    `patience` seconds to leave it.
+    `play` plays the rounds on devices, `run_training` by default in this process. `on_round` is called after each
+    round with as many of (record, model, run) as it takes. Another process in the folder has `patience` seconds to
+    leave it.
     """
     try:
         folder.path.mkdir(parents=True, exist_ok=True)
@@ -86,10 +89,15 @@ def execute(
                 folder.check_untouched(folder.meta())
             else:
                 check_still(run, inputs, data=build.load_task(run.setting)[1])
-                _work(run, folder, threads, inputs, on_round, play)
+                hook = with_first("on_round", on_round, most=3)
+                _work(run, folder, threads, inputs, hook and partial(_for_run, hook, run), play)
     except FAILURES as error:  # one arm's failure must not stop the others
         return Outcome(run.arm.label, run.seed, one_line(error))
     return Outcome(run.arm.label, run.seed)
+
+
+def _for_run(hook: Callable[..., object], run: Run, record: Record, model: nn.Module) -> object:
+    return hook(record, model, run)
 
 
 def _work(

@@ -34,6 +34,8 @@ from ehfl.runs import (
 from ehfl.validation import UserError
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from ehfl.learning.training import OnRound
     from ehfl.runs import Record
 
@@ -100,11 +102,10 @@ class Claim:
     def watching(self, on_round: OnRound | None) -> OnRound:
         """Return a callback for each round: `on_round`, and the check about once a second."""
 
-        def after_round(record: Record) -> None:
+        def after_round(record: Record, model: nn.Module) -> object:
             if time.monotonic() >= self._looked + _LOOK_SECONDS:
                 self.check()
-            if on_round is not None:
-                on_round(record)
+            return None if on_round is None else on_round(record, model)
 
         return after_round
 
