@@ -27,8 +27,6 @@ from ehfl.scheduling import Lockstep, Participation
 from ehfl.validation import FAILURES, UserError, one_line, with_first
 
 if TYPE_CHECKING:
-    from torch import nn
-
     from ehfl.learning import Training
     from ehfl.learning.training import OnRound
     from ehfl.runs import History, Record
@@ -96,7 +94,7 @@ def execute(
     return Outcome(run.arm.label, run.seed)
 
 
-def _for_run(hook: Callable[..., object], run: Run, record: Record, model: nn.Module) -> object:
+def _for_run(hook: Callable[..., object], run: Run, record: Record, model: object) -> object:
     return hook(record, model, run)
 
 

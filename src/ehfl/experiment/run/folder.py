@@ -34,8 +34,6 @@ from ehfl.runs import (
 from ehfl.validation import UserError
 
 if TYPE_CHECKING:
-    from torch import nn
-
     from ehfl.learning.training import OnRound
     from ehfl.runs import Record
 
@@ -102,7 +100,7 @@ class Claim:
     def watching(self, on_round: OnRound | None) -> OnRound:
         """Return a callback for each round: `on_round`, and the check about once a second."""
 
-        def after_round(record: Record, model: nn.Module) -> object:
+        def after_round(record: Record, model: object) -> object:
             if time.monotonic() >= self._looked + _LOOK_SECONDS:
                 self.check()
             return None if on_round is None else on_round(record, model)
