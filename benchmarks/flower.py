@@ -32,13 +32,13 @@ from flwr.simulation import run_simulation
 
 from ehfl.experiment import Run, make_spec, run_all
 from ehfl.experiment.run.execute import Cores
-from ehfl.flower.bundle import Bundle, NodeRun, digest_of_run
-from ehfl.flower.client import client_app
-from ehfl.flower.exchange import Exchange
-from ehfl.flower.node_setup import trainer_of
-from ehfl.flower.server import play_on_devices
-from ehfl.flower.simulation import ENVIRONMENT, RAY
-from ehfl.flower.specs import bundle_of
+from ehfl.flower.app.bundle import Bundle, NodeRun, digest_of_run
+from ehfl.flower.app.specs import bundle_of
+from ehfl.flower.local.simulation import ENVIRONMENT, RAY
+from ehfl.flower.node.client_app import client_app
+from ehfl.flower.node.setup import trainer_of
+from ehfl.flower.server.server_app import play_on_devices
+from ehfl.flower.wire.exchange import Exchange
 from ehfl.learning import Examples
 from ehfl.learning.engine.device import keep_freed_memory, pick_device
 from ehfl.learning.first_model import initial_model

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ehfl.energy import HARVESTS
-from ehfl.flower.meters import METERS
+from ehfl.flower.node.meters import METERS
 from ehfl.learning import AGGREGATIONS, TASKS
 from ehfl.partition import PARTITIONS
 from ehfl.registry import Registry, literal

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ehfl.energy import Fleet, Replay
-from ehfl.flower.account import Account
+from ehfl.flower.node.account import Account
 
 RUN = "0123abcd"
 

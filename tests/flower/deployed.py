@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from ehfl import load_model
 from ehfl.experiment import Spec, read_spec, run_all
 from ehfl.flower import Deployment, write_app
-from ehfl.flower.processes import flower_environment, program
+from ehfl.flower.local.processes import flower_environment, program
 from ehfl.runs import Devices, Record, RunFolder, read_history
 from ehfl.scheduling import Participation
 from waiting import still_running, wait_for

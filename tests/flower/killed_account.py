@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from ehfl.energy import Fleet, Replay
-from ehfl.flower.account import Account, Stale
-from ehfl.flower.account_file import AccountFile, Standing
+from ehfl.flower.node.account import Account, Stale
+from ehfl.flower.node.account_file import AccountFile, Standing
 
 RUN = "0123abcd"
 ARRIVALS = [[1], [0], [2]]

@@ -17,11 +17,11 @@ from flwr.serverapp import Grid
 from flwr.supercore.run import Run as FlowerRun
 
 from ehfl.experiment import Outcome, Run, Spec, make_spec, run_all
-from ehfl.flower.client import client_app
-from ehfl.flower.exchange import Exchange
-from ehfl.flower.messages import Answer
-from ehfl.flower.server import play_on_devices
-from ehfl.flower.specs import bundle_of
+from ehfl.flower.app.specs import bundle_of
+from ehfl.flower.node.client_app import client_app
+from ehfl.flower.server.server_app import play_on_devices
+from ehfl.flower.wire.exchange import Exchange
+from ehfl.flower.wire.messages import Answer
 from ehfl.runs import Record, RunFolder, read_history
 from ehfl.scheduling import Participation
 from scripted_grid import Clock

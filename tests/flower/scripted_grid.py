@@ -11,7 +11,7 @@ from flwr.proto.node_pb2 import NodeInfo
 from flwr.serverapp import Grid
 from flwr.supercore.run import Run
 
-from ehfl.flower.exchange import Reply
+from ehfl.flower.wire.exchange import Reply
 
 NOON = 1_800_000_000.0  # the time of day when a test begins [s since 1970]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from ehfl.flower.deployment import NAME, Deployment
-from ehfl.flower.flwr_cli import ask
+from ehfl.flower.local.deployment import NAME, Deployment
+from ehfl.flower.local.flwr_cli import ask
 from waiting import wait_for
 
 PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"

@@ -17,11 +17,11 @@ import tomli_w
 from flwr.app import Context, Message, RecordDict, UserConfig
 
 from ehfl.experiment import Spec
-from ehfl.flower.bundle import digest_of_run
-from ehfl.flower.client import client_app
-from ehfl.flower.messages import Answer, Request
-from ehfl.flower.node_config import NodeConfig
-from ehfl.flower.specs import bundle_of
+from ehfl.flower.app.bundle import digest_of_run
+from ehfl.flower.app.specs import bundle_of
+from ehfl.flower.node.client_app import client_app
+from ehfl.flower.node.config import NodeConfig
+from ehfl.flower.wire.messages import Answer, Request
 from ehfl.validation import InvalidValue
 from loopback_grid import tiny
 
@@ -234,7 +234,7 @@ from flwr.supercore.task_identity import TaskIdentity
 TaskIdentity._run_id, TaskIdentity._task_id, TaskIdentity._node_id = 7, 8, 1
 before = set(sys.modules)
 from ehfl.flower import client_app
-from ehfl.flower.messages import Answer, Request
+from ehfl.flower.wire.messages import Answer, Request
 request = Request("0123456789abcdef", 2, "myopic", 3, sys.argv[3])
 message = Message(request.content(), 11, "query")
 reply = client_app(Path(sys.argv[1]), Path(sys.argv[2]))(message, Context(7, 11, {"client-id": 1}, RecordDict(), {}))

@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ehfl.flower.deployment import Deployment
-from ehfl.flower.flwr_cli import RunState, key_value_pairs
+from ehfl.flower.local.deployment import Deployment
+from ehfl.flower.local.flwr_cli import RunState, key_value_pairs
 from ehfl.runs import InUse
 from ehfl.validation import InvalidValue, UserError
 from waiting import still_running, wait_for
@@ -126,7 +126,7 @@ def test_a_deployment_ends_when_the_process_that_began_it_is_killed(tmp_path: Pa
     code = f"""
 import time
 from pathlib import Path
-from ehfl.flower.deployment import Deployment
+from ehfl.flower.local.deployment import Deployment
 with Deployment(Path({str(tmp_path / "up")!r})) as up:
     up.start_node(0, state="x")
     while up.nodes[0].pid is None or min(len(one.descendants()) for one in (up.superlink, up.nodes[0])) < 2:

@@ -13,10 +13,10 @@ from flwr.common.constant import SUPERLINK_NODE_ID
 from flwr.serverapp import Grid
 from flwr.supercore.run import RunNotRunningException
 
-from ehfl.flower import exchange as module
-from ehfl.flower import pulling
-from ehfl.flower.exchange import Exchange, Reply
-from ehfl.flower.pulling import Direct
+from ehfl.flower.wire import exchange as module
+from ehfl.flower.wire import pulling
+from ehfl.flower.wire.exchange import Exchange, Reply
+from ehfl.flower.wire.pulling import Direct
 from scripted_grid import NOON, Answer, Clock, ScriptedGrid, empty, reply_to, text_of, words
 
 pytestmark = pytest.mark.usefixtures("in_server")

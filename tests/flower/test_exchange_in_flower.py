@@ -25,7 +25,7 @@ from flwr.superlink.federation import NoOpFederationManager
 from flwr.superlink.grid import HttpGrid, InMemoryGrid
 from flwr.superlink.servicer.runtime import runtime_handlers
 
-from ehfl.flower.exchange import Exchange, Reply
+from ehfl.flower.wire.exchange import Exchange, Reply
 from scripted_grid import Answer, Clock, empty, reply_to, text_of, words
 
 pytestmark = pytest.mark.usefixtures("in_server")

@@ -10,7 +10,7 @@ import pytest
 
 from deployed import Running, assert_same_run, faulty_spec, played_in_process, running
 from ehfl.flower import for_flower
-from ehfl.flower.processes import Process, flower_environment, program
+from ehfl.flower.local.processes import Process, flower_environment, program
 from waiting import wait_for
 
 # Both clients train in round 0; rounds 1 to 5 find every battery empty.

@@ -13,11 +13,11 @@ from flwr.superlink.cli.flower_superlink import _parse_args_run_superlink as sup
 from flwr.supernode.cli.flower_supernode import _parse_args_run_supernode as supernode
 
 from ehfl.flower import Deployment
-from ehfl.flower.deployment import NAME
-from ehfl.flower.flwr_cli import ask
-from ehfl.flower.node_config import NodeConfig
-from ehfl.flower.ports import free_port
-from ehfl.flower.processes import Process, flower_environment, program
+from ehfl.flower.local.deployment import NAME
+from ehfl.flower.local.flwr_cli import ask
+from ehfl.flower.local.ports import free_port
+from ehfl.flower.local.processes import Process, flower_environment, program
+from ehfl.flower.node.config import NodeConfig
 from waiting import wait_for
 
 PAGE = (Path(__file__).parents[2] / "docs" / "flower.md").read_text(encoding="utf-8")

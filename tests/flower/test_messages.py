@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ehfl.energy import EnergyTotals
-from ehfl.flower.messages import Answer, BadMessage, Request
+from ehfl.flower.wire.messages import Answer, BadMessage, Request
 from ehfl.runs import as_reason
 
 TRAINED = Answer(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from accounts import RUN, kept
 from ehfl.energy import Bernoulli, EnergyTotals, Fleet
 from ehfl.energy.ledger import LevelOverflow
-from ehfl.flower.account import Account, CannotPay, Statement
+from ehfl.flower.node.account import Account, CannotPay, Statement
 from ehfl.validation import InvalidValue, UserError
 
 pytestmark = pytest.mark.usefixtures("no_fsync")  # what is tested in this process would survive no power cut

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ehfl.energy import HARVESTS
-from ehfl.flower.meters import JOULES, METERS, Battery, Command, File, MeterError, check_unit, read_quanta
+from ehfl.flower.node.meters import JOULES, METERS, Battery, Command, File, MeterError, check_unit, read_quanta
 from ehfl.validation import InvalidValue, UserError
 
 

@@ -9,8 +9,8 @@ import pytest
 import torch
 from flwr.app import RecordDict
 
-from ehfl.flower.messages import Request
-from ehfl.flower.orders import Orders
+from ehfl.flower.server.orders import Orders
+from ehfl.flower.wire.messages import Request
 from ehfl.learning.aggregation import Aggregation, FedAwe, FedProx, Mean, Mifa, Scaffold, Update, assignment_of
 from ehfl.learning.aggregation.contract import State
 from ehfl.learning.orders import Order

@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ehfl.flower.ports import free_port
-from ehfl.flower.processes import Process, flower_environment, program
+from ehfl.flower.local.ports import free_port
+from ehfl.flower.local.processes import Process, flower_environment, program
 from ehfl.validation import UserError
 
 # A program that starts another in a session of its own, as the SuperLink does, and does not listen to SIGTERM.
@@ -95,7 +95,7 @@ def test_a_program_that_dies_alone_is_noticed_and_its_children_end(tmp_path: Pat
 
 def test_whoever_started_it_may_be_killed(tmp_path: Path) -> None:
     code = (
-        "import os, time; from pathlib import Path; from ehfl.flower.processes import Process;"
+        "import os, time; from pathlib import Path; from ehfl.flower.local.processes import Process;"
         f"Process({command(tmp_path / 'told', 'deaf')!r}, os.environ, Path({str(tmp_path / 'log')!r}), 0.2);"
         "time.sleep(60)"
     )

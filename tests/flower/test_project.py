@@ -14,7 +14,7 @@ from flwr.cli.build import build_fab_from_disk
 from flwr.cli.config_utils import load_and_validate
 
 from ehfl.experiment import Spec, read_spec
-from ehfl.flower.project import write_app
+from ehfl.flower.app.project import write_app
 from ehfl.validation import InvalidValue, UserError
 
 pytestmark = pytest.mark.filterwarnings("ignore:GitWildMatchPattern:DeprecationWarning")  # in Flower's own code

@@ -11,7 +11,7 @@ import pytest
 from flwr.app import ConfigRecord, Error, RecordDict
 
 from ehfl.energy import EnergyTotals
-from ehfl.flower.messages import Answer
+from ehfl.flower.wire.messages import Answer
 from loopback_grid import (
     Asked,
     Behaviour,
@@ -249,7 +249,7 @@ def test_a_server_deals_no_data_where_every_node_owns_its_own(tmp_path: Path, mo
     def refuse(*_: object) -> None:
         raise AssertionError("the server dealt training data")
 
-    monkeypatch.setattr("ehfl.flower.server.deal", refuse)
+    monkeypatch.setattr("ehfl.flower.server.server_app.deal", refuse)
     grid = loopback(tmp_path / "nodes", 3)
     grid.configs = {node: config | {"examples": "all"} for node, config in grid.configs.items()}
 

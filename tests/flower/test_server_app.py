@@ -12,7 +12,7 @@ from flwr.app import Context, RecordDict
 
 from ehfl.experiment import Outcome, Spec, read_spec, run_all, write_spec
 from ehfl.flower import client_app, server_app
-from ehfl.flower.specs import bundle_of
+from ehfl.flower.app.specs import bundle_of
 from ehfl.validation import UserError
 from loopback_grid import loopback, tiny
 
@@ -24,7 +24,7 @@ def in_process(spec: Spec, runs: Path, exchange: object) -> list[Outcome]:
 
 
 def test_a_second_arm_and_seed_stands_beside_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ehfl.flower.server.serve", in_process)
+    monkeypatch.setattr("ehfl.flower.server.server_app.serve", in_process)
     small = ["name=few", "rounds=1", "seeds=3", "fleet.clients=2", "target=1", "learning.task=quadratic"]
     spec = read_spec(None, [*small, "schedulers=['myopic', 'greedy', 'round-robin']"])
     (tmp_path / "spec.toml").write_text(write_spec(spec.facts()))
@@ -60,7 +60,7 @@ def test_a_run_that_is_refused_leaves_nothing(tmp_path: Path, monkeypatch: pytes
     def refuse(spec: Spec, runs: Path, exchange: object) -> list[Outcome]:
         raise UserError("not this one")
 
-    monkeypatch.setattr("ehfl.flower.server.serve", refuse)
+    monkeypatch.setattr("ehfl.flower.server.server_app.serve", refuse)
     (tmp_path / "spec.toml").write_text(write_spec(read_spec(None, ["learning.task=quadratic"]).facts()))
 
     with pytest.raises(UserError, match="not this one"):

@@ -18,7 +18,8 @@ from flwr.app import Context, RecordDict
 from flwr.serverapp import ServerApp
 
 from ehfl.experiment import read_spec, run_all
-from ehfl.flower import check_simulation, simulation
+from ehfl.flower import check_simulation
+from ehfl.flower.local import simulation
 from ehfl.learning.checkpoint import NAME, read_checkpoint
 from ehfl.scheduling import Participation
 from ehfl.validation import UserError
@@ -122,7 +123,7 @@ def test_a_server_that_is_stuck_in_user_code_does_not_keep_the_command(
         threading.Event().wait(600)
 
     monkeypatch.setattr("flwr.simulation.run_simulation", interrupted)
-    monkeypatch.setattr("ehfl.flower.server.serve", serve)
+    monkeypatch.setattr("ehfl.flower.server.server_app.serve", serve)
     monkeypatch.setattr(simulation, "ENVIRONMENT", {})
     monkeypatch.setattr(simulation, "_start_ray", lambda: None)
     monkeypatch.setattr(simulation, "_END_SECONDS", 0.1)

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from flwr.app import Context, Message, RecordDict
 
-from ehfl.flower import client
-from ehfl.flower.bundle import digest_of_run
-from ehfl.flower.messages import Answer, Request
-from ehfl.flower.specs import bundle_of
-from ehfl.flower.time_limit import ended_by
+from ehfl.flower.app.bundle import digest_of_run
+from ehfl.flower.app.specs import bundle_of
+from ehfl.flower.node import client_app as client
+from ehfl.flower.node.time_limit import ended_by
+from ehfl.flower.wire.messages import Answer, Request
 from loopback_grid import tiny
 
 

@@ -14,7 +14,7 @@ from ehfl.cli.commands.report import compare_again
 from ehfl.report import write_report
 
 pytest.importorskip("flwr", reason="no Flower: pip install 'ehfl[flower]'")
-from ehfl.flower.specs import for_flower
+from ehfl.flower.app.specs import for_flower
 from loopback_grid import Asked, Delivery, honest, loopback, play, silent, tiny, with_model
 
 pytestmark = pytest.mark.usefixtures("in_server", "no_fsync")

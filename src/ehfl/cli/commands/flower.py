@@ -191,7 +191,7 @@ def _checked(run: Run) -> str:
     """Refuse what could not be played before anything is started; return the name of the metric."""
     from ehfl.experiment import check_comparison, check_schedulers
     from ehfl.experiment.spec.build import load_task
-    from ehfl.flower.up import check_room
+    from ehfl.flower.local.up import check_room
 
     check_room(run)
     check_comparison(run.spec)

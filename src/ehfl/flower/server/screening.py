@@ -10,8 +10,8 @@ from statistics import median_low
 import numpy as np
 
 from ehfl.energy import Fleet
-from ehfl.flower.exchange import Reply
-from ehfl.flower.messages import Answer, BadMessage, Weights
+from ehfl.flower.wire.exchange import Reply
+from ehfl.flower.wire.messages import Answer, BadMessage, Weights
 from ehfl.runs import as_reason
 from ehfl.validation import UserError
 
@@ -74,7 +74,7 @@ def check_model(answer: Answer, n_parameters: int, steps: int, examples: int | N
     >>> answer = Answer("a", 0, 1, loss=0.5, steps=5, examples=9, weights=np.zeros(3, np.float32))
     >>> check_model(answer, n_parameters=4, steps=5, examples=9)
     Traceback (most recent call last):
-    ehfl.flower.messages.BadMessage: a model of 3 weights, not 4
+    ehfl.flower.wire.messages.BadMessage: a model of 3 weights, not 4
     """
     if answer.weights is None:
         raise BadMessage("no model came back")

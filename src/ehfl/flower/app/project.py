@@ -17,9 +17,9 @@ import ehfl
 from ehfl import user_code
 from ehfl.experiment import Arm, Spec, write_spec
 from ehfl.files import check_seal, digest_of_file, digest_of_text, sealed, written_whole
-from ehfl.flower.app_texts import CLIENT, INIT, PACKAGE, SERVER, readme
-from ehfl.flower.bundle import FILE
-from ehfl.flower.specs import bundle_of, one_run
+from ehfl.flower.app.bundle import FILE
+from ehfl.flower.app.specs import bundle_of, one_run
+from ehfl.flower.app.texts import CLIENT, INIT, PACKAGE, SERVER, readme
 from ehfl.runs import files_named_in
 from ehfl.validation import InvalidValue, UserError, one_line
 

@@ -16,9 +16,9 @@ import psutil
 import tomli_w
 
 from ehfl.files import write_text
-from ehfl.flower.flwr_cli import RunState, ask, key_value_pairs
-from ehfl.flower.ports import HOST, free_port
-from ehfl.flower.processes import Process, flower_environment, program
+from ehfl.flower.local.flwr_cli import RunState, ask, key_value_pairs
+from ehfl.flower.local.ports import HOST, free_port
+from ehfl.flower.local.processes import Process, flower_environment, program
 from ehfl.runs import sole_use
 from ehfl.validation import InvalidValue, UserError
 

@@ -25,7 +25,7 @@ def ended_by(seconds: float) -> Iterator[None]:
     >>> with ended_by(0.01):
     ...     time.sleep(10)
     Traceback (most recent call last):
-    ehfl.flower.time_limit.TookTooLong: it took more than 0.01 s: the server no longer accepts an answer
+    ehfl.flower.node.time_limit.TookTooLong: it took more than 0.01 s: the server no longer accepts an answer
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield

@@ -12,14 +12,14 @@ import torch
 from ehfl.arrays import Clients, FloatArray, IntArray
 from ehfl.experiment import Run
 from ehfl.experiment.spec import build
-from ehfl.flower.bundle import digest_of_run
-from ehfl.flower.exchange import Exchange
-from ehfl.flower.messages import Answer, BadMessage
-from ehfl.flower.nodes import Nodes
-from ehfl.flower.orders import Orders, as_weights
-from ehfl.flower.participation import participation_of
-from ehfl.flower.screening import Lengths, Screening, check_model
-from ehfl.flower.seen import Seen
+from ehfl.flower.app.bundle import digest_of_run
+from ehfl.flower.server.nodes import Nodes
+from ehfl.flower.server.orders import Orders, as_weights
+from ehfl.flower.server.participation import participation_of
+from ehfl.flower.server.screening import Lengths, Screening, check_model
+from ehfl.flower.server.seen import Seen
+from ehfl.flower.wire.exchange import Exchange
+from ehfl.flower.wire.messages import Answer, BadMessage
 from ehfl.learning import Update
 from ehfl.learning.orders import Order, Turns
 from ehfl.runs import Devices, OtherRun, Record

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ehfl.experiment import Run, Spec
 from ehfl.experiment.spec import build
 from ehfl.experiment.spec.values import plain_label
-from ehfl.flower.bundle import Bundle
+from ehfl.flower.app.bundle import Bundle
 from ehfl.validation import InvalidValue, renamed, whole_number
 
 _NAME, _LABEL = "-flower", " on Flower"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from ehfl import user_code
 from ehfl.energy import Fleet
 from ehfl.experiment.spec import build
-from ehfl.flower.bundle import NodeRun
-from ehfl.flower.traces import with_own_harvest
+from ehfl.flower.app.bundle import NodeRun
+from ehfl.flower.node.traces import with_own_harvest
 
 if TYPE_CHECKING:
     from ehfl.experiment import Run

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from ehfl.arrays import Levels
-from ehfl.flower.messages import Answer
+from ehfl.flower.wire.messages import Answer
 from ehfl.runs import Devices, as_reason
 
 log = logging.getLogger("ehfl.flower")

@@ -11,8 +11,8 @@ from flwr.app import Message, RecordDict
 from flwr.common.constant import SUPERLINK_NODE_ID
 from flwr.serverapp import Grid
 
-from ehfl.flower.heartbeats import Node, Silences, node_of
-from ehfl.flower.pulling import Background, Direct, Replies, pause
+from ehfl.flower.wire.heartbeats import Node, Silences, node_of
+from ehfl.flower.wire.pulling import Background, Direct, Replies, pause
 from ehfl.validation import one_line, shown
 
 log = logging.getLogger("ehfl.flower")

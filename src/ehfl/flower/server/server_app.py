@@ -18,9 +18,9 @@ from ehfl.experiment.run.compare import OnLook
 from ehfl.experiment.run.execute import Cores, keep_chances
 from ehfl.experiment.run.folder import list_runs
 from ehfl.experiment.spec import build
-from ehfl.flower.devices import Dealt, OnDevices
-from ehfl.flower.exchange import Exchange
-from ehfl.flower.specs import one_run
+from ehfl.flower.app.specs import one_run
+from ehfl.flower.server.devices import Dealt, OnDevices
+from ehfl.flower.wire.exchange import Exchange
 from ehfl.learning import Training, deal
 from ehfl.learning.engine.device import pick_device
 from ehfl.learning.engine.workers import Workers, pick_workers

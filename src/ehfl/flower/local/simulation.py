@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ehfl.experiment.run.cluster import OWN_RAY
 from ehfl.flower.installed import check_simulation
-from ehfl.flower.processes import PRIVATE
+from ehfl.flower.local.processes import PRIVATE
 from ehfl.validation import UserError, one_line
 
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outc
     from flwr.serverapp import ServerApp
     from flwr.simulation import run_simulation
 
-    from ehfl.flower.client import client_app
-    from ehfl.flower.exchange import Exchange
-    from ehfl.flower.server import serve
-    from ehfl.flower.specs import bundle_of
+    from ehfl.flower.app.specs import bundle_of
+    from ehfl.flower.node.client_app import client_app
+    from ehfl.flower.server.server_app import serve
+    from ehfl.flower.wire.exchange import Exchange
 
     logging.getLogger("flwr").setLevel(logging.ERROR)
     outcomes: list[Outcome] = []

@@ -14,8 +14,8 @@ import numpy as np
 from ehfl.energy import EnergyTotals, Fleet, Ledger
 from ehfl.energy.battery import MAX_LEVEL
 from ehfl.energy.ledger import LevelOverflow
-from ehfl.flower.account_file import AccountFile, Standing, Statement
-from ehfl.flower.meters import METERS, Meter, check_unit, read_quanta
+from ehfl.flower.node.account_file import AccountFile, Standing, Statement
+from ehfl.flower.node.meters import METERS, Meter, check_unit, read_quanta
 from ehfl.randomness import MAX_ROUNDS, check_seed
 from ehfl.validation import UserError, of_kind, path_of, whole_number
 

@@ -9,7 +9,7 @@ import torch
 from flwr.app import RecordDict
 from torch import Tensor
 
-from ehfl.flower.messages import Request, Weights
+from ehfl.flower.wire.messages import Request, Weights
 from ehfl.learning.orders import Order
 
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from flwr.app import Context, Message
 from flwr.clientapp import ClientApp
 
-from ehfl.flower.account import Account, Stale
-from ehfl.flower.bundle import Bundle, NodeRun
-from ehfl.flower.messages import Answer, Request, Weights
-from ehfl.flower.meters import METERS
-from ehfl.flower.node_config import STATE, NodeConfig
-from ehfl.flower.node_setup import fleet_of, trainer_of
-from ehfl.flower.time_limit import ended_by
+from ehfl.flower.app.bundle import Bundle, NodeRun
+from ehfl.flower.node.account import Account, Stale
+from ehfl.flower.node.config import STATE, NodeConfig
+from ehfl.flower.node.meters import METERS
+from ehfl.flower.node.setup import fleet_of, trainer_of
+from ehfl.flower.node.time_limit import ended_by
+from ehfl.flower.wire.messages import Answer, Request, Weights
 from ehfl.runs import as_reason
 from ehfl.validation import InvalidValue, UserError, one_line, whole_number
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from ehfl.experiment import Outcome, Run, Spec
 from ehfl.experiment.run.execute import check_clients
 from ehfl.experiment.run.folder import Follower, list_runs
-from ehfl.flower.deployment import Deployment
-from ehfl.flower.project import write_app
-from ehfl.flower.status import Status, Watcher
+from ehfl.flower.app.project import write_app
+from ehfl.flower.local.deployment import Deployment
+from ehfl.flower.local.status import Status, Watcher
 from ehfl.machine import check_memory
 from ehfl.runs import RunFolder, sole_use
 from ehfl.validation import printable, short

@@ -125,9 +125,9 @@ class Command:
 METERS: Registry[Meter] = Registry(
     "meter",
     {
-        "battery": "ehfl.flower.meters:Battery",
-        "file": "ehfl.flower.meters:File",
-        "command": "ehfl.flower.meters:Command",
+        "battery": "ehfl.flower.node.meters:Battery",
+        "file": "ehfl.flower.node.meters:File",
+        "command": "ehfl.flower.node.meters:Command",
     },
     methods=("joules",),
 )

@@ -9,9 +9,9 @@ from contextlib import closing
 from flwr.app import RecordDict
 
 from ehfl.experiment.spec.models import FlowerSpec
-from ehfl.flower.exchange import Exchange, Reply
-from ehfl.flower.messages import Answer, BadMessage
-from ehfl.flower.screening import Ahead, Screening
+from ehfl.flower.server.screening import Ahead, Screening
+from ehfl.flower.wire.exchange import Exchange, Reply
+from ehfl.flower.wire.messages import Answer, BadMessage
 from ehfl.runs import OtherRun
 
 log = logging.getLogger("ehfl.flower")

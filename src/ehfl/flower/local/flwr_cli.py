@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ehfl.flower.processes import flower_environment, program
+from ehfl.flower.local.processes import flower_environment, program
 from ehfl.validation import InvalidValue, UserError, printable, short
 
 _ANSWER_SECONDS = 120.0
