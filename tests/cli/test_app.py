@@ -92,7 +92,7 @@ def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize(
     "command",
     [
-        *("", "compare", "report", "simulate", "plan", "audit", "bound", "devices", "train"),
+        *("", "compare", "report", "simulate", "plan", "audit", "bound", "devices", "train", "view"),
         *("harvest fit", "harvest show", "flower up", "flower simulate", "flower app"),
     ],
 )
