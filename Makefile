@@ -73,6 +73,7 @@ bench: $(VENV)/.dev  ## ratios against plain NumPy and plain torch, each measure
 	$(BIN)/python -m benchmarks.sun
 	$(BIN)/python -m benchmarks.clairvoyant $(if $(SLOW),--clients 100 1000)
 	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.earlier
 	$(if $(SLOW),$(BIN)/python -m benchmarks.flower)
 
 format: $(VENV)/.dev  ## let ruff rewrite what it can

@@ -5,7 +5,6 @@ import json
 import math
 import pickle
 from collections.abc import Callable
-from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -167,20 +166,6 @@ def write_damaged(path: Path) -> None:
     path.write_bytes(content)
 
 
-def repeated() -> NDArray[np.int32]:
-    """The indices with one client twice in a round."""
-    original = played()
-    at = original.offsets[int(np.flatnonzero(original.counts == 2)[0])]
-    indices = original.indices.copy()
-    indices[at + 1] = indices[at]
-    return indices
-
-
-def totals(**changes: object) -> dict[str, object]:
-    return {"totals": asdict(played().totals) | changes}
-
-
-ONE = played()
 FOREIGN: dict[str, tuple[Callable[[Path], object], str]] = {
     "other arrays": (lambda path: np.savez(path, weights=np.ones(3)), "facts"),
     "a pickle": (lambda path: path.write_bytes(pickle.dumps({"offsets": [0]})), "pickle"),
@@ -193,16 +178,6 @@ FOREIGN: dict[str, tuple[Callable[[Path], object], str]] = {
     "no target": (lambda path: rewrite(path, without="target"), "target"),
     "no totals": (lambda path: rewrite(path, without="totals"), "totals"),
     "unknown array": (lambda path: rewrite(path, surprise=np.zeros(3)), "surprise"),
-    "spent of other rounds": (lambda path: rewrite(path, spent=ONE.spent[:-1]), "its spent do not fit"),
-    "levels of other rounds": (lambda path: rewrite(path, energy=np.zeros((3, 7), np.int32)), "its energy do not fit"),
-    "clients lost": (lambda path: rewrite(path, indices=ONE.indices[:-1]), "its offsets do not fit"),
-    "a client twice": (lambda path: rewrite(path, indices=repeated()), "its indices do not fit"),
-    "other clients": (lambda path: rewrite(path, final_energy=np.zeros(3, np.int32)), "its final_energy do not fit"),
-    "energy lost": (lambda path: rewrite(path, facts=totals(harvested=1)), "totals must be balanced"),
-    "energy from nowhere": (
-        lambda path: rewrite(path, facts=totals(stored=ONE.totals.stored + 1, harvested=ONE.totals.harvested + 1)),
-        "its totals do not fit",
-    ),
 }
 
 
@@ -216,13 +191,6 @@ def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path, write: Callab
 
     assert why in str(refused.value)
     assert len(str(refused.value).splitlines()) == 1
-
-
-def test_what_would_not_be_read_again_is_not_saved(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="its indices do not fit the rest"):
-        replace(played(), participants=repeated()).save(tmp_path / "participation.npz")
-
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_large_fleets_packed_rounds_are_saved_and_come_back(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,11 @@ from ehfl.energy import Bernoulli, Fleet
 from ehfl.energy.feed import Expectation
 from ehfl.randomness import Purpose, check_seed, generator
 from ehfl.scheduling.contract import (
+    Brought,
     Scheduler,
     SchedulerError,
     admitted,
-    admitted_steps,
-    admitted_weights,
+    admitted_turns,
     blamed_on,
     brings_steps,
     brings_weights,
@@ -136,8 +135,11 @@ def _unpaid_picks(scheduler: Scheduler, clients: Clients, view: View, fleet: Fle
 
 def _faults_of_turns(scheduler: Scheduler, view: View) -> Iterator[SchedulerError]:
     """Yield an error if its weights or steps break the rules or differ in a second call."""
-    steps = brings_steps(scheduler) and view.local_steps is not None
-    for what in ["weights"] * brings_weights(scheduler) + ["steps"] * steps:
+    brought: dict[Brought, bool] = {
+        "weights": brings_weights(scheduler),
+        "steps": brings_steps(scheduler) and view.local_steps is not None,
+    }
+    for what in (one for one, there in brought.items() if there):
         for clients in (np.arange(view.energy.size, dtype=np.int32), np.array([view.energy.size - 1], np.int32)):
             try:
                 first, again = (_turns_of(scheduler, what, view, clients) for _ in range(2))
@@ -149,12 +151,11 @@ def _faults_of_turns(scheduler: Scheduler, view: View) -> Iterator[SchedulerErro
                 yield SchedulerError(f"same {what}", f"is not reproducible: {fault}")
 
 
-def _turns_of(scheduler: Scheduler, what: str, view: View, clients: Clients) -> NDArray[Any]:
+def _turns_of(scheduler: Scheduler, what: Brought, view: View, clients: Clients) -> NDArray[Any]:
     """Return a scheduler's weights or steps for clients; raise SchedulerError if they break the rules."""
     said = _asked(scheduler, what, view, clients.copy())
     with blamed_on(scheduler, view.round):
-        admit = admitted_weights if what == "weights" else partial(admitted_steps, most=view.local_steps or 1)
-        found: NDArray[Any] = admit(said, clients.size, t=view.round)
+        found: NDArray[Any] = admitted_turns(what, said, clients.size, view.round, view.local_steps or 1)
     return found
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ehfl.arrays import Clients, FloatArray, IntArray
+from ehfl.arrays import Clients, IntArray
 from ehfl.energy import Fleet
 from ehfl.randomness import TILE, frozen
 from ehfl.scheduling.view import View
 from ehfl.validation import FAILURES, UserError, blame
+
+Brought = Literal["weights", "steps"]  # what a scheduler may bring for each turn
 
 
 class Scheduler(Protocol):
@@ -91,28 +94,18 @@ def admitted(picked: IntArray, n_clients: int, t: int) -> Clients:
     return clients.astype(np.int32, copy=False)
 
 
-def admitted_weights(given: object, n_clients: int, t: int) -> FloatArray:
-    """Return the weights of `n_clients`, or raise SchedulerError if they are not a number > 0 for each."""
-    weights = np.asarray(given)
-    if weights.shape != (n_clients,) or weights.dtype.kind not in "iuf":
-        found = f"{weights.dtype} of shape {weights.shape} for {n_clients}"
-        raise SchedulerError("weights", f"must return a weight for each client: round {t}, got {found}")
-    wrong = weights[~(np.isfinite(weights) & (weights > 0))]
+def admitted_turns(what: Brought, given: object, n_clients: int, t: int, most: int = 1) -> NDArray[Any]:
+    """Return weights of `n_clients`, numbers > 0, or steps, integers in [1, most]; else raise SchedulerError."""
+    found, is_steps = np.asarray(given), what == "steps"
+    if found.shape != (n_clients,) or found.dtype.kind not in ("iu" if is_steps else "iuf"):
+        wanted = "a number of steps" if is_steps else "a weight"
+        shape = f"{found.dtype} of shape {found.shape} for {n_clients}"
+        raise SchedulerError(what, f"must return {wanted} for each client: round {t}, got {shape}")
+    wrong = found[~((found >= 1) & (found <= most) if is_steps else np.isfinite(found) & (found > 0))]
     if wrong.size:
-        raise SchedulerError("weights", f"must return weights that are finite and > 0: round {t}, got {wrong[0]}")
-    return weights.astype(np.float64)
-
-
-def admitted_steps(given: object, n_clients: int, most: int, t: int) -> IntArray:
-    """Return the steps of `n_clients`, or raise SchedulerError if they are not an integer in [1, most] for each."""
-    steps = np.asarray(given)
-    if steps.shape != (n_clients,) or steps.dtype.kind not in "iu":
-        found = f"{steps.dtype} of shape {steps.shape} for {n_clients}"
-        raise SchedulerError("steps", f"must return a number of steps for each client: round {t}, got {found}")
-    wrong = steps[(steps < 1) | (steps > most)]
-    if wrong.size:
-        raise SchedulerError("steps", f"must return steps in [1, {most}]: round {t}, got {wrong[0]}")
-    return steps.astype(np.int32)
+        allowed = f"in [1, {most}]" if is_steps else "that are finite and > 0"
+        raise SchedulerError(what, f"must return {what} {allowed}: round {t}, got {wrong[0]}")
+    return found.astype(np.int32 if is_steps else np.float64)
 
 
 def unpaid(fleet: Fleet, client: int, level: int, cost: int, t: int) -> SchedulerError:
@@ -123,9 +116,8 @@ def unpaid(fleet: Fleet, client: int, level: int, cost: int, t: int) -> Schedule
 
 
 def _ascend(clients: IntArray) -> bool:
-    if (
-        clients.size <= TILE or clients.dtype != np.int32
-    ):  # the kernel takes int32, into which larger numbers would wrap
+    # The kernel takes int32, into which larger numbers would wrap.
+    if clients.size <= TILE or clients.dtype != np.int32:
         return bool((clients[1:] > clients[:-1]).all())
     from ehfl.scheduling import kernels
 

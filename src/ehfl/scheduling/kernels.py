@@ -241,6 +241,16 @@ def guess_levels(energy, count):
 
 
 @parallel_kernel
+def joined(found, counts):
+    """Return the first `counts[tile]` numbers of each tile of `found`, in order."""
+    ends = np.cumsum(counts)
+    out = np.empty(ends[-1], np.int32)
+    for tile in prange(counts.size):
+        out[ends[tile] - counts[tile] : ends[tile]] = found[tile * TILE : tile * TILE + counts[tile]]
+    return out
+
+
+@parallel_kernel
 def levels_within(energy, low, high):
     """Return all levels in [low, high), in any order."""
     n_tiles = (energy.size + TILE - 1) // TILE
@@ -257,11 +267,7 @@ def levels_within(energy, low, high):
             n += np.uint64((level >= first) & (level <= last))
         found[tile * TILE : tile * TILE + n] = own[:n]
         counts[tile] = n
-    ends = np.cumsum(counts)
-    out = np.empty(ends[-1], np.int32)
-    for tile in range(n_tiles):
-        out[ends[tile] - counts[tile] : ends[tile]] = found[tile * TILE : tile * TILE + counts[tile]]
-    return out
+    return joined(found, counts)
 
 
 @kernel
@@ -334,11 +340,7 @@ def able(clients, energy, costs):
             n += np.uint64(energy[client] >= costs[client])
         found[part * TILE : part * TILE + n] = own[:n]
         counts[part] = n
-    ends = np.cumsum(counts)
-    out = np.empty(ends[-1], np.int32)
-    for part in prange(n_parts):
-        out[ends[part] - counts[part] : ends[part]] = found[part * TILE : part * TILE + counts[part]]
-    return out
+    return joined(found, counts)
 
 
 @parallel_kernel

@@ -170,9 +170,8 @@ class Participation:
         return summarise(self, target)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to an npz file, atomically; raise an error if the parts are inconsistent."""
+        """Write everything to an npz file, atomically."""
         place = path_of("path", path)
-        self._check()
         facts = {name: getattr(self, name) for name in (*_FACTS, *_OPTIONAL_FACTS)} | {
             "format": _FORMAT,
             "totals": asdict(self.totals),
@@ -195,31 +194,6 @@ class Participation:
             except _UNREADABLE as error:
                 raise UserError(f"{path} is not a participation file: {' '.join(str(error).split())}") from error
 
-    def _check(self) -> None:
-        """Raise an error if rounds, clients or the energy balance are inconsistent."""
-        turns, starts = self.indices, self.offsets[1:-1]
-        rises = np.diff(turns) > 0
-        rises[starts[(starts > 0) & (starts < turns.size)] - 1] = True  # from one round to the next they may fall
-        of_turns, rounds, clients = turns.shape, (self.rounds,), (self.n_clients,)
-        fits = {
-            "offsets": self.offsets[0] == 0 and self.offsets[-1] == turns.size and (self.counts >= 0).all(),
-            "indices": rises.all() and turns.min(initial=0) >= 0 and turns.max(initial=0) < self.n_clients,
-            "spent": self.spent.shape == rounds and self.spent.sum(dtype=np.int64) == self.totals.paid,
-            "final_energy": self.final_energy.shape == clients,
-            "totals": self.final_energy.sum(dtype=np.int64) == self.totals.stored,
-            "energy": self.energy is None or self.energy.shape == (self.rounds + 1, self.n_clients),
-            "weights": self.weights is None or (self.weights.shape == of_turns and _all_positive(self.weights)),
-            "steps": self.steps is None or (self.steps.shape == of_turns and _all_positive(self.steps)),
-        }
-        for name, does in fits.items():
-            if not does:
-                raise UserError(f"its {name} do not fit the rest")
-        self.totals.check()
-
-
-def _all_positive(numbers: FloatArray | IntArray) -> bool:
-    return bool((np.isfinite(numbers) & (numbers > 0)).all())
-
 
 def _from_arrays(arrays: dict[str, Any]) -> Participation:
     facts = parse_json(str(arrays.pop("facts")))
@@ -229,6 +203,4 @@ def _from_arrays(arrays: dict[str, Any]) -> Participation:
         **{name: facts.get(name) for name in _OPTIONAL_FACTS},  # older files do not have them
         "totals": EnergyTotals(**facts["totals"]),
     }
-    loaded = Participation(participants=arrays.pop("indices"), **facts, **arrays)
-    loaded._check()
-    return loaded
+    return Participation(participants=arrays.pop("indices"), **facts, **arrays)

@@ -39,8 +39,8 @@ def chances(
     """Return each client's probability to take part in a round, and the weight of its update in a plain mean.
 
     Exact where `exact_chances` knows them. Otherwise both are estimated from `seeds` simulations, whose seeds are drawn
-    from a stream of their own, so that no run meets the same weather. A
-    scheduler that chooses by losses is played as `simulate` plays it: without any.
+    from a stream of their own, so that no run meets the same weather. A scheduler that
+    chooses by losses is played as `simulate` plays it: without any.
 
     >>> import numpy as np
     >>> found = chances(Fleet(clients=10, harvest=Bernoulli(np.linspace(0.1, 0.9, 10))), "greedy", rounds=100)
@@ -109,10 +109,9 @@ class Chances:
 
     probabilities: FloatArray  # p_i = P(i in S), (n_clients,)
     weights: FloatArray  # q_i = E[1{i in S} / |S| given S not empty], (n_clients,); they add up to 1
-    probabilities_error: (
-        FloatArray  # standard errors, (n_clients,): 0 where exact, infinite where a single seed was played
-    )
-    weights_error: FloatArray  # likewise
+    # Standard errors, (n_clients,): 0 where exact, infinite where a single seed was played.
+    probabilities_error: FloatArray
+    weights_error: FloatArray
     chi_square: float  # N sum_i (q_i - 1/N)^2: 0 for equal weights, N - 1 if only one client takes part
     chi_square_error: float  # standard error, as above
     rounds: int  # evaluated, over all seeds

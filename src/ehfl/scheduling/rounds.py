@@ -24,8 +24,7 @@ from ehfl.randomness import MAX_ROUNDS, TILE, check_seed
 from ehfl.scheduling.contract import (
     Scheduler,
     admitted,
-    admitted_steps,
-    admitted_weights,
+    admitted_turns,
     blamed_on,
     brings_steps,
     brings_weights,
@@ -104,7 +103,7 @@ class Decider:
         assert self._view is not None, "a round is decided first"
         t, scheduler = self._view.round, self._scheduler
         with blamed_on(scheduler, t):
-            return admitted_weights(scheduler.weights(self._view, clients), clients.size, t)  # type: ignore[attr-defined]
+            return admitted_turns("weights", scheduler.weights(self._view, clients), clients.size, t)  # type: ignore[attr-defined]
 
     def steps(self, clients: Clients) -> IntArray | None:
         """Return the numbers of local steps of these clients in the last decided round, None for all K.
@@ -118,7 +117,7 @@ class Decider:
         assert self._view is not None and self._view.local_steps is not None, "a round is decided first"
         t, scheduler, most = self._view.round, self._scheduler, self._view.local_steps
         with blamed_on(scheduler, t):
-            return admitted_steps(scheduler.steps(self._view, clients), clients.size, most, t)  # type: ignore[attr-defined]
+            return admitted_turns("steps", scheduler.steps(self._view, clients), clients.size, t, most)  # type: ignore[attr-defined]
 
     def note(self, t: int, clients: Clients, losses: ArrayLike | None = None) -> None:
         """Record the participants of round t and, if given, their losses, one each."""

@@ -20,7 +20,8 @@ def longest_queues(energy: Levels, count: int, floor: int, seed: int, round_: in
     if count == 0:
         return np.empty(0, np.int32)
     if energy.size <= TILE:
-        return _longest_of_few(energy, count, floor, seed, round_)
+        able = np.flatnonzero(energy >= floor).astype(np.int32)
+        return able if able.size <= count else largest_keys(energy, count, seed, round_)
     from ehfl.scheduling import kernels
 
     chosen: Clients = kernels.longest(frozen(energy), count, int(floor), stream_of(seed, Purpose.SCHEDULE, round_))
@@ -37,12 +38,6 @@ def longest_plain(energy: Levels, count: int, floor: int, words: NDArray[np.uint
     chosen: Clients = order[energy[order] >= floor].astype(np.int32)
     chosen.sort()
     return chosen
-
-
-def _longest_of_few(energy: Levels, count: int, floor: int, seed: int, round_: int) -> Clients:
-    """Return the same for a fleet of one tile."""
-    able = np.flatnonzero(energy >= floor).astype(np.int32)
-    return able if able.size <= count else largest_keys(energy, count, seed, round_)
 
 
 def largest_keys(keys: FloatArray | IntArray, count: int, seed: int, round_: int) -> Clients:

@@ -87,14 +87,10 @@ class Recorder:
         if self._levels is not None:
             self._levels.append(played.energy_after.copy())
         self._bytes += kept.nbytes + 2 * clients.size * (8 * bool(self._weights) + 4 * bool(self._steps))
-        if self._bytes > self._known_to_fit:
-            self._check_room(played.index + 1)
-
-    def _check_room(self, played: int) -> None:
-        """Raise an error when the rounds will not fit in memory, which the number of participants decides."""
-        copies = 1 if self._n_clients > TILE else 2  # those of a small fleet are joined at the end
-        check_memory("rounds", self._rounds, self._bytes * (copies * self._rounds / played - 1))
-        self._known_to_fit = self._bytes + self._BLOCK
+        if self._bytes > self._known_to_fit:  # the number of participants decides what all rounds will take
+            copies = 1 if self._n_clients > TILE else 2  # those of a small fleet are joined at the end
+            check_memory("rounds", self._rounds, self._bytes * (copies * self._rounds / (played.index + 1) - 1))
+            self._known_to_fit = self._bytes + self._BLOCK
 
     def participation(
         self, fleet: Fleet, scheduler: Scheduler, seed: int, target: int | None, ledger: Ledger

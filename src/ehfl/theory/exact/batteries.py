@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 from ehfl.arrays import FloatArray, IntArray, PerClient
 from ehfl.machine import check_memory
 from ehfl.randomness import MAX_CLIENTS
-from ehfl.validation import InvalidValue, is_number, whole_number
+from ehfl.validation import whole_number
 
 _MAX_LEVEL = 2**30 - 1  # as many as a simulated battery can hold
 
@@ -37,8 +36,7 @@ class Batteries:
     def __post_init__(self) -> None:
         clients = whole_number("clients", self.clients, low=1, high=MAX_CLIENTS)
         check_memory("clients", clients, 16.0 * clients)
-        endless = is_number(self.capacity) and self.capacity == math.inf
-        capacity = math.inf if endless else _whole_capacity(self.capacity)
+        capacity = PerClient.of("capacity", self.capacity, f"[1, {_MAX_LEVEL}]", whole=True, or_inf=True).plain()
         rates = PerClient.of("rate", self.rate, "[0, 1]", clients=clients).of_fleet(clients)
         most = min(capacity, _MAX_LEVEL)
         start = PerClient.of("initial", self.initial, f"[0, {most}]", whole=True, clients=clients).of_fleet(clients)
@@ -77,11 +75,3 @@ class Turnout:
         """E n_t, (n_rounds,)."""
         mean: FloatArray = np.asarray(self.law @ np.arange(self.law.shape[-1]))
         return mean
-
-
-def _whole_capacity(given: Any) -> int:
-    allowed = f"inf or a whole number in [1, {_MAX_LEVEL}]"
-    try:
-        return whole_number("capacity", given, low=1, high=_MAX_LEVEL)
-    except InvalidValue:
-        raise InvalidValue("capacity", allowed, repr(given) if isinstance(given, str) else given) from None

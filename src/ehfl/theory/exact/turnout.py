@@ -160,16 +160,11 @@ def pooled_turnout(batteries: Batteries, rounds: int, target: int | None = None)
         kept = law[:wanted]
         laws[t, : kept.size], laws[t, wanted] = kept, law[wanted:].sum()
         left = np.append(law[: wanted + 1].sum(), law[wanted + 1 :])
-        law, wasted[t] = _full_at(most, np.convolve(left, harvest))
+        law = np.convolve(left, harvest)
+        beyond = law[most + 1 :]  # what finds the battery full
+        wasted[t], law = beyond @ np.arange(1, beyond.size + 1), law[: most + 1]
+        law[-1] += beyond.sum()
     return Turnout(laws, wasted)
-
-
-def _full_at(most: int, law: FloatArray) -> tuple[FloatArray, float]:
-    """Return the law of a level limited to `most`, and the expected loss."""
-    kept, beyond = law[: most + 1].copy(), law[most + 1 :]
-    if beyond.size:
-        kept[most] += beyond.sum()
-    return kept, float(beyond @ np.arange(1, beyond.size + 1))
 
 
 def critical_shortfall(target: int, variance: float, rounds: int) -> float:
