@@ -26,7 +26,7 @@ from ehfl.scheduling import (
     course_of,
     simulate,
 )
-from ehfl.validation import BrokenRules, UserError
+from ehfl.validation import BrokenRules
 
 
 def view_of(*energy: int, **facts: Any) -> View:
@@ -208,14 +208,6 @@ def test_steps_are_saved_and_read_again(tmp_path: Path) -> None:
 
     assert played.steps is not None and again.steps is not None
     assert np.array_equal(again.steps, played.steps)
-
-
-@pytest.mark.parametrize("steps", [np.array([1]), np.zeros(5, int), np.ones((5, 1), int)])
-def test_steps_that_do_not_fit_the_turns_are_refused(tmp_path: Path, steps: Any) -> None:
-    from dataclasses import replace
-
-    with pytest.raises(UserError, match="steps"):
-        replace(simulate(rich(6), AdaptiveSteps(4), 40), steps=steps).save(tmp_path / "played.npz")
 
 
 def test_in_lockstep_the_steps_are_those_of_the_simulation() -> None:
