@@ -27,7 +27,7 @@ from ehfl.validation import BrokenRules, InvalidValue, SpecError, at, renamed
 
 if TYPE_CHECKING:
     from ehfl.experiment.run.workers import Crew
-    from ehfl.learning import Aggregation, Task
+    from ehfl.learning import Aggregation
 
 _ROUNDS = 20  # of a scheduler's trial
 _CLIENTS = 1000  # at most, of an aggregation's
@@ -112,7 +112,10 @@ class _Checks:
         with at("learning"):
             pick_device(learning.device)
         dealt = _key(learning.task, learning.data, learning.partition, learning.order, setting.fleet.clients)
-        self._once(dealt, partial(self._deal, setting, task))
+        # A partition that cannot fail for some seeds alone is tried under one.
+        sure = learning.partition["name"] in ("iid", "shards")
+        for seed in self.seeds[:1] if sure else self.seeds:
+            self._once(f"{dealt} {seed}", partial(build.parts_of, setting, task, seed))
         if setting.evaluation.goal != "auto":
             with at("evaluation"):
                 task.metric.check_goal(setting.evaluation.goal)
@@ -120,17 +123,18 @@ class _Checks:
 
     def own_things(self, setting: Setting) -> None:
         """Refuse user classes that break the rules of their kind."""
-        from ehfl.learning import check_task
+        from ehfl.learning import check_aggregation, check_task
 
         learning, clients, seed = setting.learning, setting.fleet.clients, self.seeds[0]
         task, data = build.load_task(setting)
         dealer, targets = build.partition_of(setting), task.training.targets.cpu().numpy()
-        sizes = {"clients": clients, "seed": seed}
+        sizes, few = {"clients": clients, "seed": seed}, min(clients, _CLIENTS)
+        made = build.plain_aggregation_of(setting)
         checks: dict[str, tuple[Any, Callable[[], None]]] = {
             "learning.task": (learning.task, partial(check_task, task, seed=seed)),
             "learning.partition": (learning.partition, partial(check_partition, dealer, targets=targets, **sizes)),
             "learning.step_size": (learning.step_size, partial(_check_steps, setting)),
-            "learning.aggregation": (learning.aggregation, partial(_check_aggregation, setting)),
+            "learning.aggregation": (learning.aggregation, partial(check_aggregation, made, clients=few)),
         }
         self.harvest(setting)
         for key, (table, check) in checks.items():
@@ -145,22 +149,10 @@ class _Checks:
             check = partial(check_harvest, table, quick=True, **sizes)
             self._once(_key(key, table, sizes), partial(_refuse_broken, key, table, check))
 
-    def _once(self, key: str, check: Callable[[], None]) -> None:
+    def _once(self, key: str, check: Callable[[], object]) -> None:
         if key not in self.done:
             check()
             self.done.add(key)
-
-    def _deal(self, setting: Setting, task: Task) -> None:
-        """Deal the data on trial, under every seed unless the partition cannot fail for some seeds alone."""
-        sure = setting.learning.partition["name"] in ("iid", "shards")
-        for seed in self.seeds[:1] if sure else self.seeds:
-            build.parts_of(setting, task, seed)
-
-
-def _check_aggregation(setting: Setting) -> None:
-    from ehfl.learning import check_aggregation
-
-    check_aggregation(build.plain_aggregation_of(setting), clients=min(setting.fleet.clients, _CLIENTS))
 
 
 def _check_steps(setting: Setting) -> None:
@@ -228,11 +220,14 @@ def _aggregation_that_fits(setting: Setting) -> Aggregation | None:
 def notes_on(spec: Spec) -> Iterator[str]:
     """Yield lines about the memory that aggregations need, and about the precision of chances that they use."""
     from ehfl.learning.memory.files import is_filed, most_on_disk
+    from ehfl.learning.training import CHECKPOINT_EVERY
 
     names: dict[tuple[int, int, int], dict[str, None]] = {}  # dicts as ordered sets
     for setting in (arm.setting for arm in spec.arms):
         if needed := memory_needed(setting):
-            key = setting.fleet.clients, needed, _turns(setting)
+            wanted = check_target(build.fleet_of(setting), build.target_of(setting))
+            turns = wanted * min(CHECKPOINT_EVERY, setting.rounds)  # about so many between two checkpoints
+            key = setting.fleet.clients, needed, turns
             names.setdefault(key, {})[setting.learning.aggregation["name"]] = None
     for (clients, needed, turns), alike in names.items():
         most = bytes_text(most_on_disk(needed, clients, turns))
@@ -247,11 +242,3 @@ def notes_on(spec: Spec) -> Iterator[str]:
         error = f"{100 * found.relative_error:.1f} %"
         how = "exact" if found.exact else f"estimated from {found.seeds:,} seeds (error up to {error})"
         yield f"{arm.label}: chances of taking part are {how}"
-
-
-def _turns(setting: Setting) -> int:
-    """Return the approximate number of turns between two checkpoints."""
-    from ehfl.learning.training import CHECKPOINT_EVERY
-
-    wanted = check_target(build.fleet_of(setting), build.target_of(setting))
-    return wanted * min(CHECKPOINT_EVERY, setting.rounds)

@@ -16,7 +16,7 @@ from ehfl.files import read_numbers
 from ehfl.quantities import is_quantity, quantity
 from ehfl.registry import Here, Registry, Table, lies_there
 from ehfl.theory import STEP_SIZES, step_size_of, step_size_table
-from ehfl.validation import InvalidValue, SpecError, closest, number_in, short, whole_number
+from ehfl.validation import InvalidValue, SpecError, closest, is_number, number_in, short, whole_number
 
 MOST_SEEDS = 10_000
 MOST_ROUNDS = 10_000_000
@@ -97,11 +97,11 @@ def amount(unit: str) -> Callable[[Any, ValidationInfo], Any]:
 def _read_per_client(value: Any, key: str, folder: Path) -> Any:
     if value == "inf":
         return math.inf
-    if value is None or _is_number(value) or (key == "fleet.initial" and _is_percentage(value)):
+    if value is None or is_number(value) or (key == "fleet.initial" and _is_percentage(value)):
         return value
     if any(map(is_quantity, _written_values(value))):
         return _in_si(value, key)
-    if isinstance(value, list | tuple) and value and all(_is_number(one) or one == "inf" for one in value):
+    if isinstance(value, list | tuple) and value and all(is_number(one) or one == "inf" for one in value):
         return tuple(math.inf if one == "inf" else one for one in value)
     if isinstance(value, Mapping) and value.keys() == {"low", "high"} and all(map(_is_finite, value.values())):
         return {"low": value["low"], "high": value["high"]}
@@ -257,12 +257,8 @@ def listed_seeds(value: Any) -> tuple[int, ...]:
     raise ValueError(f"must be how many (1 to {MOST_SEEDS:,}) or a list of different whole numbers in [0, 2^64 - 1]")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _is_finite(value: Any) -> bool:
-    return _is_number(value) and math.isfinite(value)
+    return is_number(value) and math.isfinite(value)
 
 
 def _is_whole(value: Any) -> bool:

@@ -78,8 +78,6 @@ def known_problems(dimension: int = 20) -> dict[str, KnownProblem]:
 def verify(
     counts: Mapping[str, ArrayLike],
     *,
-    problems: Mapping[str, KnownProblem] | None = None,
-    local_steps: tuple[int, ...] = (1, 5),
     seeds: int = 200,
     seed: int = 0,
 ) -> Iterator[Verified]:
@@ -93,10 +91,10 @@ def verify(
     for scheduler, n_t in checked.items():
         if not n_t.any():
             raise UserError(f"{scheduler} has no participants in any round: there is nothing to verify")
-    for problem_name, problem in (known_problems() if problems is None else problems).items():
+    for problem_name, problem in known_problems().items():
         check_memory("seeds", seeds, 8.0 * seeds * max(n_t.size for n_t in checked.values()))
         constants = Constants(problem.smoothness, problem.variance, problem.gap)
-        for K in local_steps:
+        for K in LOCAL_STEPS:
             for rule in RULES:
                 for number, (scheduler, n_t) in enumerate(checked.items()):
                     etas = best_along(rule, n_t, K, constants)
