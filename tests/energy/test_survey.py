@@ -72,7 +72,7 @@ def test_records_are_looked_at_as_far_as_they_go() -> None:
     once = survey(Trace(ROOF, beyond="refuse"), clients=2, round_length=3600)
     again = survey(Trace(ROOF), clients=2, round_length=3600)
 
-    assert (replay.turn, replay.means.tolist(), replay.days.size) == (7200, [1.5, 0], 0)
+    assert (replay.cycle, replay.means.tolist(), replay.days.size) == (7200, [1.5, 0], 0)
     assert once.steps.shape == (3, 24, 2) and math.isnan(once.leanest(7))
     assert again.steps.shape == (365, 24, 2) and np.allclose(again.steps[:3], once.steps)
 
@@ -82,7 +82,7 @@ def test_a_record_of_less_than_a_day_is_shown_in_full(tmp_path: Path) -> None:
     path.write_text("".join(f"{ms}\t{3 if ms < 500 else 0}\n" for ms in range(1000)), encoding="utf-8")
     found = survey(Trace(path), clients=1, round_length=0.1)
 
-    assert (found.turn, found.steps.shape, found.without) == (1.0, (1, 250, 1), 0.5)
+    assert (found.cycle, found.steps.shape, found.without) == (1.0, (1, 250, 1), 0.5)
     assert found.steps[0, :125].min() == pytest.approx(3e-4) and not found.steps[0, 125:].any()
 
 

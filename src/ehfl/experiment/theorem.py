@@ -91,9 +91,9 @@ def _mean(setting: Setting, played: Participation, constants: Constants) -> Cove
 
 def _by_turns(played: Participation, eta: float, constants: Constants) -> Iterator[Covering]:
     """Yield theorem H for windows of 2, 4, 8, ... rounds, as long as it allows the arm's step size."""
-    turns = played.took_part()
+    sets = played.took_part()
     for window in (2**power for power in range(1, 7)):
-        windows = windows_of(turns, window)
+        windows = windows_of(sets, window)
         limit = windows.largest_step(constants.smoothness)
         if eta <= limit:
             why = f"clients' data differ, and turns come round (in windows of {window} rounds)"

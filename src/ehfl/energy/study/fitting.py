@@ -183,8 +183,8 @@ def _log(count: int, of: int) -> float:
 
 def _runs(column: NDArray[np.bool_]) -> Sequence[tuple[bool, int]]:
     """Return state and length of each run except the first and the last, which are truncated by the record."""
-    turns = np.flatnonzero(np.diff(column)) + 1
-    return [(bool(column[at]), int(length)) for at, length in zip(turns[:-1], np.diff(turns), strict=True)]
+    changes = np.flatnonzero(np.diff(column)) + 1
+    return [(bool(column[at]), int(length)) for at, length in zip(changes[:-1], np.diff(changes), strict=True)]
 
 
 def _bins(start: float, rounds: int, round_length: float) -> IntArray | None:

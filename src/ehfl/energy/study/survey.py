@@ -37,8 +37,8 @@ class Survey:
     fleet: int  # number of all clients
     first_day: int | None  # the day of the year at which it begins, 0 for January 1; None without a calendar
     first_second: float  # the time of day at which it begins [s]
-    turn: float  # how long a row of `steps` takes: a day, or the whole of a shorter record [s]
-    steps: FloatArray  # means of parts of each turn, (n_turns, n_slots, n_clients)
+    cycle: float  # how long a row of `steps` takes: a day, or the whole of a shorter record [s]
+    steps: FloatArray  # means of parts of each cycle, (n_cycles, n_slots, n_clients)
     rounds: IntArray  # numbers of the rounds whose energy is in `amounts`, (n_rounds,)
     amounts: FloatArray  # of these, (n_rounds, n_clients)
     stated: FloatArray  # the long-run mean that the harvest states, (n_clients,)
@@ -62,8 +62,8 @@ class Survey:
 
     @property
     def days(self) -> FloatArray:
-        """Energy [J] or units of each day and client, (n_days, n_clients); empty where a turn is no day."""
-        if self.turn != DAY:
+        """Energy [J] or units of each day and client, (n_days, n_clients); empty where a cycle is no day."""
+        if self.cycle != DAY:
             return np.empty((0, self.clients))
         found: FloatArray = self.steps.mean(axis=1) * (DAY if self.in_watts else DAY / self.round_length)
         return found
@@ -73,7 +73,7 @@ class Survey:
         dark = self.steps.reshape(-1, self.clients) == 0
         last = np.maximum.accumulate(np.where(dark, -1, np.arange(len(dark))[:, None]), axis=0)
         longest = int((np.arange(len(dark))[:, None] - last)[dark].max(initial=0))
-        return longest * self.turn / int(self.steps.shape[1])
+        return longest * self.cycle / int(self.steps.shape[1])
 
     def leanest(self, days: int) -> float:
         """Return the lowest mean of `days` days in a row over clients' mean days; NaN where there are fewer."""
@@ -131,11 +131,11 @@ def survey(
         return np.asarray(found, dtype=np.float64)
 
     amounts = _in_parts(asked, numbers, round_length, on_part)
-    turn, steps = _steps_of_units(amounts, round_length)
+    cycle, steps = _steps_of_units(amounts, round_length)
     if in_watts:
-        turn = min(DAY, time, _record_length(harvest))
-        days, step = (int(time // DAY), _HOUR) if turn == DAY else (1, turn / _FINE_SLOTS)
-        steps = _in_parts(asked, range(round(days * turn / step)), step, on_part).reshape(days, -1, len(some))
+        cycle = min(DAY, time, _record_length(harvest))
+        days, step = (int(time // DAY), _HOUR) if cycle == DAY else (1, cycle / _FINE_SLOTS)
+        steps = _in_parts(asked, range(round(days * cycle / step)), step, on_part).reshape(days, -1, len(some))
     return Survey(
         harvest=repr(harvest),
         in_watts=in_watts,
@@ -144,7 +144,7 @@ def survey(
         fleet=clients,
         first_day=getattr(harvest, "first_day", None),
         first_second=float(getattr(harvest, "first_second", 0.0)),
-        turn=turn,
+        cycle=cycle,
         steps=steps,
         rounds=np.asarray(numbers),
         amounts=amounts,
@@ -187,9 +187,9 @@ def _in_parts(
 
 
 def _steps_of_units(amounts: FloatArray, round_length: float) -> tuple[float, FloatArray]:
-    """Return how long a turn is [s], and the mean units a round by turn and part of it.
+    """Return how long a cycle is [s], and the mean units a round by cycle and part of it.
 
-    A turn is a day of hours, or of as many parts as there are rounds; where the rounds make no day, all of them.
+    A cycle is a day of hours, or of as many parts as there are rounds; where the rounds make no day, all of them.
     """
     slots = min(_SLOTS, int(DAY / round_length))
     middle = (np.arange(len(amounts)) + 0.5) * round_length

@@ -68,16 +68,16 @@ class Cumulated:
 
         `later` is the delay of each column relative to `edges`, from 0 to the period, (len(columns),) [s].
         """
-        turns, within = (part[:, None] for part in np.divmod(edges, self.period))
+        periods, within = (part[:, None] for part in np.divmod(edges, self.period))
         if later is not None:
             within = within + later
             again = within >= self.period
-            turns, within = turns + again, within - again * self.period
+            periods, within = periods + again, within - again * self.period
         row = self._rows(within)
         cell = row * self.watts.shape[1] + columns
         until = self.energy.ravel()[cell] + self.watts.ravel()[cell] * (within - self.times[row])
         # Subtract full periods before the difference, so that late rounds are as exact as early ones.
-        found: FloatArray = np.diff(turns, axis=0) * self.energy[-1, columns] + np.diff(until, axis=0)
+        found: FloatArray = np.diff(periods, axis=0) * self.energy[-1, columns] + np.diff(until, axis=0)
         return np.maximum(found, 0.0)  # rounding may leave slightly less than 0
 
     def _rows(self, within: FloatArray) -> IntArray:

@@ -138,8 +138,8 @@ class Trace:
         if self.shift == "none":
             return None
         if self.shift == "even":
-            turn = np.asarray(clients) // len(self.record.names)  # the first of each column begins at its start
-            return np.asarray(turn * _GOLDEN % 1.0 * self.record.duration)
+            lap = np.asarray(clients) // len(self.record.names)  # the first of each column begins at its start
+            return np.asarray(lap * _GOLDEN % 1.0 * self.record.duration)
         drawn: FloatArray = words(seed, Purpose.HARVEST, range(1), clients)[0] / 2.0**32
         if self.shift == "random":
             return drawn * self.record.duration

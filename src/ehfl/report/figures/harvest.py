@@ -55,7 +55,7 @@ def survey_figure(survey: Survey) -> Figure:
         for axes in panels[1]:
             axes.remove()
         _draw_map(figure, figure.add_subplot(grid[1, :]), survey)
-    over = "days and clients" if survey.in_watts and survey.turn == DAY else "clients"
+    over = "days and clients" if survey.in_watts and survey.cycle == DAY else "clients"
     about = f"{style.shorten(survey.harvest, 50)}, {survey.whom()}" + (
         f"; bands: 10 % to 90 % of {over}" if survey.clients > 1 else ""
     )
@@ -72,16 +72,16 @@ def _draw_turn(axes: Axes, survey: Survey) -> None:
     values = days.transpose(1, 0, 2).reshape(days.shape[1], -1)  # (n_slots, n_days n_clients)
     top = float(np.quantile(values, _BAND[1], axis=1).max())
     scale = power_scale(top) if survey.in_watts else _UNITS
-    if survey.turn == DAY:
+    if survey.cycle == DAY:
         draw_day(axes, scale.of(values), survey.first_second, _COLOUR)
     else:
-        draw_band(axes, (np.arange(len(values)) + 0.5) / len(values) * survey.turn, scale.of(values), _COLOUR)
+        draw_band(axes, (np.arange(len(values)) + 0.5) / len(values) * survey.cycle, scale.of(values), _COLOUR)
         axes.set_xlabel("time in the record [s]")
-        axes.set_xlim(0, survey.turn)
+        axes.set_xlim(0, survey.cycle)
     axes.set_ylim(bottom=0)
     style.tidy(axes)
     what = f"power [{scale.unit}]" if survey.in_watts else "units a round"
-    title = f"a day: {what}" if survey.turn == DAY else f"{what}, {as_time(survey.turn)}"
+    title = f"a day: {what}" if survey.cycle == DAY else f"{what}, {as_time(survey.cycle)}"
     axes.set_title(title, fontsize=10, loc="left")
 
 

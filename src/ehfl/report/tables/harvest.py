@@ -78,8 +78,8 @@ def _mean(survey: Survey) -> str:
     write, unit = (as_power, "") if survey.in_watts else (amount, " units a round")
     ends = dict.fromkeys((write(low), write(high)))
     between = f"{' to '.join(ends)}{unit}{' by client' if len(ends) > 1 else ''}"
-    turns = len(survey.steps)
-    time = as_time(survey.turn) if survey.turn != DAY else "a year" if turns == 365 else f"{turns} days"
+    days = len(survey.steps)
+    time = as_time(survey.cycle) if survey.cycle != DAY else "a year" if days == 365 else f"{days} days"
     long_run = f"; in the long run {write(stated)}{unit}" if abs(survey.means.mean() - stated) > _LESS * stated else ""
     return f"The mean over {time} is {between}{long_run}."
 

@@ -170,13 +170,13 @@ class Forecast:
     def _bound(self, view: View, m: int) -> int:
         """Return m if it can be borne, else a smaller number that none which can be borne exceeds."""
         level = view.energy.astype(np.float64)  # e_i times the cost, which saves a division
-        turns = np.empty_like(level)
+        given = np.empty_like(level)
         for s, harvest in enumerate(view.ahead(self.horizon)):
-            there = _rounds_in(np.minimum(level, view.cost, out=turns), view)
+            there = _rounds_in(np.minimum(level, view.cost, out=given), view)
             if there < m - _ROUNDING:
                 return math.floor((m * s + there) / (s + 1) + _ROUNDING)
-            turns *= min(m / there, 1)
-            level -= turns
+            given *= min(m / there, 1)
+            level -= given
             level += harvest
             np.minimum(level, view.capacity, out=level)
             np.maximum(level, 0, out=level)
