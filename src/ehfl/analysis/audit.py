@@ -26,7 +26,7 @@ class Group:
 
     name: str
     clients: IntArray
-    turns: float  # P(i in S), mean over its clients
+    probability: float  # P(i in S), mean over its clients
     updates: float  # share of all updates that come from it
     weight: float  # in the mean, of all its clients together
     fair: float  # the weight that as many clients would have if all were heard alike
@@ -129,12 +129,12 @@ class Audit:
         return self._group(HARDLY_HEARD, clients)
 
     def _group(self, name: str, clients: IntArray) -> Group:
-        turns, all_turns = self.chances.probabilities[clients], float(self.chances.probabilities.sum())
+        own, everyone = self.chances.probabilities[clients], float(self.chances.probabilities.sum())
         return Group(
             name,
             clients,
-            turns=float(turns.mean()),
-            updates=float(turns.sum()) / all_turns if all_turns else 0.0,
+            probability=float(own.mean()),
+            updates=float(own.sum()) / everyone if everyone else 0.0,
             weight=float(self.chances.weights[clients].sum()),
             fair=clients.size / self.n_clients,
         )

@@ -229,7 +229,7 @@ def _group_lines(audits: Sequence[Audit], title: str) -> list[Quantity[Audit]]:
         if place >= len(found):
             return cells.NONE
         weight = percent(found[place].weight) if audit.chances.anybody else DASH
-        return Cell(f"{percent(found[place].turns)}, {weight}")
+        return Cell(f"{percent(found[place].probability)}, {weight}")
 
     return [Quantity(title, name, meaning, partial(cell, place), nested=True) for place, name in enumerate(names)]
 
