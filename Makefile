@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 PROCESSORS := sse4 avx2 native
-.PHONY: help demo paper results test test-all test-processors $(addprefix test-on-,$(PROCESSORS)) lint check fuzz bench format clean
+.PHONY: help demo docs paper results test test-all test-processors $(addprefix test-on-,$(PROCESSORS)) lint check fuzz bench format clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -23,6 +23,11 @@ $(VENV)/.runtime: pyproject.toml | $(BIN)/python
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@echo "installing ehfl and its development tools into $(VENV) (once, a minute or two)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/.runtime
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	@echo "installing ehfl and what builds its documentation into $(VENV) (once, a minute or two)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@ $(VENV)/.runtime
 
 demo: $(VENV)/.runtime  ## an equal and an unequal fleet on digits, five arms, five seeds: table, figures, page
@@ -54,6 +59,10 @@ lint: $(VENV)/.dev  ## ruff and mypy
 
 check: lint test-all  ## ruff, mypy and all tests
 
+docs: $(VENV)/.docs  ## the documentation site, every gallery example executed, into docs/_build/html (1 to 2 minutes)
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 SEED ?= 1
 CASES ?= 10000
 fuzz: $(VENV)/.dev  ## random commands, specs, folders, calls and user code; SEED=1 CASES=10000 (ten to twenty minutes)
@@ -81,5 +90,5 @@ format: $(VENV)/.dev  ## let ruff rewrite what it can
 	$(BIN)/ruff format .
 
 clean:  ## remove the environment and everything built
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) docs/_build docs/gallery docs/notebooks docs/reference build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
