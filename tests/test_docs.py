@@ -102,3 +102,10 @@ def test_links_between_pages_lead_somewhere() -> None:
                 continue
             assert link.startswith("http") or target.exists(), f"{page.name}: {link}"
             assert not anchor or link.startswith("http") or anchor in anchors(target), f"{page.name}: {link}"
+
+
+def test_every_page_is_in_the_contents_of_the_site() -> None:
+    listed = (ROOT / "docs/index.md").read_text(encoding="utf-8").splitlines()
+    for page in PAGES[1:]:
+        name = page.relative_to(ROOT / "docs").with_suffix("").as_posix()
+        assert name == "index" or name in listed, f"add {name} to a toctree of docs/index.md"
