@@ -35,7 +35,7 @@ SCHEDULERS: Registry[Scheduler] = Registry(
     {
         "greedy": f"{HERE}.paper:Greedy",
         "round-robin": f"{HERE}.paper:RoundRobin",
-        "power-of-choice": f"{HERE}.losses:PowerOfChoice",
+        "power-of-choice": f"{HERE}.fair:PowerOfChoice",
     },
     methods=("select",),
 )

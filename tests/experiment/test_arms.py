@@ -143,10 +143,15 @@ def test_an_arm_is_called_after_its_scheduler_unless_it_has_a_label(scheduler: o
     assert [arm.label for arm in arms_of({"scheduler": scheduler, "label": "mine"})] == ["mine"]
 
 
+def test_an_arm_that_changes_the_aggregation_is_called_after_it_too() -> None:
+    arms = arms_of({"scheduler": "greedy"}, {"scheduler": "greedy", "aggregation": {"name": "fedadam", "of": "mifa"}})
+    assert [arm.label for arm in arms] == ["greedy", "greedy + fedadam"]
+
+
 def test_arms_that_would_share_a_folder_are_refused() -> None:
-    """Two arms on one scheduler need labels; labels that differ in signs alone are one folder."""
+    """Labels that differ in punctuation alone are one folder."""
     for arms in (
-        [{"scheduler": "greedy"}, {"scheduler": "greedy", "aggregation": "weighted"}],
+        [{"scheduler": "greedy"}, {"scheduler": "greedy", "learning.local_steps": 2}],
         [{"scheduler": "round-robin:1"}, {"scheduler": {"name": "round-robin", "per_round": 1}}],
         [{"scheduler": "greedy", "label": "K = 1"}, {"scheduler": "greedy", "label": "k 1"}],
     ):

@@ -87,6 +87,8 @@ def _arm(where: str, label: str, changes: Facts, facts: Facts, base: Setting, fo
         setting = validated(Setting, mine, folder)
     given = mine.get("scheduler", setting.scheduler)
     text = given if isinstance(given, str) else SCHEDULERS.text(SCHEDULERS.table(given))
+    if "learning.aggregation" in changes:
+        text += f" + {setting.learning.aggregation['name']}"
     unlabelled = "needs a label of its own ([[arms]] has them), since its text is not"
     return Arm(label or plain_label(text, where, unlabelled), changes, setting, where)
 
