@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ehfl.analysis import Arm, Trial, compare
-from ehfl.analysis.pairing import differing, pairs, shared
+from ehfl.analysis.pairing import CONDITIONS, pairs, shared
 from ehfl.validation import UserError
 from made_trials import ACCURACY, made_trial
 
@@ -27,8 +27,7 @@ def test_any_condition_that_differs_parts_the_runs(condition: str) -> None:
     one, other = arm("a", [0, 1]), arm("b", [0, 1], **{condition: "another"})
 
     assert pairs(one, other) == []
-    assert differing(one, other) == (condition.replace("_", " "),)
-    assert len(shared([one, other])) == 2
+    assert shared([one, other]) == tuple(one for one in CONDITIONS if one != condition.replace("_", " "))
 
 
 def test_conditions_are_compared_seed_by_seed() -> None:
@@ -39,7 +38,7 @@ def test_conditions_are_compared_seed_by_seed() -> None:
 
     assert pairs(under("a", {}), under("b", {})) == [(0, 0), (1, 1)]
     assert pairs(under("a", {}), under("b", {1: "storm"})) == [(0, 0)]
-    assert differing(under("a", {}), under("b", {1: "storm"})) == ("weather",)
+    assert shared([under("a", {}), under("b", {1: "storm"})]) == ("data", "first model")
 
 
 def test_what_all_share_is_what_no_two_differ_in() -> None:

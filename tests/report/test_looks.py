@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ehfl.report.figures.looks import by_night, looks, looks_of
+from ehfl.report.figures.looks import looks, looks_of
 from ehfl.scheduling import SCHEDULERS
 from made_trials import two_arms
 
@@ -66,11 +66,6 @@ def test_arms_differ_in_colour_or_dashes_and_in_markers(schedulers: list[str]) -
 
 def test_arms_of_a_comparison_look_as_their_trials_schedulers_say() -> None:
     assert looks_of(two_arms()) == looks({"greedy": "greedy", "myopic": "myopic"})
-
-
-@pytest.mark.parametrize("colour", ["#0072B2", "#444444", "#009E73", "#000000"])
-def test_colours_are_legible_by_night(colour: str) -> None:
-    assert max(int(by_night(colour)[i : i + 2], 16) for i in (1, 3, 5)) > 0x90
 
 
 def test_in_a_further_world_a_scheduler_keeps_its_colour_and_dashes_say_which_it_is() -> None:

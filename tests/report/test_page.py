@@ -15,8 +15,8 @@ from ehfl.analysis import Comparison, compare
 from ehfl.report import Drawing
 from ehfl.report.figures import style
 from ehfl.report.pages.comparison import write_page
+from ehfl.report.tables import cells
 from ehfl.report.verdict import verdict_of
-from ehfl.report.write import write_gap
 from made_trials import ACCURACY, arms_ending_at, made_trial, two_worlds
 
 FINALS = {"myopic": [0.90, 0.92, 0.94], "greedy": [0.80, 0.821, 0.839], "always-on": [0.91, 0.91, 0.96]}
@@ -101,7 +101,7 @@ def test_a_distinguishable_difference_is_bold_and_no_other(tmp_path: Path) -> No
     page = page_of(tmp_path, comparison)
 
     clear = [row.difference for row in comparison.rows if row.difference and row.difference.distinguishable]
-    assert re.findall(r"<strong>(.*?)</strong>", page) == [write_gap(comparison.metric, found).mean for found in clear]
+    assert re.findall(r"<strong>(.*?)</strong>", page) == [cells.gap(comparison.metric, found).text for found in clear]
     assert len(clear) == 1
 
 

@@ -8,27 +8,29 @@ from itertools import product
 import pytest
 
 from ehfl.analysis import Difference, Estimate, estimate
-from ehfl.report.write import DASH, Written, amount, p_value, signed, write_amount, write_gap, write_metric
+from ehfl.report.tables import cells
+from ehfl.report.tables.render import Cell
+from ehfl.report.write import DASH, amount, p_value, signed
 from ehfl.runs import Metric
 from made_trials import ACCURACY
 
 SCORE = Metric("score")
 
 
-def gap(low: float, high: float, metric: Metric = SCORE) -> Written:
-    return write_gap(metric, Difference((low + high) / 2, low, high, 5, 0.5))
+def gap(low: float, high: float, metric: Metric = SCORE) -> Cell:
+    return cells.gap(metric, Difference((low + high) / 2, low, high, 5, 0.5))
 
 
 def test_a_slowdown_whose_interval_leaves_one_out_does_not_end_at_one() -> None:
-    assert write_amount(Estimate(1.066, 1.002, 1.13, 5), null=1.0).text == "1.066 (1.002 to 1.130)"
-    assert write_amount(Estimate(1.65, 1.004, 2.296, 5), null=1.0).text == "1.65 (1.004 to 2.30)"
-    assert write_amount(Estimate(1.65, 1.0, 2.3, 5), null=1.0).ends == "1.00 to 2.30"  # which holds 1
+    assert cells.amount(Estimate(1.066, 1.002, 1.13, 5), null=1.0).sentence == "1.066 (1.002 to 1.130)"
+    assert cells.amount(Estimate(1.65, 1.004, 2.296, 5), null=1.0).sentence == "1.65 (1.004 to 2.30)"
+    assert cells.amount(Estimate(1.65, 1.0, 2.3, 5), null=1.0).ends == "1.00 to 2.30"  # which holds 1
 
 
 def test_a_mean_has_no_digits_that_its_interval_gives_no_meaning_to() -> None:
     made = gap(-0.020475, 0.019525)
 
-    assert (made.mean, made.half_width, made.ends) == ("0.000", "± 0.020", "-0.020 to 0.020")
+    assert (made.text, made.half_width, made.ends) == ("0.000", "± 0.020", "-0.020 to 0.020")
 
 
 @pytest.mark.parametrize(
@@ -44,23 +46,23 @@ def test_a_mean_has_no_digits_that_its_interval_gives_no_meaning_to() -> None:
     ],
 )
 def test_amounts_with_intervals(low: float, high: float, text: str) -> None:
-    assert write_amount(Estimate((low + high) / 2, low, high, 3)).text == text
+    assert cells.amount(Estimate((low + high) / 2, low, high, 3)).sentence == text
 
 
 def test_the_same_with_every_seed_has_a_width_of_nothing_and_no_ends() -> None:
-    assert write_amount(estimate([4, 4, 4])) == Written("4", "± 0")
-    assert write_metric(ACCURACY, estimate([0.9, 0.9])) == Written("90.0 %", "± 0")
+    assert cells.amount(estimate([4, 4, 4])) == Cell("4", "± 0")
+    assert cells.metric(ACCURACY, estimate([0.9, 0.9])) == Cell("90.0 %", "± 0")
 
 
 def test_one_seed_and_nothing_finite_have_no_interval() -> None:
-    assert write_metric(ACCURACY, Estimate(0.9391, None, None, 1)) == Written("93.9 %")
-    assert write_amount(Estimate(1.7, None, None, 1)) == Written("1.70")
-    assert write_gap(ACCURACY, Difference(-0.0134, None, None, 1, None), -1) == Written("+1.3")
-    assert write_amount(Estimate(math.nan, math.nan, math.nan, 2)) == Written(DASH)
+    assert cells.metric(ACCURACY, Estimate(0.9391, None, None, 1)) == Cell("93.9 %")
+    assert cells.amount(Estimate(1.7, None, None, 1)) == Cell("1.70")
+    assert cells.gap(ACCURACY, Difference(-0.0134, None, None, 1, None), -1) == Cell("+1.3")
+    assert cells.amount(Estimate(math.nan, math.nan, math.nan, 2)) == Cell(DASH)
 
 
 def test_metrics_without_bounds_have_no_ends() -> None:
-    assert write_metric(SCORE, Estimate(0.5, -1.0, 2.0, 2)).ends == "-1.0 to 2.0"
+    assert cells.metric(SCORE, Estimate(0.5, -1.0, 2.0, 2)).ends == "-1.0 to 2.0"
     assert gap(-1.5, 2.5).ends == "-1.5 to 2.5"
     assert gap(-1.5, 2.5, ACCURACY).ends == "-100 to 100"
 

@@ -7,15 +7,15 @@ may differ clearly. Nothing is assumed: every trial carries what it met.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ehfl.analysis.statistics import Difference, difference
-from ehfl.analysis.trials import Arm, Trial
+from ehfl.analysis.trials import Arm
 from ehfl.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -26,10 +26,11 @@ CONDITIONS = ("weather", "data", "first model")
 
 def pairs(arm: Arm, other: Arm) -> list[tuple[int, int]]:
     """Return the places in both arms of runs with a common seed that met the same."""
+    places = {trial.seed: place for place, trial in enumerate(other.trials)}
     return [
-        (place, place_of_other)
-        for place, place_of_other in _common_seeds(arm, other)
-        if arm.trials[place].met == other.trials[place_of_other].met
+        (place, places[trial.seed])
+        for place, trial in enumerate(arm.trials)
+        if trial.seed in places and trial.met == other.trials[places[trial.seed]].met
     ]
 
 
@@ -82,33 +83,13 @@ def final_metric(arm: Arm) -> FloatArray:
     return arm.metric[:, -1]
 
 
-def differing(arm: Arm, other: Arm) -> tuple[str, ...]:
-    """Return which of weather, data and first model two arms did not share under some seed that both have."""
-    found = [_unlike(arm.trials[i], other.trials[j]) for i, j in _common_seeds(arm, other)]
-    return tuple(condition for condition in CONDITIONS if any(condition in unlike for unlike in found))
-
-
 def shared(arms: Sequence[Arm]) -> tuple[str, ...]:
     """Return which of weather, data and first model were the same for all arms, under every seed that two of them have.
 
     Empty where no two arms have a seed in common: there is nothing that they could share.
     """
-    beside = list(combinations(arms, 2))
-    if beside and not any(has_common_seed(arm, other) for arm, other in beside):
+    trials = sorted((trial for arm in arms for trial in arm.trials), key=lambda trial: trial.seed)
+    met = [[trial.met for trial in of_seed] for _, of_seed in groupby(trials, key=lambda trial: trial.seed)]
+    if len(arms) > 1 and max(map(len, met)) == 1:
         return ()
-    unlike = {condition for arm, other in beside for condition in differing(arm, other)}
-    return tuple(condition for condition in CONDITIONS if condition not in unlike)
-
-
-def has_common_seed(arm: Arm, other: Arm) -> bool:
-    """Return whether any seed was run in both arms."""
-    return any(True for _ in _common_seeds(arm, other))
-
-
-def _common_seeds(arm: Arm, other: Arm) -> Iterator[tuple[int, int]]:
-    places = {seed: place for place, seed in enumerate(other.seeds)}
-    return ((place, places[seed]) for place, seed in enumerate(arm.seeds) if seed in places)
-
-
-def _unlike(trial: Trial, other: Trial) -> set[str]:
-    return {condition for condition in CONDITIONS if trial.met[condition] != other.met[condition]}
+    return tuple(name for name in CONDITIONS if all(one[name] == mets[0][name] for mets in met for one in mets))

@@ -14,7 +14,8 @@ from ehfl.analysis.statistics import difference, estimate
 from ehfl.arrays import FloatArray
 from ehfl.planning import Curve, Outlook, Plan, hours_short, worst_month
 from ehfl.quantities import as_time
-from ehfl.report.write import amount, counted, fixed, kept_off, listed, percent, spoken, write_metric
+from ehfl.report.tables import cells
+from ehfl.report.write import amount, counted, fixed, kept_off, listed, percent, spoken
 from ehfl.runs import Metric
 
 _THINGS = {"clients": "fleet", "round": "round length"}  # whose smallest value is searched
@@ -92,8 +93,8 @@ def _count_on(plan: Plan) -> str:
 
 def _mean(shares: FloatArray) -> str:
     """Return the mean over seeds with its interval, where there is one."""
-    found = write_metric(SHARE, estimate(shares))
-    return found.text if found.ends else exact(float(shares.mean()))
+    found = cells.metric(SHARE, estimate(shares))
+    return found.sentence if found.ends else exact(float(shares.mean()))
 
 
 def _shortfall(plan: Plan) -> Iterator[str]:

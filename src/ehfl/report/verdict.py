@@ -13,7 +13,8 @@ from ehfl.analysis.comparison import World
 from ehfl.analysis.devices import DeviceLog, alike
 from ehfl.analysis.served import worst_tenth_differences
 from ehfl.analysis.units import Scale
-from ehfl.report.write import counted, listed, p_value, percent, spoken, with_unit, write_gap, write_metric
+from ehfl.report.tables import cells
+from ehfl.report.write import counted, listed, p_value, percent, spoken, with_unit
 from ehfl.runs import Metric
 
 FEW_SEEDS = 5  # Student's t makes an interval wide with fewer: half of it is 4.3 standard errors with three
@@ -35,7 +36,7 @@ def _world(comparison: Comparison, world: World, clients: Mapping[str, Differenc
     if not others:
         name = "" if metric.is_share else f"{metric.name} "
         reached = "ended at" if metric.lower_is_better else "reached"
-        yield f"{_names(world, [first])} {reached} {name}{write_metric(metric, first.final).text}"
+        yield f"{_names(world, [first])} {reached} {name}{cells.metric(metric, first.final).sentence}"
         return
     tested = [row for row in others if row.difference is not None and row.difference.p_value is not None]
     yield from _shown(metric, world, first, tested, clients)
@@ -53,11 +54,11 @@ def _shown(
     worse = [row for row in reversed(shown) if row not in better]
     baseline = _names(world, [first])
     if better:
-        gap, ends = _gap(better[0]), write_gap(metric, _gap(better[0]), metric.sign).ends
+        gap, ends = _gap(better[0]), cells.gap(metric, _gap(better[0]), metric.sign).ends
         won = f"{_names(world, better[:1])} beats {baseline} by {_size(metric, gap)} ({ends})"
         yield f"{won}{_served(better[0], first, clients)}{_also(world, better[1:])}"
     if worse:
-        gap, ends = _gap(worse[0]), write_gap(metric, _gap(worse[0]), -metric.sign).ends
+        gap, ends = _gap(worse[0]), cells.gap(metric, _gap(worse[0]), -metric.sign).ends
         lost = f"{_names(world, worse[:1])} ends {_apart(metric, gap)} {baseline} ({ends})"
         yield f"{lost}{_served(worse[0], first, clients)}{_also(world, worse[1:])}"
 
@@ -106,7 +107,7 @@ def _not_shown(metric: Metric, world: World, first: Row, tested: Sequence[Row]) 
     among = f" between {_names(world, [first])} and {_names(world, same)}" if len(same) < len(tested) else ""
     which = f"{'largest: ' if len(same) > 1 else ''}{_names(world, [largest])}"
     p = p_value(gap.p_value if gap.holm_p_value is None else gap.holm_p_value)
-    yield f"no difference shown{among} ({which} {write_gap(metric, gap).mean}{_points(metric)}, p = {p})"
+    yield f"no difference shown{among} ({which} {cells.gap(metric, gap).text}{_points(metric)}, p = {p})"
 
 
 def _untested(metric: Metric, world: World, first: Row, rows: Sequence[Row]) -> Iterator[str]:
@@ -204,8 +205,8 @@ def _apart(metric: Metric, found: Difference) -> str:
 
 def _size(metric: Metric, found: Difference) -> str:
     """Return how large a difference is, without its sign."""
-    written = write_gap(metric, found, 1 if found.mean > 0 else -1)
-    return written.mean.removeprefix("+") + _points(metric)
+    written = cells.gap(metric, found, 1 if found.mean > 0 else -1)
+    return written.text.removeprefix("+") + _points(metric)
 
 
 def _points(metric: Metric) -> str:

@@ -37,10 +37,6 @@ _SPARE = ("#E69F00", "#999933", "#332288")  # for a scheduler's further arms, an
 _DASHES: tuple[tuple[float, ...], ...] = ((), (4, 1.5), (1, 1.2), (5, 1.5, 1, 1.5))
 _MARKERS = "os^DvP<X>p*h"
 
-_NIGHT = "#15181c"  # the page's background in dark mode, see page.css
-_CONTRAST = 6.0  # of a line on it; WCAG asks for 3, and 4.5 for text
-_PALER = {"#56B4E9": "#88ccee"}  # by night, where myopic's blue becomes as pale as this one is by day
-
 
 @dataclass(frozen=True, slots=True)
 class Look:
@@ -54,11 +50,6 @@ class Look:
     def line(self) -> Line:
         """The dash as matplotlib's line style."""
         return (0, self.dash) if self.dash else "-"
-
-    @property
-    def night(self) -> str:
-        """The colour on a dark page."""
-        return by_night(self.colour)
 
 
 def looks_of(comparison: Comparison) -> dict[str, Look]:
@@ -98,29 +89,3 @@ def _colour(scheduler: str, taken: Sequence[str]) -> str:
     if own is not None and own not in taken:
         return own
     return min(_SPARE if own is None else (own, *_SPARE), key=taken.count)
-
-
-def by_night(colour: str) -> str:
-    """Return the colour, mixed with as much white as a dark background asks for.
-
-    >>> by_night("#E69F00"), by_night("#444444")
-    ('#e69f00', '#989898')
-    """
-    if colour in _PALER:
-        return _PALER[colour]
-    rgb = _channels(colour)
-    for white in range(0, 101, 5):
-        mixed = [c + (1 - c) * white / 100 for c in rgb]
-        if (_luminance(mixed) + 0.05) / (_luminance(_channels(_NIGHT)) + 0.05) >= _CONTRAST:
-            break
-    return "#" + "".join(f"{round(255 * c):02x}" for c in mixed)
-
-
-def _channels(colour: str) -> list[float]:
-    return [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-
-
-def _luminance(rgb: list[float]) -> float:
-    """Return the relative luminance (WCAG 2.1)."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -66,11 +66,9 @@ def _template(name: str) -> str:
 
 
 def _arm_rules(looks: Sequence[Look]) -> str:
-    """Return a rule for each arm: `--arm` is its colour, by day and by night, `--dash` the dashes of its line."""
-    day = "".join(f".arm-{i} {{ --arm: {look.colour}; --dash: {_dash(look)}; }}\n" for i, look in enumerate(looks))
-    night = "".join(f"  .arm-{i} {{ --arm: {look.night}; }}\n" for i, look in enumerate(looks))
-    table = f".sideways table {{ max-width: {14 + 11 * len(looks)}rem; }}\n"  # few columns stay near their labels
-    return f"{day}@media screen and (prefers-color-scheme: dark) {{\n{night}}}\n{table}"
+    """Return a rule for each arm: `--colour` is its colour by day, see page.css, `--dash` the dashes of its line."""
+    rules = "".join(f".arm-{i} {{ --colour: {look.colour}; --dash: {_dash(look)}; }}\n" for i, look in enumerate(looks))
+    return f"{rules}.sideways table {{ max-width: {14 + 11 * len(looks)}rem; }}\n"  # few columns stay near their labels
 
 
 def _dash(look: Look) -> str:

@@ -17,8 +17,10 @@ from ehfl.analysis.served import worst_class_curve
 from ehfl.analysis.units import Scale
 from ehfl.arrays import FloatArray
 from ehfl.report.figures.axes import LOSS, STRETCH, is_logarithmic, linear_within
+from ehfl.report.tables import cells
 from ehfl.report.tables.comparison import ACCURACY
-from ehfl.report.write import DASH, Written, value, write_gap, write_metric
+from ehfl.report.tables.render import Cell
+from ehfl.report.write import DASH, value
 from ehfl.runs import Metric
 
 
@@ -109,14 +111,14 @@ def _arm(comparison: Comparison, arm: Arm, energy: Scale, gaps: DifferenceCurve 
         **times,
         "metric": _seeds(metric, arm.metric),
         "loss": _seeds(LOSS, arm.loss),
-        "difference": None if gaps is None else _curve(_gaps_at(arm, gaps), partial(write_gap, metric)),
+        "difference": None if gaps is None else _curve(_gaps_at(arm, gaps), partial(cells.gap, metric)),
         "worst": None if worst is None else _seeds(ACCURACY, worst),
     }
 
 
 def _seeds(metric: Metric, values: FloatArray) -> dict[str, list[Any]]:
     """Return the mean curve of values, (n_seeds, n_points)."""
-    return _curve([estimate(column) for column in values.T], partial(write_metric, metric))
+    return _curve([estimate(column) for column in values.T], partial(cells.metric, metric))
 
 
 def _gaps_at(arm: Arm, gaps: DifferenceCurve) -> list[Difference | None]:
@@ -131,13 +133,13 @@ def _gaps_at(arm: Arm, gaps: DifferenceCurve) -> list[Difference | None]:
 Point = TypeVar("Point", Estimate, Difference)
 
 
-def _curve(found: Sequence[Point | None], write: Callable[[Point], Written]) -> dict[str, list[Any]]:
+def _curve(found: Sequence[Point | None], write: Callable[[Point], Cell]) -> dict[str, list[Any]]:
     """Return mean, interval and text at each evaluation."""
     return {
         "mean": [None if point is None else _finite(point.mean) for point in found],
         "low": [None if point is None else _finite(point.low) for point in found],
         "high": [None if point is None else _finite(point.high) for point in found],
-        "text": [DASH if point is None else write(point).text for point in found],
+        "text": [DASH if point is None else write(point).sentence for point in found],
     }
 
 

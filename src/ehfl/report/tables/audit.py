@@ -14,7 +14,7 @@ from ehfl.report.tables import cells
 from ehfl.report.tables.output import Column, Output, number_column, pair_column, table_of
 from ehfl.report.tables.render import Cell, Table
 from ehfl.report.tables.rows import Quantity, lines_of
-from ehfl.report.write import DASH, listed, percent, spoken, upper_end
+from ehfl.report.write import DASH, listed, percent, spoken
 
 FEW_CLIENTS = 10  # each of which has a line of its own; more are shown in fifths
 MOST_CLASSES = 12  # that are shown unless all are asked for
@@ -56,7 +56,7 @@ def _under(group: Sequence[Audit]) -> str:
 def _even(audit: Audit) -> str:
     if audit.chances.exact:
         return "all clients weigh alike (chi^2 = 0, exactly)"
-    return f"no client is shown to weigh more than another (chi^2 < {upper_end(audit.chi_square)})"
+    return f"no client is shown to weigh more than another (chi^2 {cells.positive(audit.chi_square).text})"
 
 
 def _heard(audit: Audit, under: str) -> Iterator[str]:

@@ -35,6 +35,11 @@ class Cell:
     strong: bool = False
 
     @property
+    def sentence(self) -> str:
+        """The figure in a line, its interval's ends in brackets where there are any."""
+        return f"{self.text} ({self.ends})" if self.ends else self.text
+
+    @property
     def stacked(self) -> list[str]:
         """The figure, and half its interval's width on a line of its own where there is one."""
         return [*self.text.split("\n"), *([self.half_width] if self.half_width else [])]
