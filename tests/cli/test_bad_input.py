@@ -62,7 +62,6 @@ FILES: dict[str, str | bytes] = {
 RUNS: list[Row] = [
     ("report done --goal 3", "--goal must be a finite number in [0, 1], the bounds of accuracy, got 3"),
     ("report done --goal nan", "--goal must be a finite number, got nan"),
-    ("report plain --classes", "--classes must be left out: no run has classes"),
     ("report done done/spec.toml", "RUN must be a folder that ehfl compare or ehfl train wrote, got done/spec.toml"),
     ("report done --out done/spec.toml", "--out must be a folder, got done/spec.toml, a file"),
     (

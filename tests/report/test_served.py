@@ -126,7 +126,7 @@ def test_figures_facts_and_tables_have_the_classes(tmp_path: Path, monkeypatch: 
     facts = as_facts(compared)
     assert facts["classes"] == ["cat", "dog", "owl"]
     assert facts["by_class"]["greedy"] == pytest.approx([2.75 / 3, 0.97 / 3, 2.6 / 3])
-    labels = [line.label for line in comparison_table(compared, by_class=True).lines]
+    labels = [line.label for line in comparison_table(compared).lines]
     assert labels[-3:] == ["class cat", "class dog", "class owl"]
 
 

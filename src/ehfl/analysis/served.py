@@ -95,16 +95,10 @@ def common_classes(arms: Sequence[Arm]) -> tuple[str, ...]:
 
 def known_classes(arms: Sequence[Arm]) -> tuple[str, ...]:
     """Return the same, or refuse arms without: where figures by class are asked for."""
-    if why := why_no_classes(arms):
-        raise UserError(f"figures by class cannot be given: {why}")
-    return common_classes(arms)
-
-
-def why_no_classes(arms: Sequence[Arm]) -> str:
-    """Return why there are no classes that arms could be compared by, empty where there are."""
-    if common_classes(arms):
-        return ""
-    return "arms have different classes" if any(arm.trials[0].classes for arm in arms) else "no run has classes"
+    if found := common_classes(arms):
+        return found
+    why = "arms have different classes" if any(arm.trials[0].classes for arm in arms) else "no run has classes"
+    raise UserError(f"figures by class cannot be given: {why}")
 
 
 def _worst_class(arm: Arm) -> FloatArray:

@@ -116,13 +116,8 @@ def _print_wrapped(sentences: Sequence[str], width: int) -> None:
         typer.echo(fill(unbroken(sentence), width).replace("\u00a0", " "))
 
 
-def print_results(
-    compared: Comparison, page: Path, as_json: bool, *, by_class: bool = False, full: bool = False
-) -> None:
-    """Print a comparison: the compact table, or JSON, then the verdict and where the page lies.
-
-    `full` prints every row in place of the compact table, `by_class` a line for each class too.
-    """
+def print_results(compared: Comparison, page: Path, as_json: bool, *, full: bool = False) -> None:
+    """Print a comparison: the compact table or every row, the verdict and where the page lies; or JSON."""
     if as_json:
         from ehfl.files import json_text
         from ehfl.report import as_facts
@@ -135,9 +130,9 @@ def print_results(
         from ehfl.report.tables.output import Output
 
         table = compact_table(compared)
-        every = (comparison_table(compared, by_class=by_class),) if full or by_class else ()
-        hint = "" if every else f"every row: --full, or {visible(str(page.parent / TEXTS[-1]))}"
-        print_output(Output((table.title,), table, tuple(verdict_of(compared)), every, hint), full=bool(every))
+        every = (comparison_table(compared),) if full else ()
+        hint = "" if full else f"every row: --full, or {visible(str(page.parent / TEXTS[-1]))}"
+        print_output(Output((table.title,), table, tuple(verdict_of(compared)), every, hint), full=full)
     say_where("report", page, err=as_json)
 
 

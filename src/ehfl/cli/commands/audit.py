@@ -13,7 +13,7 @@ from ehfl.cli.output import check_figure, print_output, say_if_blind, say_if_com
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import whole
 from ehfl.files import json_text
-from ehfl.validation import UserError, whole_number
+from ehfl.validation import whole_number
 
 if TYPE_CHECKING:
     from ehfl.analysis.audit import Audit
@@ -32,9 +32,6 @@ def audit(
     ] = 20,
     without_floor: Annotated[
         bool, Option("--without-floor", help="Leave out zeta^2 and the floor: no gradients are computed.")
-    ] = False,
-    classes: Annotated[
-        bool, Option("--classes", help="Show every class [the twelve that are moved most, where there are more].")
     ] = False,
     full: Full = False,
     as_json: AsJson = False,
@@ -62,7 +59,7 @@ def audit(
     with named_by_option(given.names), own_prints_aside():
         read = given.spec(spec)
         audits = _audited(read, seeds, with_floor=not without_floor)
-    _say_unlabelled(read, audits, classes_asked_for=classes)
+    _say_unlabelled(read, audits)
     if figure is not None:  # before anything is printed: a closed pipe must not lose it
         from ehfl.report import draw_audit
 
@@ -78,7 +75,7 @@ def audit(
     over = f"{rounds[0]:,}" if len(rounds) == 1 else f"{rounds[0]:,} to {rounds[-1]:,}"
     clients = ", ".join(dict.fromkeys(f"{one.n_clients:,}" for one in audits))
     title = f"{read.name}: {clients} clients, {over} rounds"
-    print_output(audit_output(title, audits, every_class=classes), full=full or classes)
+    print_output(audit_output(title, audits), full=full)
 
 
 def _audited(spec: Spec, seeds: int, *, with_floor: bool) -> tuple[Audit, ...]:
@@ -98,11 +95,9 @@ def _audited(spec: Spec, seeds: int, *, with_floor: bool) -> tuple[Audit, ...]:
         return audit_all(spec, seeds=seeds, with_floor=with_floor, on_arm=advance, on_gradients=on_gradients)
 
 
-def _say_unlabelled(spec: Spec, audits: tuple[Audit, ...], *, classes_asked_for: bool) -> None:
-    """Tell the user which tasks have no classes that could be mixed; refuse figures by class that were asked for."""
+def _say_unlabelled(spec: Spec, audits: tuple[Audit, ...]) -> None:
+    """Tell the user which tasks have no classes that could be mixed."""
     without = [arm for arm, audit in zip(spec.arms, audits, strict=True) if not audit.classes]
     names = ", ".join(dict.fromkeys(arm.setting.learning.task["name"] for arm in without))
-    if without and classes_asked_for:
-        raise UserError(f"--classes must be left out: {names} has no classes")
     if without:
         typer.echo(f"{names} has no classes: there are no labels to mix", err=True)

@@ -35,7 +35,6 @@ def report(
         float | None,
         Option(metavar="VALUE", parser=number, help="Count the rounds to this value of the metric [the spec's]."),
     ] = None,
-    classes: Annotated[bool, Option("--classes", help="Let the table have a line for each class.")] = False,
     clairvoyant: Clairvoyant = False,
     trust: Annotated[bool, Option("--trust", help="Let --clairvoyant run user classes that RUN names.")] = False,
     full: Full = False,
@@ -53,7 +52,6 @@ def report(
       ehfl report runs/paper runs/paper-capacity1 --out together
     """
     from ehfl.analysis import read
-    from ehfl.analysis.served import why_no_classes
     from ehfl.report import check_place, write_report
 
     for folder in run:
@@ -66,12 +64,10 @@ def report(
     check_place(place)
     with named_by_option({"goal": "--goal"}):
         compared = read(*run, goal=goal)
-    if classes and (why := why_no_classes(compared.arms)):
-        raise UserError(f"--classes must be left out: {why}")
     if clairvoyant:
         compared = _with_possible(run, compared, trust)
     page = write_report(compared, place, [*compare_again(run), given.again()])
-    print_results(compared, page, as_json, by_class=classes, full=full)
+    print_results(compared, page, as_json, full=full)
     for folder in run:
         say_left_out(folder)
 

@@ -17,18 +17,16 @@ from ehfl.report.tables.rows import Quantity, lines_of
 from ehfl.report.write import DASH, listed, percent, spoken
 
 FEW_CLIENTS = 10  # each of which has a line of its own; more are shown in fifths
-MOST_CLASSES = 12  # that are shown unless all are asked for
 _MEANS = ("mean", "fednova", "fedprox", "fedavgm")  # in which participants weigh alike
 _MUCH = 1.5  # times its fair share of a class from which on it is worth saying that a group holds so much of it
 _LABELS = "Label mixture"
 
 
-def audit_output(title: str, audits: Sequence[Audit], *, every_class: bool = False) -> Output:
+def audit_output(title: str, audits: Sequence[Audit]) -> Output:
     """Return what `ehfl audit` prints."""
     fact = "weights are a plain mean's; of every client and class: --full"
-    full = full_table(audits, every_class=every_class)
     verdict, hint = tuple(audit_verdict(audits)), "weights and labels: --figure FILE.png"
-    return Output((title, fact), audit_table(audits), verdict, (full,), hint)
+    return Output((title, fact), audit_table(audits), verdict, (full_table(audits),), hint)
 
 
 def audit_verdict(audits: Sequence[Audit]) -> list[str]:
@@ -145,16 +143,16 @@ def _columns(shown: dict[str, Audit]) -> Iterator[Column]:
 # Every figure.
 
 
-def full_table(audits: Sequence[Audit], *, every_class: bool = False) -> Table:
+def full_table(audits: Sequence[Audit]) -> Table:
     """Return every figure, arms side by side, those with the same figures in one column."""
     groups = alike(audits)
     shown = [group[0] for group in groups]
     names = tuple(together([audit.arm for audit in group]) for group in groups)
-    return Table(names, lines_of(audited(shown, every_class=every_class), shown), caption(shown, every_class))
+    return Table(names, lines_of(audited(shown), shown), caption(shown))
 
 
-def audited(audits: Sequence[Audit], *, every_class: bool = False) -> Iterator[Quantity[Audit]]:
-    """Yield the lines for arms side by side: where there are many classes, those that some arm's weights move most."""
+def audited(audits: Sequence[Audit]) -> Iterator[Quantity[Audit]]:
+    """Yield the lines for arms side by side; classes have lines where any arm's weights move their shares."""
     group, fair = "Weight in the mean", "N sum (q_i - 1/N)^2: 0 where all clients weigh alike"
     yield Quantity(group, "known", "Computed, or estimated from so many simulated seeds", _known)
     yield Quantity(group, "chi^2", fair, _if_heard(lambda audit: cells.positive(audit.chi_square)))
@@ -170,33 +168,19 @@ def audited(audits: Sequence[Audit], *, every_class: bool = False) -> Iterator[Q
         meaning = "Share of the label mixture that lies with other labels"
         moved = _if_heard(lambda audit: cells.share(audit.moved) if audit.deals else cells.NONE)
         yield Quantity(_LABELS, "labels moved", meaning, moved)
-    yield from map(_class_line, shown_classes(audits, every_class=every_class))
+    if any(audit.uneven for audit in audits):
+        yield from map(_class_line, dict.fromkeys(name for audit in audits if audit.deals for name in audit.classes))
 
 
-def caption(audits: Sequence[Audit], every_class: bool = False) -> str:
+def caption(audits: Sequence[Audit]) -> str:
     """Return what stands below the table."""
-    shown, of = shown_classes(audits, every_class=every_class), len(shown_classes(audits, every_class=True))
+    mixed = any(audit.deals for audit in audits) and any(audit.uneven for audit in audits)
     parts = [
         f"{'clients' if _is_small(audits) else 'fifths'}: share of rounds that a client takes part in, and weight",
-        "classes: share in what the mean optimises (in brackets: the true one)" if shown else "",
+        "classes: share in what the mean optimises (in brackets: the true one)" if mixed else "",
         "95 % t-intervals over simulated seeds" if any(not audit.chances.exact for audit in audits) else "",
-        f"{of - len(shown)} of {of} classes, which are moved least: --classes" if 0 < len(shown) < of else "",
     ]
     return "; ".join(part for part in parts if part)
-
-
-def shown_classes(audits: Sequence[Audit], *, every_class: bool = False) -> list[str]:
-    """Return the names of the classes that have lines, in their order."""
-    moved: dict[str, float] = {}
-    if not every_class and not any(audit.uneven for audit in audits):
-        return []  # their shares are the true ones
-    for audit in (audit for audit in audits if audit.deals):
-        for name, gap in zip(audit.classes, np.abs(audit.optimised - audit.mixture).tolist(), strict=True):
-            moved[name] = max(moved.get(name, 0.0), gap)
-    if every_class or len(moved) <= MOST_CLASSES:
-        return list(moved)
-    most = sorted(moved, key=lambda name: -moved[name])[:MOST_CLASSES]
-    return [name for name in moved if name in most]
 
 
 def _known(audit: Audit) -> Cell:

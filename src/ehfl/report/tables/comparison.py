@@ -27,11 +27,10 @@ _UNLESS = "empty unless every seed did"
 Rows = Iterator[Quantity["Row"]]
 
 
-def comparison_table(comparison: Comparison, *, by_class: bool = False) -> Table:
-    """Return the figures of arms side by side, mean over interval; a line for each class, too, where asked for."""
-    found = [*quantities(comparison), *(class_lines(comparison) if by_class else ())]
+def comparison_table(comparison: Comparison) -> Table:
+    """Return the figures of arms side by side, mean over interval."""
     names = tuple(row.arm for row in comparison.rows)
-    return Table(names, lines_of(found, comparison.rows), caption(comparison), comparison.name)
+    return Table(names, lines_of(quantities(comparison), comparison.rows), caption(comparison), comparison.name)
 
 
 def quantities(comparison: Comparison) -> list[Quantity[Row]]:
@@ -45,6 +44,7 @@ def quantities(comparison: Comparison) -> list[Quantity[Row]]:
         *_energy(comparison),
         *_weights(comparison.rows),
         *_slowdown(comparison),
+        *_by_class(comparison),
     ]
 
 
@@ -131,23 +131,6 @@ def _served(comparison: Comparison) -> Rows:
                        lambda row: cells.amount(_POINTS.estimate(row.client_spread)))  # fmt: skip
 
 
-def class_lines(comparison: Comparison) -> list[Quantity[Row]]:
-    """Return a line for each class; refuse a comparison whose arms have none, or not the same."""
-    from ehfl.analysis.served import final_by_class, known_classes
-    from ehfl.analysis.statistics import estimate
-
-    def cell(place: int, row: Row) -> Cell:
-        found = final_by_class(comparison.arm(row.arm))
-        if found is None or np.isnan(found[:, place]).any():
-            return cells.NONE
-        return cells.metric(ACCURACY, estimate(found[:, place]))
-
-    return [
-        Quantity("By class", f"class {name}", f"Its accuracy after the last round, {_INTERVAL}", partial(cell, place))
-        for place, name in enumerate(known_classes(comparison.arms))
-    ]
-
-
 def _to_goal(comparison: Comparison) -> Rows:
     """Yield how many rounds, how long and how much energy arms took to the goal."""
     rows, clock, energy = comparison.rows, comparison.clock, _energy_scale(comparison)
@@ -229,3 +212,19 @@ def _slowdown(comparison: Comparison) -> Rows:
     alone = "if gradient noise alone held learning back and clients' data did not differ"
     yield Quantity(group, "noise limit", f"What theory says of a plain mean {alone}",
                    lambda row: cells.amount(row.noise_limit if row.arm in compared else None), nested=True)  # fmt: skip
+
+
+def _by_class(comparison: Comparison) -> Rows:
+    """Yield a line for each class that all arms have."""
+    from ehfl.analysis.served import common_classes, final_by_class
+    from ehfl.analysis.statistics import estimate
+
+    def cell(place: int, row: Row) -> Cell:
+        found = final_by_class(comparison.arm(row.arm))
+        if found is None or np.isnan(found[:, place]).any():
+            return cells.NONE
+        return cells.metric(ACCURACY, estimate(found[:, place]))
+
+    for place, name in enumerate(common_classes(comparison.arms)):
+        meaning = f"Accuracy on this class after the last round, {_INTERVAL}"
+        yield Quantity("Accuracy by class", f"class {name}", meaning, partial(cell, place))

@@ -12,11 +12,6 @@ from dataclasses import dataclass
 from html import escape
 from itertools import groupby, zip_longest
 from textwrap import wrap
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # rich asks for these where a console prints a table
-    from rich.console import Console, ConsoleOptions, RenderableType
-    from rich.measure import Measurement
 
 _APART = 2  # spaces between columns
 _NAME = 9  # letters of a column's name in a line, where it can be broken
@@ -110,20 +105,6 @@ class Table:
                 title = f' title="{escape(line.meaning)}"' if line.meaning else ""
                 cells = "".join(map(_html_cell, line.cells))
                 yield f'<tr><th scope="row"{nested}{title}>{escape(line.label)}</th>{cells}</tr>\n'
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """Give the text that fits, as rich asks for it."""
-        from rich.text import Text
-
-        yield Text(self.text(options.max_width), no_wrap=True, overflow="ignore")
-
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        """Give the widths with one column a block and with all abreast, as rich asks for them."""
-        from rich.measure import Measurement
-
-        label, *columns = self._widths(tuple(map(broken, self.names)))
-        narrowest, widest = label + _APART + max(columns), _abreast(self._widths(self.names))
-        return Measurement(narrowest, widest).with_maximum(options.max_width)
 
     def _widths(self, names: Sequence[str]) -> list[int]:
         """Return the letters that the labels take, and each column."""
