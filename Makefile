@@ -17,7 +17,7 @@ $(BIN)/python:
 
 $(VENV)/.runtime: pyproject.toml | $(BIN)/python
 	@echo "installing ehfl into $(VENV) (once, a minute or two)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[learn,fast]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python

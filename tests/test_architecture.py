@@ -112,7 +112,7 @@ def test_start_up_leaves_heavy_libraries_alone(code: str, absent: list[str]) -> 
     assert out.stdout.splitlines()[-1] == "[]"
 
 
-LAZY = ("analysis", "experiment", "flower", "planning", "report", "runs", "scheduling", "theory")
+LAZY = ("analysis", "experiment", "flower", "learning", "planning", "report", "runs", "scheduling", "theory")
 
 
 @pytest.mark.parametrize("package", ["ehfl", *(f"ehfl.{room}" for room in LAZY)])

@@ -13,10 +13,17 @@ import threading
 from collections.abc import Callable
 from typing import Any, cast
 
-import numba
 import numpy as np
 
 from ehfl import randomness
+from ehfl.extras import check_extra
+
+try:
+    import numba
+except ImportError:
+    check_extra("fast")
+    raise
+
 from ehfl.kernel_cache import keep, kernel_folder
 from ehfl.randomness import LANES
 from ehfl.validation import whole_number

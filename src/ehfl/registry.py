@@ -30,6 +30,7 @@ from typing import Any, Generic, Literal, TypeVar, Union, cast
 import numpy as np
 
 from ehfl import user_code
+from ehfl.extras import MissingExtra
 from ehfl.toml_values import HELD, holds_paths, to_parameter, to_toml
 from ehfl.validation import FAILURES, InvalidValue, SpecError, at, closest, one_line
 
@@ -196,6 +197,8 @@ class Registry(Generic[Thing]):
         bring = importlib.import_module if name in self.members else user_code.imported
         try:
             found = getattr(bring(module), attribute)
+        except MissingExtra:
+            raise
         except FAILURES as error:
             why = error if isinstance(error, ImportError | AttributeError) else one_line(error)
             hint = closest(module, self.members)  # "gredy:3" looks like a module

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import builtins
 import html
 import math
 import re
 from dataclasses import fields
-from typing import Any
 
 import pytest
 
 from ehfl.analysis import Comparison, Row
 from ehfl.report.tables.compact import compact_table
-from ehfl.validation import UserError
 from made_trials import arms_ending_at, two_arms
 
 EVIL = "<script>alert('1')</script>\"&amp;"
@@ -78,16 +75,3 @@ def test_without_a_seed_at_the_goal_the_frame_has_numbers_all_the_same() -> None
 
     assert frame[["rounds_to_goal", "energy_to_goal", "measured_slowdown", "final_low"]].isna().all(axis=None)
     assert all(kind.kind in "if" for kind in frame.drop(columns=["scheduler", "aggregation"]).dtypes)
-
-
-def test_without_pandas_the_frame_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without_pandas(name: str, *rest: Any) -> Any:
-        if name == "pandas":
-            raise ImportError("No module named 'pandas'")
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without_pandas)
-    with pytest.raises(UserError, match=r"^a DataFrame needs pandas: pip install pandas$"):
-        two_arms().frame()

@@ -47,9 +47,9 @@ print([name for name in ("flwr", "torch", "psutil", "numpy", "pydantic") if name
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (["up", "--nodes", "3"], "a Flower deployment needs flwr: pip install 'ehfl[flower]'"),
-        (["app", "solar"], "a Flower deployment needs flwr: pip install 'ehfl[flower]'"),
-        (["simulate"], "Flower's simulation needs flwr and Ray: pip install 'ehfl[flower-simulation]'"),
+        (["up", "--nodes", "3"], "a Flower deployment needs flwr and psutil: pip install 'ehfl[flower]'"),
+        (["app", "solar"], "a Flower deployment needs flwr and psutil: pip install 'ehfl[flower]'"),
+        (["simulate"], "Flower's simulation needs flwr, psutil and ray: pip install 'ehfl[flower-simulation]'"),
     ],
 )
 def test_a_missing_extra_is_one_line(words: list[str], hint: str, tmp_path: Path) -> None:

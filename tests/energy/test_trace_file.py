@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ehfl.energy.traces.reader import Record, read_record
-from ehfl.validation import InvalidValue
+from ehfl.validation import InvalidValue, UserError
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "energy"
 NO_POWER = "a trace of powers that are finite numbers >= 0, got "
@@ -215,7 +215,7 @@ def test_parquet_holds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(InvalidValue, match=r"file must be a readable trace, CSV or Parquet, got .*text.parquet \("):
         read_record(written(tmp_path, "time,a\n0,1\n1,1\n", "text.parquet"))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(InvalidValue, match=r"file must be a CSV file, unless pyarrow is installed \(pip install"):
+    with pytest.raises(UserError, match=r"a Parquet file needs pyarrow: pip install 'ehfl\[parquet\]'"):
         read_record(written(tmp_path, "", "other.parquet"))
 
 

@@ -162,5 +162,5 @@ def test_a_missing_extra_names_the_command(site: Path, monkeypatch: pytest.Monke
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "windpowerlib", None)
 
-    with pytest.raises(ValueError, match=r"harvests from the wind need windpowerlib: pip install 'ehfl\[wind\]'"):
+    with pytest.raises(ValueError, match=r"a harvest from the wind needs windpowerlib: pip install 'ehfl\[wind\]'"):
         Wind(1, site)

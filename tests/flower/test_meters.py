@@ -212,13 +212,6 @@ def test_a_system_without_a_battery_says_so(monkeypatch: pytest.MonkeyPatch) -> 
         Battery(50).joules()
 
 
-def test_where_psutil_is_missing_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "psutil", None)
-
-    with pytest.raises(MeterError, match=r"the battery is read with psutil: pip install 'ehfl\[flower\]'"):
-        Battery(50).joules()
-
-
 # parameters
 
 

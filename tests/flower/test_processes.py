@@ -14,8 +14,7 @@ import psutil
 import pytest
 
 from ehfl.flower.local.ports import free_port
-from ehfl.flower.local.processes import Process, flower_environment, program
-from ehfl.validation import UserError
+from ehfl.flower.local.processes import Process, flower_environment
 
 # A program that starts another in a session of its own, as the SuperLink does, and does not listen to SIGTERM.
 STUBBORN = """
@@ -140,11 +139,6 @@ def test_loopback_goes_through_no_proxy_whichever_way_the_user_spells_it(
     assert urllib.request.proxy_bypass("127.0.0.1:9000")
     assert urllib.request.proxy_bypass("example.org")
     assert not urllib.request.proxy_bypass("flower.ai")
-
-
-def test_a_program_that_is_not_installed_names_the_extra() -> None:
-    with pytest.raises(UserError, match=r"a Flower deployment needs flwr: pip install 'ehfl\[flower\]'"):
-        program("flower-nosuch")
 
 
 def test_ports_are_free_below_those_of_outgoing_connections_and_different() -> None:

@@ -18,7 +18,6 @@ from flwr.app import Context, RecordDict
 from flwr.serverapp import ServerApp
 
 from ehfl.experiment import read_spec, run_all
-from ehfl.flower import check_simulation
 from ehfl.flower.local import simulation
 from ehfl.learning.checkpoint import NAME, read_checkpoint
 from ehfl.scheduling import Participation
@@ -75,15 +74,6 @@ def test_the_simulation_has_the_participants_energies_and_models_of_one_process(
         for name, weights in one.items():
             # Some hundred steps in float32, each of which rounds at 6e-8 of weights of order 1.
             np.testing.assert_allclose(other[name], weights, rtol=0, atol=1e-5, err_msg=f"{arm} {name}")
-
-
-def test_without_ray_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ehfl.flower.installed.find_spec", lambda name: None if name == "ray" else object())
-
-    with pytest.raises(
-        UserError, match=r"^Flower's simulation needs flwr and Ray: pip install 'ehfl\[flower-simulation\]'$"
-    ):
-        check_simulation()
 
 
 def test_a_simulation_that_breaks_down_leaves_no_server_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,9 @@ import numpy as np
 import pytest
 
 from ehfl import SCHEDULERS, Bernoulli, Fleet, Lockstep, simulate
-from ehfl.learning import History, train
+from ehfl.learning import train
 from ehfl.partition import PARTITIONS, InLabelOrder
+from ehfl.runs import History
 
 ANSWERS: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("known_answers.json").read_text())
 CASES: dict[str, dict[str, Any]] = {

@@ -11,9 +11,9 @@ import pytest
 
 from ehfl import Bernoulli, Fleet, Greedy, Lockstep, Myopic, Participation, PowerOfChoice, Replay, View
 from ehfl.arrays import FloatArray, IntArray
-from ehfl.learning import History, Record, Task, train
+from ehfl.learning import Task, train
 from ehfl.learning.checkpoint import NAME, PREVIOUS, read_checkpoint
-from ehfl.runs import HistoryFile, OtherRun
+from ehfl.runs import History, HistoryFile, OtherRun, Record
 
 FLEET = Fleet(clients=6, harvest=Bernoulli(np.linspace(0.1, 0.6, 6)), capacity=3)  # 0 to 2 participants a round
 QUICK: dict[str, Any] = {

@@ -13,9 +13,9 @@ from ehfl import Participation
 from ehfl.cli import main
 from ehfl.experiment import make_spec, run_all
 from ehfl.experiment.spec.models import Spec
-from ehfl.learning import Record, Task, train
+from ehfl.learning import Task, train
 from ehfl.learning.checkpoint import NAME, read_checkpoint
-from ehfl.runs import OtherRun
+from ehfl.runs import OtherRun, Record
 
 QUICK: dict[str, Any] = {"local_steps": 2, "batch_size": 8, "eval_every": 3, "checkpoint_every": 2, "device": "cpu"}
 

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from ehfl import Fleet, Greedy, Participation, Replay, simulate
-from ehfl.learning import AGGREGATIONS, History, Mean, Record, State, Task, Update, train
+from ehfl.learning import AGGREGATIONS, Mean, State, Task, Update, train
 from ehfl.learning.checkpoint import NAME, CheckpointError, read_checkpoint
 from ehfl.learning.tasks.problems import ProblemTask
-from ehfl.runs import OtherRun, read_history
+from ehfl.runs import History, OtherRun, Record, read_history
 from ehfl.theory import Quadratic
 from ehfl.validation import UserError
 

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from ehfl import Bernoulli, Fleet, Participation, RoundRobin, simulate
-from ehfl.learning import Record, Rows, Task, train
+from ehfl.learning import Rows, Task, train
 from ehfl.learning.checkpoint import NAME, PREVIOUS, CheckpointError
 from ehfl.learning.memory import files
 from ehfl.learning.saved import as_arrays, from_arrays
+from ehfl.runs import Record
 from ehfl.validation import InvalidValue
 
 CPU = torch.device("cpu")

@@ -12,8 +12,8 @@ import torch
 
 from ehfl import Bernoulli, EnergyCycles, F3ast, Fleet, Greedy, Lockstep, Participation, simulate
 from ehfl.experiment import make_spec, run_all
-from ehfl.learning import Record, Scheduled, Task, Update, train
-from ehfl.runs import OtherRun
+from ehfl.learning import Scheduled, Task, Update, train
+from ehfl.runs import OtherRun, Record
 from ehfl.validation import InvalidValue
 
 UNEQUAL = Fleet(5, Bernoulli([0.2, 0.4, 0.6, 0.8, 1.0]), capacity=2)

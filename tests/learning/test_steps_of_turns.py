@@ -13,9 +13,9 @@ from turns import Player, player
 
 from ehfl import AdaptiveSteps, Fleet, Lockstep, MostRoundsLeft, Participation, Replay, View, simulate
 from ehfl.experiment import make_spec, run_all
-from ehfl.learning import FedNova, LocalSgd, Mean, Record, Task, Update, train
+from ehfl.learning import FedNova, LocalSgd, Mean, Task, Update, train
 from ehfl.partition import Iid, deal
-from ehfl.runs import read_history
+from ehfl.runs import Record, read_history
 from ehfl.validation import InvalidValue
 
 CPU = torch.device("cpu")

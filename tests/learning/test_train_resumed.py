@@ -15,21 +15,10 @@ from torch import nn
 from torch.nn.utils import parameters_to_vector
 
 from ehfl import Bernoulli, Fleet, Greedy, Participation, simulate
-from ehfl.learning import (
-    Diverged,
-    Examples,
-    LocalSgd,
-    Mean,
-    Record,
-    Task,
-    Training,
-    initialise,
-    train,
-    training_in_process,
-)
+from ehfl.learning import Diverged, Examples, LocalSgd, Mean, Task, Training, initialise, train, training_in_process
 from ehfl.learning.checkpoint import NAME, Checkpoint, read_checkpoint
 from ehfl.partition import Iid
-from ehfl.runs import OtherRun, read_history
+from ehfl.runs import OtherRun, Record, read_history
 from ehfl.theory import Nominal
 from ehfl.validation import UserError
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ehfl.analysis.rows import Row
 from ehfl.analysis.served import final_by_class, known_classes
-from ehfl.validation import InvalidValue, UserError
+from ehfl.validation import InvalidValue
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -29,14 +29,16 @@ _SERVED = ("by_class", "by_client", "first_by_class")  # several values in a cel
 
 def frame(comparison: Comparison) -> DataFrame:
     """Return the rows as a DataFrame, indexed by arm; what has an interval has columns for its ends too."""
-    pd = _pandas()
+    import pandas as pd
+
     rows = [what | _numbers(row) for what, row in zip(_identities(comparison.arms), comparison.rows, strict=True)]
     return pd.DataFrame(rows, index=pd.Index([row.arm for row in comparison.rows], name="arm"))
 
 
 def rounds_frame(comparison: Comparison, per: Per | None = None) -> DataFrame:
     """Return every round of every run; or the accuracy at each evaluation, `per` class or client, in a row each."""
-    pd = _pandas()
+    import pandas as pd
+
     if per is not None:
         if per not in ("class", "client"):
             raise InvalidValue("per", "class, client or None", per)
@@ -50,7 +52,9 @@ def rounds_frame(comparison: Comparison, per: Per | None = None) -> DataFrame:
 
 def class_frame(comparison: Comparison) -> DataFrame:
     """Return the accuracy of each class after the last round, mean over seeds: a row a class, a column an arm."""
-    pd, classes = _pandas(), known_classes(comparison.arms)
+    import pandas as pd
+
+    classes = known_classes(comparison.arms)
     found = {arm.name: final_by_class(arm) for arm in comparison.arms}
     means = {arm: [math.nan] * len(classes) if x is None else x.mean(axis=0) for arm, x in found.items()}
     return pd.DataFrame(means, index=pd.Index(classes, name="class"))
@@ -132,11 +136,3 @@ def _numbers(row: Row) -> dict[str, float | str]:
             parts |= {f"{name.removesuffix('difference')}{part}": part for part in ("p_value", "holm_p_value")}
         numbers |= {column: None if found is None else getattr(found, part) for column, part in parts.items()}
     return {name: math.nan if x is None else x for name, x in numbers.items()}
-
-
-def _pandas() -> Any:
-    try:
-        import pandas as pd
-    except ImportError:
-        raise UserError("a DataFrame needs pandas: pip install pandas") from None
-    return pd

@@ -2,7 +2,6 @@
 
 from .node.client_app import client_app as client_app
 from .local.deployment import Deployment as Deployment
-from .installed import check_installed as check_installed, check_simulation as check_simulation
 from .app.project import write_app as write_app
 from .server.server_app import server_app as server_app
 from .local.simulation import simulate as simulate

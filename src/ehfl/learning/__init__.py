@@ -9,103 +9,13 @@ model, `evaluate` and `accuracy_by_class` evaluate it, `task_size` returns its s
 `engine` with `workers`, or a stack of small models, `stacked`) or on devices (`ehfl.flower`). `reference` is the plain
 loop that they are tested against.
 
-May enter: torch (here and in flower/ alone), NumPy, safetensors, pooch; `ehfl.randomness`, `registry`, `user_code`,
-`scheduling`, `theory`, `runs`, `partition`. Leaves: the names below.
+The public names are in __init__.pyi and imported on first use. torch is imported here and in flower/ alone.
 """
 
-from ehfl.learning.aggregation import (
-    AGGREGATIONS,
-    Aggregation,
-    Assignment,
-    FedAdagrad,
-    FedAdam,
-    FedAu,
-    FedAvgM,
-    FedAwe,
-    FedDyn,
-    FedNova,
-    FedProx,
-    FedVarp,
-    FedYogi,
-    InverseProbability,
-    Mean,
-    Mifa,
-    Scaffold,
-    Scheduled,
-    State,
-    Update,
-    Weighted,
-)
-from ehfl.learning.aggregation.check import check_aggregation
-from ehfl.learning.checkpoint import CheckpointError
-from ehfl.learning.clients import deal
-from ehfl.learning.constants import Spread, estimate_constants, estimate_spread
-from ehfl.learning.engine.local_sgd import LocalSgd
-from ehfl.learning.entry import train, training_in_process
-from ehfl.learning.evaluation import Scores, accuracy_by_class, evaluate
-from ehfl.learning.identity import data_digest
-from ehfl.learning.initialisation import initialise
-from ehfl.learning.memory.rows import Rows
-from ehfl.learning.saved import load_model
-from ehfl.learning.server import Diverged
-from ehfl.learning.size import TaskSize, task_size
-from ehfl.learning.tasks import ACCURACY, RMSE, TASKS, Examples, Task, accuracy, load_task, rmse
-from ehfl.learning.tasks.check import check_task
-from ehfl.learning.training import Training
-from ehfl.runs import History, Metric, Record
+import lazy_loader
 
-__all__ = [
-    "ACCURACY",
-    "AGGREGATIONS",
-    "RMSE",
-    "TASKS",
-    "Aggregation",
-    "Assignment",
-    "CheckpointError",
-    "Diverged",
-    "Examples",
-    "FedAdagrad",
-    "FedAdam",
-    "FedAu",
-    "FedAvgM",
-    "FedAwe",
-    "FedDyn",
-    "FedNova",
-    "FedProx",
-    "FedVarp",
-    "FedYogi",
-    "History",
-    "InverseProbability",
-    "LocalSgd",
-    "Mean",
-    "Metric",
-    "Mifa",
-    "Record",
-    "Rows",
-    "Scaffold",
-    "Scheduled",
-    "Scores",
-    "Spread",
-    "State",
-    "Task",
-    "TaskSize",
-    "Training",
-    "Update",
-    "Weighted",
-    "accuracy",
-    "accuracy_by_class",
-    "check_aggregation",
-    "check_task",
-    "data_digest",
-    "deal",
-    "estimate_constants",
-    "estimate_spread",
-    "evaluate",
-    "initialise",
-    "load_model",
-    "load_task",
-    "rmse",
-    "task_size",
-    "train",
-    "training_in_process",
-]
+from ehfl.extras import check_extra
+
+check_extra("learn")
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

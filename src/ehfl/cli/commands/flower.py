@@ -13,6 +13,7 @@ from ehfl.cli.options import RUNS, AsJson, Given, Runs, SpecOrDefaults, command,
 from ehfl.cli.output import check_folder, resumable, say, say_failed, say_where, show_outcomes
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import path, whole
+from ehfl.extras import check_extra
 from ehfl.validation import InvalidValue, UserError, whole_number
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def simulate(
     from ehfl import flower
     from ehfl.report import check_place
 
-    flower.check_simulation()
+    check_extra("flower-simulation")
     in_process, notice = _read(given)
     read = flower.for_flower(in_process)
     folder = runs / read.name
@@ -145,7 +146,7 @@ def _chosen(given: Given) -> tuple[Spec, Run, str]:
     """Return the spec as it goes to Flower, the one run of it that is played, and what to say of its clients."""
     from ehfl import flower
 
-    flower.check_installed()
+    check_extra("flower")
     read, notice = _read(given)
     with named_by_option({"arm": "--arm", "seed": "--seed"}):
         (run,) = flower.for_flower(flower.one_run(read, given["arm"], given["seed"])).runs()

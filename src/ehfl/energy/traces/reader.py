@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.arrays import BoolArray, FloatArray, IntArray
+from ehfl.extras import check_extra
 from ehfl.machine import check_memory
 from ehfl.validation import InvalidValue, number_in, path_of, shown
 
@@ -211,11 +212,9 @@ def _time_among(path: Path, headings: list[str]) -> str:
 
 
 def _parquet(path: Path) -> Any:
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        needed = "a CSV file, unless pyarrow is installed (pip install 'ehfl[parquet]')"
-        raise InvalidValue("file", needed, path) from None
+    check_extra("parquet")
+    from pyarrow import parquet
+
     check_memory("file", path, path.stat().st_size)
     return parquet.read_table(path).to_pandas(ignore_metadata=True)  # else times may become the frame's index
 

@@ -15,6 +15,7 @@ from ehfl.arrays import FloatArray
 from ehfl.energy.contract import RatedWatts
 from ehfl.energy.weather.calendar import Days, Instants, days_of, numbers_within, quiet, read_weather
 from ehfl.energy.weather.sky import WATTS, UnderSkies
+from ehfl.extras import check_extra
 from ehfl.validation import InvalidValue, UserError, closest, is_word, number_in
 
 ALLOWED = "a weather file in windpowerlib's layout, of whole days without gaps"
@@ -131,13 +132,12 @@ def _types(known: ModuleType) -> list[str]:
 
 def _windpowerlib() -> Any:
     """Return windpowerlib, if the extra is installed."""
-    try:
-        import windpowerlib
-        import windpowerlib.power_output
-        import windpowerlib.wind_speed
-        import windpowerlib.wind_turbine
-    except ImportError:
-        raise UserError("harvests from the wind need windpowerlib: pip install 'ehfl[wind]'") from None
+    check_extra("wind")
+    import windpowerlib
+    import windpowerlib.power_output
+    import windpowerlib.wind_speed
+    import windpowerlib.wind_turbine
+
     return windpowerlib
 
 

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from ehfl.experiment.run.workers import Calls, begin_process, end_with
+from ehfl.extras import check_extra
 from ehfl.validation import UserError, one_line, shown
 
 Result = TypeVar("Result")
@@ -119,7 +120,5 @@ def _check_reachable(address: str) -> None:
 def _ray() -> Any:
     for name, value in (OWN_RAY if _address() == "local" else _QUIET).items():
         os.environ.setdefault(name, value)
-    try:
-        return importlib.import_module("ray")
-    except ImportError:
-        raise UserError("a Ray cluster needs Ray: pip install 'ehfl[ray]'") from None
+    check_extra("ray")
+    return importlib.import_module("ray")

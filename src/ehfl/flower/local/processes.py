@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from ehfl.flower.installed import MISSING
+from ehfl.extras import check_extra
 from ehfl.validation import UserError, printable, short
 
 PRIVATE = {"FLWR_TELEMETRY_ENABLED": "0", "FLWR_DISABLE_UPDATE_CHECK": "1"}  # no telemetry
@@ -47,7 +47,8 @@ def program(name: str) -> str:
     """Return the path of one of Flower's programs, preferring this Python's environment."""
     found = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
     if found is None:
-        raise UserError(MISSING)
+        check_extra("flower")
+        raise UserError(f"{name} is not on the path: pip install 'ehfl[flower]'")
     return found
 
 

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from ehfl.experiment.run.cluster import OWN_RAY
-from ehfl.flower.installed import check_simulation
+from ehfl.extras import check_extra
 from ehfl.flower.local.processes import PRIVATE
 from ehfl.validation import UserError, one_line
 
@@ -43,7 +43,7 @@ RAY: dict[str, dict[str, Any]] = {
 
 def simulate(spec: Spec, runs: Path, on_look: OnLook | None = None) -> list[Outcome]:
     """Play all arms and seeds of the spec in Flower's simulation; return their outcomes."""
-    check_simulation()
+    check_extra("flower-simulation")
     os.environ.update(ENVIRONMENT)
     from flwr.serverapp import ServerApp
     from flwr.simulation import run_simulation

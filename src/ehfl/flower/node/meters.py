@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ehfl.extras import check_extra
 from ehfl.registry import Registry
 from ehfl.validation import FAILURES, InvalidValue, UserError, blame, is_number, one_line, path_of, shown
 
@@ -49,10 +50,9 @@ class Battery:
 
     def joules(self) -> float:
         """Return the battery's charge [J]."""
-        try:
-            import psutil
-        except ImportError:
-            raise MeterError("the battery is read with psutil: pip install 'ehfl[flower]'") from None
+        check_extra("flower")
+        import psutil
+
         battery = psutil.sensors_battery() if hasattr(psutil, "sensors_battery") else None
         if battery is None:
             raise MeterError("the system reports no battery: give a meter of another kind (file, command)")

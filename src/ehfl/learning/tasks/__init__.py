@@ -12,6 +12,7 @@ from typing import Any
 from ehfl.learning.tasks.classes import classes_of, label_counts
 from ehfl.learning.tasks.contract import ACCURACY, RMSE, Examples, Task, accuracy, rmse
 from ehfl.registry import Registry
+from ehfl.runs import Metric
 from ehfl.validation import path_of
 
 TASKS: Registry[Task] = Registry(
@@ -41,6 +42,7 @@ __all__ = [
     "RMSE",
     "TASKS",
     "Examples",
+    "Metric",
     "Task",
     "accuracy",
     "classes_of",
