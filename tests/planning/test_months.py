@@ -1,8 +1,11 @@
 """Months and hours of rounds."""
 
 import numpy as np
+import pytest
 
+from ehfl.experiment.plan import rounds_of
 from ehfl.planning import YEAR, Calendar
+from ehfl.validation import InvalidValue
 
 DAYS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -48,3 +51,11 @@ def test_months_that_no_round_is_in_are_nan() -> None:
     assert means[0] == 1
     assert np.isnan(means[1:]).all()
     assert YEAR == 8760 * 3600
+
+
+def test_a_year_is_a_year_whatever_the_length_of_rounds() -> None:
+    assert rounds_of(20.0, otherwise=100) == 1_576_800  # more than a million
+    assert rounds_of(7 * 3600.0, otherwise=100) == 1251
+    assert rounds_of(None, otherwise=100) == 100
+    with pytest.raises(InvalidValue, match=r"round_length must be at least 3.154 s, .* got 2 s"):
+        rounds_of(2.0, otherwise=100)

@@ -11,6 +11,7 @@ amounts without bias over the rounds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -38,9 +39,17 @@ class Settled(NamedTuple):
     lost: int = 0  # charging losses, leaks and standby
     paid: int = 0  # by the participants
 
+    @classmethod
+    def sum(cls, parts: Sequence[Settled]) -> Settled:
+        """Return the balance of a round from those of its parts, in each of which all could pay."""
+        if len(parts) == 1:
+            return parts[0]
+        harvested, wasted, _, _, lost, paid = (sum(amounts) for amounts in zip(*parts, strict=True))
+        return cls(harvested, wasted, -1, 0, lost, paid)
+
 
 class Place(NamedTuple):
-    """The round and the clients of an operation, which determine its rounding."""
+    """The round (or part of one) and the clients of an operation, which determine its rounding."""
 
     round: int
     clients: range
@@ -55,8 +64,8 @@ class Storage:
     """
 
     efficiency: FloatArray  # share of a harvest that is stored, in (0, 1]; shape (1,) or (n_clients,), as the others
-    leak: FloatArray  # share of the level that is lost a round, in [0, 1)
-    drain: FloatArray  # lost per round in addition, down to an empty battery [quanta]
+    leak: FloatArray  # share of the level that is lost in a round, or part of one, in [0, 1)
+    drain: FloatArray  # lost in addition, down to an empty battery [quanta]
 
     @classmethod
     def given(cls, n_clients: int, efficiency: ArrayLike, leak: ArrayLike, drain: ArrayLike) -> Storage:

@@ -16,7 +16,8 @@ from ehfl.registry import Registry
 from ehfl.validation import InvalidValue, UserError
 
 _LARGEST = sys.float_info.max
-_LIMITS = {"units": ("iu", MAX_LEVEL), "expected": ("iuf", _LARGEST), "watts": ("iuf", _LARGEST)}  # kinds, highest
+_LIMITS = {"units": ("iu", MAX_LEVEL), "part_units": ("iu", MAX_LEVEL),
+           "expected": ("iuf", _LARGEST), "watts": ("iuf", _LARGEST)}  # fmt: skip  # kinds, highest
 
 
 class Harvest(Protocol):
@@ -111,7 +112,7 @@ class RatedWatts:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class InQuanta:
-    """Power as integer quanta of energy: floor(P * round_length / quantum + u), u from `battery.offsets`.
+    """Power as integer quanta of energy: floor(P * length / quantum + u) in each part, u from `battery.offsets`.
 
     The total rounding error stays at a few quanta over all rounds.
     """
@@ -119,18 +120,29 @@ class InQuanta:
     power: PowerHarvest
     quantum: float  # [J]
     round_length: float  # [s]
+    parts: int = 1  # equal parts of a round, in each of which batteries are settled
 
     def units(self, seed: int, rounds: range, clients: range) -> IntArray:
-        """Return the quanta that reach each client in each round."""
-        found = np.asarray(self.power.watts(seed, rounds, clients, self.round_length))
-        if fault := fault_of("watts", found, rounds, clients):
+        """Return the quanta that reach each client in each round: the sums of its parts."""
+        if self.parts == 1:
+            return self.part_units(seed, rounds, clients)
+        sums = np.empty((len(rounds), len(clients)), np.int64)
+        for row, t in zip(sums, rounds, strict=True):
+            row[:] = self.part_units(seed, range(t * self.parts, (t + 1) * self.parts), clients).sum(axis=0)
+        return sums
+
+    def part_units(self, seed: int, parts: range, clients: range) -> IntArray:
+        """Return the quanta that reach each client in each part, counted from part 0 of round 0 on."""
+        length = self.round_length / self.parts
+        found = np.asarray(self.power.watts(seed, parts, clients, length))
+        if fault := fault_of("watts", found, parts, clients):
             raise UserError(f"{self.power!r}: {fault}")
-        amounts = found.astype(np.float64) * (self.round_length / self.quantum)
+        amounts = found.astype(np.float64) * (length / self.quantum)
         if amounts.max(initial=0) > MAX_LEVEL:
             least = float(amounts.max()) / MAX_LEVEL * self.quantum
             allowed = f"at least {least:.3g} J, or a harvest is more than can be counted"
             raise InvalidValue("quantum", allowed, self.quantum)
-        amounts += offsets(Rounded.HARVEST, rounds, clients)
+        amounts += offsets(Rounded.HARVEST, parts, clients)
         return amounts.astype(np.int32)  # truncation rounds down, as amounts are >= 0
 
     def mean_rates(self, n_clients: int) -> FloatArray:
@@ -148,10 +160,11 @@ class InQuanta:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Portions:
-    """A harvest in units of `quanta` quanta each."""
+    """A harvest in units of `quanta` quanta each, which come in evenly over the parts of a round."""
 
     harvest: Harvest
     quanta: int
+    parts: int = 1
 
     def units(self, seed: int, rounds: range, clients: range) -> IntArray:
         """Return the quanta that reach each client in each round."""
@@ -159,6 +172,14 @@ class Portions:
         if units.dtype.kind == "f" or (units.size and int(units.max()) * self.quanta > MAX_LEVEL):
             raise UserError(f"{self.harvest!r}: units must be integers of at most {MAX_LEVEL // self.quanta}")
         return units.astype(np.int32) * np.int32(self.quanta)
+
+    def part_units(self, seed: int, parts: range, clients: range) -> IntArray:
+        """Return the quanta that reach each client in each part, counted from part 0 of round 0 on."""
+        first = parts.start // self.parts
+        rounds = range(first, -(-parts.stop // self.parts))
+        until = self.units(seed, rounds, clients).astype(np.int64)[:, None] * np.arange(self.parts + 1)[:, None]
+        each = np.diff(until // self.parts, axis=1).reshape(-1, len(clients))
+        return each[parts.start - first * self.parts :][: len(parts)]
 
     def mean_rates(self, n_clients: int) -> FloatArray:
         """Return the mean quanta a round."""

@@ -1,10 +1,11 @@
-"""A harvest and its forecast round by round, fetched from the harvest in blocks of many rounds.
+"""A fleet's harvest and its forecast round by round, fetched from the harvest in blocks of many rounds.
 
 Both ask the harvest through `_ask`, which checks the answer and turns errors of user code into one line.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.arrays import FloatArray, IntArray
-from ehfl.energy.contract import Harvest, fault_of
+from ehfl.energy.battery import Place
+from ehfl.energy.contract import fault_of
 from ehfl.energy.fleet import Fleet
 from ehfl.randomness import batch_rounds
 from ehfl.validation import FAILURES, UserError, blame, whole_number
@@ -22,25 +24,30 @@ _NUMBERS = 2**20  # cached forecasts: consecutive rounds look ahead to nearly th
 
 @dataclass(slots=True)
 class Weather:
-    """The units that reach a fleet, one round after the other."""
+    """The units that reach clients of a fleet, one part of a round after the other."""
 
-    harvest: Harvest
+    fleet: Fleet
     clients: range
     rounds: int
     seed: int
-    _first: int = field(default=0, init=False)  # the round of the batch's first row
+    _first: int = field(default=0, init=False)  # the part in the batch's first row
     _batch: IntArray = field(default_factory=lambda: np.empty((0, 0), np.uint8), init=False)
 
-    def units(self, round_: int) -> IntArray:
-        """Return A_i(t) of these clients, shape (n_clients,)."""
-        if not 0 <= round_ - self._first < len(self._batch):
-            whole_number("t", round_, low=0, high=self.rounds - 1)
-            rounds = range(round_, min(round_ + batch_rounds(len(self.clients)), self.rounds))
-            units = _ask(self.harvest, "units", rounds, self.clients, self.seed)
+    def of_round(self, t: int) -> Iterator[tuple[Place, IntArray]]:
+        """Yield what reaches these clients in each part of a round, (n_clients,), and where its rounding stands."""
+        whole_number("t", t, low=0, high=self.rounds - 1)
+        for part in range(t * self.fleet.parts, (t + 1) * self.fleet.parts):
+            yield Place(part, self.clients), self._units(part)
+
+    def _units(self, part: int) -> IntArray:
+        if not 0 <= part - self._first < len(self._batch):
+            end = min(part + batch_rounds(len(self.clients)), self.rounds * self.fleet.parts)
+            method = "units" if self.fleet.parts == 1 else "part_units"
+            units = _ask(self.fleet.harvest, method, range(part, end), self.clients, self.seed)
             highest = units.max(initial=0) if units.dtype != np.uint8 else 0
             # Kernels are compiled only for these two dtypes.
-            self._first, self._batch = round_, units.astype(np.uint8 if highest < 256 else np.int32, copy=False)
-        row: IntArray = self._batch[round_ - self._first]
+            self._first, self._batch = part, units.astype(np.uint8 if highest < 256 else np.int32, copy=False)
+        row: IntArray = self._batch[part - self._first]
         return row
 
 
@@ -79,7 +86,7 @@ class Expectation:
     def _stored(self, harvest: FloatArray) -> FloatArray:
         """Return the part of a harvest that remains in the battery."""
         storage = self._fleet.storage
-        return harvest if storage is None else harvest * storage.efficiency - storage.drain
+        return harvest if storage is None else harvest * storage.efficiency - self._fleet.drain_a_round
 
 
 def _ask(harvest: object, method: str, rounds: range, clients: range, *seed: int) -> NDArray[Any]:

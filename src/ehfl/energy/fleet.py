@@ -18,6 +18,7 @@ from ehfl.randomness import MAX_CLIENTS
 from ehfl.validation import InvalidValue, is_label, number_in, whole_number
 
 MONTH = 30 * 86_400  # the period of `self_discharge` [s]
+PART = 3600  # longest time over which losses and harvest are settled at once [s]
 FINEST = 1000  # minimum quanta of the cheapest round with quantum="auto"
 _OFF = 1e-3  # maximum relative rounding error of a cost
 _UNITS = {1e-6: "µJ", 1e-3: "mJ", 1.0: "J", 1e3: "kJ"}
@@ -44,8 +45,8 @@ class Fleet:
     cost: ArrayLike = 1  # of taking part in a round
     unit: str = "units"  # name of the unit of energy
     efficiency: ArrayLike = 1.0  # share of a harvest that reaches the battery
-    leak: ArrayLike = 0.0  # share of the level that a battery loses in a round
-    drain: ArrayLike = 0.0  # lost per round in addition, down to an empty battery; may be fractional
+    leak: ArrayLike = 0.0  # share of the level that a battery loses in a part of a round (see `parts`)
+    drain: ArrayLike = 0.0  # lost per part in addition, down to an empty battery; may be fractional
     quantum: float | None = None  # size of a unit [J], if known
     round_length: float | None = None  # [s], if known
     steps: int | None = None  # K, the local steps that `cost` pays for, if turns may have fewer
@@ -121,7 +122,9 @@ class Fleet:
         - standby [W]: the draw of a device while it has energy, in every round.
 
         Levels are usable energy, so a battery is empty at its cut-off: E = charge - reserve * capacity. It loses the
-        share 1 - (1 - self_discharge)^(round_length / month) of its full charge in a round, down to the cut-off.
+        share 1 - (1 - self_discharge)^(s / month) of its full charge in s seconds, down to the cut-off. With losses
+        that depend on the level, a round of more than an hour is settled in equal parts of at most an hour, as if it
+        were that many rounds of which only the first has participants.
         If turns may have fewer local steps than `steps`, each omitted step saves `step_cost` [J], rounded down to
         quanta.
         `quantum` [J] is what energy is counted in; "auto" is the largest of 1, 2, 5 times a power of ten of which the
@@ -146,12 +149,14 @@ class Fleet:
         _check_payable(costs, capacities - below)
         starts.refuse(starts.numbers > capacities * (1 + 1e-9), "at most the capacity")
         size = _quantum(quantum, costs, capacities - below)
-        gone = 1 - (1 - each("self_discharge", self_discharge, "[0, 1)")) ** (seconds / MONTH)
-        idle = each("standby", standby, "[0, inf)") * seconds
+        discharge, draw = each("self_discharge", self_discharge, "[0, 1)"), each("standby", standby, "[0, inf)")
+        parts = math.ceil(seconds / PART - 1e-9) if discharge.any() or draw.any() else 1
+        gone = 1 - (1 - discharge) ** (seconds / parts / MONTH)
+        idle = draw * (seconds / parts)
         saved = None if step_cost is None else np.floor(each("step_cost", step_cost, "[0, inf)") / size + 1e-9)
         return cls(
             clients=clients,
-            harvest=_counted(harvest, size, seconds, arrival),
+            harvest=_counted(harvest, size, seconds, parts, arrival),
             capacity=_one_or_all(np.floor((capacities - below) / size + 1e-9)),
             initial=_one_or_all(np.floor(np.maximum(starts.numbers - below, 0) / size + 1e-9).astype(np.int64)),
             cost=_one_or_all(np.rint(costs / size).astype(np.int64)),
@@ -165,6 +170,16 @@ class Fleet:
             step_cost=None if saved is None else _one_or_all(saved.astype(np.int64)),
         )
 
+    @property
+    def parts(self) -> int:
+        """The equal parts of a round, of at most an hour, in each of which losses and harvest are settled."""
+        return int(getattr(self.harvest, "parts", 1))
+
+    @property
+    def drain_a_round(self) -> FloatArray:
+        """The drain of a whole round, (1,) or (n_clients,) [units]."""
+        return np.zeros(1) if self.storage is None else self.storage.drain * self.parts
+
     @cached_property  # for ten million clients it takes as long as a round
     def sustainable(self) -> int:
         """The clients per round that the harvest can sustain: floor of the sum of min(rate / cost, 1), at least 1.
@@ -174,7 +189,7 @@ class Fleet:
         """
         able = self.ceilings >= self.costs
         if self.storage is not None:
-            left = np.maximum(self.rates * self.storage.efficiency - self.storage.drain, 0)
+            left = np.maximum(self.rates * self.storage.efficiency - self.drain_a_round, 0)
             total = float((np.minimum(left / self.costs, 1) * able).sum())
         elif self.costs.size == 1 and able.all():
             cost = int(self.costs[0])
@@ -278,13 +293,13 @@ def _one_or_all(numbers: NDArray[Any]) -> Any:
     return numbers[0].item() if numbers.size == 1 else numbers
 
 
-def _counted(harvest: Any, quantum: float, seconds: float, arrival: float | None) -> Harvest:
+def _counted(harvest: Any, quantum: float, seconds: float, parts: int, arrival: float | None) -> Harvest:
     """Return a harvest in integer quanta."""
     made = HARVESTS.make(harvest)
     if is_power(made):
         if arrival is not None:
             raise InvalidValue("arrival", "left out where a harvest is in watts", arrival)
-        return InQuanta(made, quantum, seconds)
+        return InQuanta(made, quantum, seconds, parts)
     if arrival is None:
         allowed = "given, what a unit of the harvest brings [J], where it counts in units"
         raise InvalidValue("arrival", allowed, "nothing")
@@ -292,7 +307,7 @@ def _counted(harvest: Any, quantum: float, seconds: float, arrival: float | None
     quanta = round(joules / quantum)
     if quanta < 1 or abs(quanta * quantum / joules - 1) > _OFF:
         raise InvalidValue("quantum", f"one of which arrival ({as_energy(joules)}) is a whole number", quantum)
-    return made if quanta == 1 else Portions(made, quanta)
+    return made if quanta == 1 and parts == 1 else Portions(made, quanta, parts)
 
 
 def _quantum(given: float | Literal["auto"], costs: FloatArray, usable: FloatArray) -> float:

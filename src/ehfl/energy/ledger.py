@@ -7,13 +7,14 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from ehfl.arrays import IntArray, Levels
-from ehfl.energy.battery import LOSSLESS, MAX_LEVEL, Place, Settled, of_clients, settle
+from ehfl.energy.battery import LOSSLESS, MAX_LEVEL, Settled, of_clients, settle
 from ehfl.energy.feed import Weather
 from ehfl.energy.fleet import Fleet
 from ehfl.randomness import MAX_ROUNDS, check_seed
 from ehfl.validation import InvalidValue, UserError, of_kind, whole_number
 
 _NOTHING = np.zeros(1, np.int32)
+_NO_CLIENTS = np.empty(0, np.int32)
 
 
 class LevelOverflow(UserError, OverflowError):
@@ -92,7 +93,7 @@ class Ledger:
         self._storage = LOSSLESS if fleet.storage is None else fleet.storage.of(self._clients)
         self._step_costs = None if fleet.step_costs is None else fleet.step_costs.of(self._clients)
         rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
-        self._weather = Weather(fleet.harvest, self._clients, rounds, check_seed(seed))
+        self._weather = Weather(fleet, self._clients, rounds, check_seed(seed))
         initial = int(self._energy.sum(dtype=np.int64))
         known = EnergyTotals(initial, 0, 0, initial, 0, 0) if totals is None else self._resumed(totals)
         self._account = asdict(known)
@@ -105,21 +106,26 @@ class Ledger:
     ) -> Settled:
         """Settle the batteries in round t; `clients` are the ascending places of the participants.
 
-        They pay for all steps, or for `steps` steps each; with mains power not from their batteries. If a participant
-        cannot pay, the result names it and the other values are undefined; the ledger of a fleet of more than one tile
-        is then unusable, because payments and harvests share one pass.
+        They pay first; then batteries lose energy and are charged in each part of the round. They pay for all steps,
+        or for `steps` steps each; with mains power not from their batteries. If a participant cannot pay, the result
+        names it and the other values are undefined; the ledger of a fleet of more than one tile is then unusable,
+        because payments and harvests share one pass.
         """
         cost = _NOTHING if mains_powered else self._cost
         if steps is not None and not mains_powered:
             cost = np.array(np.broadcast_to(self._cost, self._energy.shape))
             cost[clients] = self._prices(clients, steps)
-        units, at = self._weather.units(t), Place(t, self._clients)
-        settled = settle(self._energy, clients, cost, units, self._ceiling, self._storage, at)
-        if settled.unable >= 0:
-            return settled
-        if self._outgrown(settled):
-            passed = f"a battery passed {MAX_LEVEL} {self._fleet.unit}"
-            raise LevelOverflow(f"{passed}: give a capacity, or count in larger units")
+        parts, paying = [], clients
+        for at, units in self._weather.of_round(t):
+            settled = settle(self._energy, paying, cost, units, self._ceiling, self._storage, at)
+            if settled.unable >= 0:
+                return settled
+            if self._outgrown(settled):
+                passed = f"a battery passed {MAX_LEVEL} {self._fleet.unit}"
+                raise LevelOverflow(f"{passed}: give a capacity, or count in larger units")
+            parts.append(settled)
+            paying = _NO_CLIENTS
+        settled = Settled.sum(parts)
         self.paid = int(self._prices(clients, steps).sum(dtype=np.int64)) if mains_powered else settled.paid
         account = self._account
         account["mains" if mains_powered else "spent"] += self.paid

@@ -37,10 +37,11 @@ from ehfl.planning import (
     variable,
 )
 from ehfl.planning.optimum import check_size
+from ehfl.quantities import as_time
 from ehfl.scheduling.contract import is_mains_powered
 from ehfl.validation import InvalidValue, SpecError, UserError, number_in
 
-MOST_ROUNDS = 1_000_000
+MOST_ROUNDS = 10_000_000  # a year of rounds of 3.2 s
 SCHEDULERS = ("myopic", "greedy")  # unless others are asked for
 SEEDS, ROUNDS = 3, 1000  # likewise; rounds of fleets whose rounds have no length, and so no year
 _CURVE = (0.25, 0.5, 1.0, 2.0, 4.0)  # factors at which curves are taken
@@ -275,8 +276,13 @@ class _Planner:
 
 
 def rounds_of(round_length: float | None, otherwise: int) -> int:
-    """Return the rounds of a year, in [1, MOST_ROUNDS]; `otherwise` if rounds have no length."""
-    return otherwise if round_length is None else int(min(max(round(YEAR / round_length), 1), MOST_ROUNDS))
+    """Return the rounds of a year, at least 1; `otherwise` if rounds have no length."""
+    if round_length is None:
+        return otherwise
+    if (rounds := max(round(YEAR / round_length), 1)) > MOST_ROUNDS:
+        allowed = f"at least {YEAR / MOST_ROUNDS:.4g} s, so that a year has at most {MOST_ROUNDS:,} rounds"
+        raise InvalidValue("fleet.round_length", f"{allowed}, or the number of rounds given", as_time(round_length))
+    return rounds
 
 
 def calendar_of(fleet: Fleet) -> Calendar | None:

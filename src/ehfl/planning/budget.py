@@ -62,7 +62,7 @@ def budget_of(fleet: Fleet, rounds: int, seed: int = 0, calendar: Calendar | Non
     (1.011, 1.0)
     """
     n_clients, storage = fleet.clients, fleet.storage
-    efficiency, drain = (np.ones(1), np.zeros(1)) if storage is None else (storage.efficiency, storage.drain)
+    efficiency = np.ones(1) if storage is None else storage.efficiency
     months = None if calendar is None else calendar.months(range(rounds))
     sums = np.zeros((12 if months is not None else 1, n_clients))
     step = max(1, min(rounds, max(_AT_ONCE // n_clients, batch_rounds(n_clients))))
@@ -78,7 +78,7 @@ def budget_of(fleet: Fleet, rounds: int, seed: int = 0, calendar: Calendar | Non
     means = np.divide(stored, counts[:, None], out=np.full(sums.shape, np.nan), where=counts[:, None] > 0)
     return Budget(
         harvest=stored.sum(axis=0) / rounds if rounds else fleet.rates * efficiency,
-        drain=np.broadcast_to(drain, (n_clients,)),
+        drain=np.broadcast_to(fleet.drain_a_round, (n_clients,)),
         cost=np.broadcast_to(fleet.costs.astype(np.float64), (n_clients,)),
         capacity=np.broadcast_to(np.asarray(fleet.capacity, dtype=np.float64), (n_clients,)),
         by_month=None if months is None else means,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ehfl.arrays import IntArray, Levels
 from ehfl.energy import Fleet
+from ehfl.energy.battery import Place
 from ehfl.energy.feed import Weather
 from ehfl.validation import whole_number
 
@@ -41,12 +42,12 @@ def income_of(fleet: Fleet, rounds: int, seed: int, first: int | None = None) ->
 
     Charging losses are subtracted, as in the ledger; leaks depend on the level and are ignored.
     """
-    weather = Weather(fleet.harvest, range(fleet.clients), rounds, seed)
+    weather = Weather(fleet, range(fleet.clients), rounds, seed)
     level, most = fleet.start().astype(np.int64), _most(fleet)
     begin = rounds if first is None else first
     stored = np.empty((fleet.clients, rounds), np.int32)
     for t in range(rounds):
-        units = _stored(fleet, weather.units(t), t)
+        units = sum(_stored(fleet, units, at) for at, units in weather.of_round(t))
         if first is None and begin == rounds and (level >= fleet.costs).any():
             begin = t
         if t < begin:
@@ -112,7 +113,6 @@ def _most(fleet: Fleet) -> IntArray:
     return np.broadcast_to(most, (fleet.clients,))
 
 
-def _stored(fleet: Fleet, units: IntArray, t: int) -> IntArray:
-    if fleet.storage is None:
-        return units
-    return fleet.storage.charged(units.astype(np.int64), t, range(fleet.clients))
+def _stored(fleet: Fleet, units: IntArray, at: Place) -> IntArray:
+    units = units.astype(np.int64)
+    return units if fleet.storage is None else fleet.storage.charged(units, at.round, at.clients)

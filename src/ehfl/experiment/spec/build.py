@@ -156,8 +156,8 @@ def describe_fleet(fleet: Fleet) -> Table:
         table["arrival"], harvest = harvest.quanta * size, harvest.harvest
     losses = {
         "efficiency": np.asarray(fleet.efficiency),
-        "self_discharge": 1 - (1 - np.asarray(fleet.leak)) ** (MONTH / length),
-        "standby": np.asarray(fleet.drain) * size / length,
+        "self_discharge": 1 - (1 - np.asarray(fleet.leak)) ** (MONTH * fleet.parts / length),
+        "standby": np.asarray(fleet.drain) * size * fleet.parts / length,
     }
     power = harvest.power if isinstance(harvest, InQuanta) else harvest
     table |= {name: values.tolist() for name, values in losses.items()}
