@@ -80,6 +80,19 @@ def test_a_task_without_classes_has_weights_alone_and_says_so(capsys: Capture) -
     ]
 
 
+def test_energy_alone_needs_no_torch() -> None:
+    code = """
+import sys
+sys.modules["torch"] = None
+from ehfl.cli import main
+main(["audit", "-o", "schedulers=['greedy']", "--energy-only"])
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr.strip()) == (0, "")
+    assert "weight x N" in ended.stdout
+    assert "labels" not in ended.stdout.partition("next:")[0]
+
+
 def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys; from ehfl.cli import main\n"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ehfl import user_code
 from ehfl.analysis.audit import Audit
 from ehfl.arrays import IntArray
-from ehfl.experiment.check import check_comparison
+from ehfl.experiment.check import check_comparison, check_harvests
 from ehfl.experiment.spec import build
 from ehfl.experiment.spec.models import Setting
 from ehfl.experiment.spec.read import Source, open_spec
@@ -67,11 +67,15 @@ class _Data:
     spread: float | None
 
 
+_NO_DATA = _Data((), (), None)
+
+
 def audit(
     spec: Source = None,
     *,
     seeds: int = 20,
     with_floor: bool = True,
+    energy_only: bool = False,
     on_arm: Callable[[str], None] | None = None,
     on_gradients: Callable[[int], None] | None = None,
     **overrides: Any,
@@ -81,15 +85,17 @@ def audit(
     `seeds` seeds are simulated where chances cannot be computed; labels are dealt for the spec's first twenty seeds.
     The floor takes the gradient of each client at the first model (of the first seed), a pass over all examples.
     `on_arm` is called with each arm's label once it is done, `on_gradients` with the number of examples before their
-    gradients are computed. A scheduler that chooses by losses gets none. `spec` and overrides are those of `compare`.
+    gradients are computed. `energy_only` leaves out labels and floor, and needs no torch. A scheduler that chooses by
+    losses gets no chances. `spec` and overrides are those of `compare`.
     """
     check_function("on_arm", on_arm)
     check_function("on_gradients", on_gradients)
     whole_number("seeds", seeds, low=2)
     of_kind("with_floor", with_floor, bool)
+    of_kind("energy_only", energy_only, bool)
     ready = open_spec(spec, overrides)
     with user_code.held(ready.code):
-        check_comparison(ready)
+        (check_harvests if energy_only else check_comparison)(ready)
         data_of: build.Memo[_Data] = build.Memo(len(ready.arms))
         found = []
         for arm in ready.arms:
@@ -97,7 +103,8 @@ def audit(
             key = setting.fleet.clients, learning.task, learning.data, learning.partition, learning.order
             with renamed(arm.key_of):
                 chances = build.chances_of(setting, seeds)
-                data = data_of.get(key, partial(_deal_data, setting, ready.seeds, with_floor, on_gradients))
+                deal = partial(_deal_data, setting, ready.seeds, with_floor, on_gradients)
+                data = _NO_DATA if energy_only else data_of.get(key, deal)
             aggregation = learning.aggregation["name"]
             found.append(Audit(arm.label, chances, data.classes, data.deals, data.spread, aggregation))
             if on_arm is not None:

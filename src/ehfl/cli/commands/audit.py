@@ -33,6 +33,9 @@ def audit(
     without_floor: Annotated[
         bool, Option("--without-floor", help="Leave out zeta^2 and the floor: no gradients are computed.")
     ] = False,
+    energy_only: Annotated[
+        bool, Option("--energy-only", help="Leave out labels and the floor: who is heard, without torch and data.")
+    ] = False,
     full: Full = False,
     as_json: AsJson = False,
     figure: Figure = None,
@@ -50,16 +53,19 @@ def audit(
       ehfl audit experiments/heterogeneous.toml --figure weights.png
       ehfl audit -o 'fleet.rate={low=0.1,high=0.9}' -o learning.order=by-label
       ehfl audit mine.toml --without-floor --json
+      ehfl audit experiments/panels.toml --energy-only
     """
     from ehfl.experiment import begin_process
 
     whole_number("--seeds", seeds, low=2, high=_MOST_SEEDS)
     check_figure(figure)
-    begin_process()
+    if not energy_only:
+        begin_process()
     with named_by_option(given.names), own_prints_aside():
         read = given.spec(spec)
-        audits = _audited(read, seeds, with_floor=not without_floor)
-    _say_unlabelled(read, audits)
+        audits = _audited(read, seeds, with_floor=not without_floor, energy_only=energy_only)
+    if not energy_only:
+        _say_unlabelled(read, audits)
     if figure is not None:  # before anything is printed: a closed pipe must not lose it
         from ehfl.report import draw_audit
 
@@ -78,7 +84,7 @@ def audit(
     print_output(audit_output(title, audits), full=full)
 
 
-def _audited(spec: Spec, seeds: int, *, with_floor: bool) -> tuple[Audit, ...]:
+def _audited(spec: Spec, seeds: int, *, with_floor: bool, energy_only: bool) -> tuple[Audit, ...]:
     from ehfl.experiment.audit import audit as audit_all
     from ehfl.experiment.spec.build import scheduler_of
 
@@ -92,7 +98,9 @@ def _audited(spec: Spec, seeds: int, *, with_floor: bool) -> tuple[Audit, ...]:
             typer.echo(f"measuring zeta^2: {how}; --without-floor leaves it out", err=True)
 
     with progress("auditing", len(spec.arms)) as advance:
-        return audit_all(spec, seeds=seeds, with_floor=with_floor, on_arm=advance, on_gradients=on_gradients)
+        return audit_all(
+            spec, seeds=seeds, with_floor=with_floor, energy_only=energy_only, on_arm=advance, on_gradients=on_gradients
+        )
 
 
 def _say_unlabelled(spec: Spec, audits: tuple[Audit, ...]) -> None:

@@ -111,7 +111,9 @@ def audit_table(audits: Sequence[Audit]) -> Table:
     """Return arms as rows, those with the same figures in one."""
     shown = {together([audit.arm for audit in group]): group[0] for group in alike(audits)}
     exact = all(audit.chances.exact for audit in shown.values())
-    note = "weight x N: 1 is fair; labels moved: share of the mixture that lies with other labels"
+    note = "weight x N: 1 is fair"
+    if any(audit.deals for audit in audits):
+        note += "; labels moved: share of the mixture that lies with other labels"
     intervals = "" if exact else "; ± 95 % interval over simulated seeds"
     return table_of(list(_columns(shown)), list(shown), f"{note}{intervals}")
 
