@@ -52,7 +52,7 @@ def test_the_wheel_alone_simulates_plans_audits_and_bounds(built: Path, tmp_path
     (wheel,) = built.glob("*.whl")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     python = tmp_path / "venv" / "bin" / "python"
-    install = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", wheel]
+    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", str(wheel)]
     subprocess.run(install, check=True, capture_output=True, timeout=600)
 
     def run(command: str) -> subprocess.CompletedProcess[str]:
