@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -26,14 +27,21 @@ def tmy3(path: Path, days: int = 3) -> Path:
     return _written(path, lines)
 
 
-def epw(path: Path, days: int = 3, zone: float = -5.0) -> Path:
+def epw(
+    path: Path,
+    days: int = 3,
+    zone: float = -5.0,
+    place: tuple[float, float] = (36.1, -79.95),
+    first: datetime = FIRST,
+    light: Callable[[float], int] = light,
+) -> Path:
     """Hours are numbered from 1, which is the one that begins at midnight."""
-    lines = [f"LOCATION,A PLACE,NC,USA,TMY3,723170,36.10,-79.95,{zone},273.0"]
+    lines = [f"LOCATION,A PLACE,NC,USA,TMY3,723170,{place[0]:.2f},{place[1]:.2f},{zone},273.0"]
     lines += [f"{name},0" for name in ("DESIGN CONDITIONS", "TYPICAL/EXTREME PERIODS", "GROUND TEMPERATURES",
                                        "HOLIDAYS/DAYLIGHT SAVINGS", "COMMENTS 1", "COMMENTS 2")]  # fmt: skip
     lines.append(f"DATA PERIODS,1,1,Data,Monday, 7/ 1, 7/{days}")
     for hour in range(24 * days):
-        at = FIRST + timedelta(hours=hour)
+        at = first + timedelta(hours=hour)
         shown = light(hour + 0.5)
         before = (
             f"{at.year},{at.month},{at.day},{at.hour + 1},0,?9,20.0,10.0,50,98000,0,0,300,{shown},{shown},{shown // 4}"

@@ -91,9 +91,11 @@ def test_nights_are_dark_and_no_power_is_negative() -> None:
     by_hour = power.reshape(365, 24, 6)
 
     assert power.min() == 0
-    assert not by_hour[:, :4].any()  # from midnight to four, in local standard time
-    assert not by_hour[:, 23].any()
-    assert (by_hour[:, 12, :3].mean(axis=0) > 0.2).all()
+    assert not by_hour[:, :4, [0, 2, 3, 5]].any()  # from midnight to four, in local standard time
+    assert not by_hour[:, 4:8, [1, 4]].any()  # which is four hours later in Alaska
+    assert not by_hour[:, 23, [0, 2, 3, 5]].any()
+    assert (by_hour[:, 12, [0, 2]].mean(axis=0) > 0.2).all()
+    assert by_hour[:, 16, 1].mean() > 0.2
 
 
 def test_the_day_is_longer_in_june_and_noon_is_near_twelve() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -80,6 +80,7 @@ class Days:
     rows: NDArray[np.intp]  # of the file, (n_days, n_steps)
     first: int  # day of the year that the first one is, 0 for January 1
     early: float  # how long before midnight its first step begins [s], less than a step
+    from_utc: float = 0.0  # how far its clock, which is the site's standard time, is ahead of UTC [s]
 
     def of(self, series: FloatArray) -> FloatArray:
         """Return a series with a number for each of the file's rows as one for each day and step."""
@@ -102,6 +103,16 @@ class Days:
     def day_at(self, time: float) -> int:
         """Return the day of the year of a time after the first step [s], 0 for January 1."""
         return (self.first + int((time - self.early) // DAY)) % YEAR
+
+
+def common_start(sites: Sequence[Days], given: str) -> list[float]:
+    """Return, for each site, the time from its first step to one instant: the start of a day at the first site [s].
+
+    Rounds happen at the same instant everywhere. It may be the day before at another site, where this may be negative.
+    """
+    first = sites[0].start(given)
+    day = date_of(sites[0].day_at(first))
+    return [first, *(site.start(day) + site.from_utc - sites[0].from_utc for site in sites[1:])]
 
 
 def day_of_year(given: str) -> int:
@@ -128,8 +139,8 @@ def date_of(day: int) -> str:
     return date.fromordinal(date(_ANY_YEAR, 1, 1).toordinal() + day % YEAR).strftime("%m-%d")
 
 
-def days_of(begins: Instants) -> Days:
-    """Return the days of steps that begin at these times; raise ValueError if they are invalid.
+def days_of(begins: Instants, from_utc: float = 0.0) -> Days:
+    """Return the days of steps that begin at these times, by a clock so far ahead of UTC; raise ValueError if invalid.
 
     February 29 is left out. Steps before the first midnight (in files in UTC) are moved to the end, where they complete
     the last day; of more than a year, only full years are kept.
@@ -154,7 +165,7 @@ def days_of(begins: Instants) -> Days:
     steps_before_it = (first_midnight * DAY - early - int(seconds[0])) // step
     whole_years = n_days // YEAR * YEAR
     kept = np.roll(kept, -steps_before_it).reshape(n_days, -1)[: whole_years or n_days]
-    return Days(kept, first_midnight % YEAR, float(early))
+    return Days(kept, first_midnight % YEAR, float(early), from_utc)
 
 
 def _step(seconds: NDArray[np.int64], times: Instants) -> int:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ehfl.arrays import FloatArray, IntArray, PerClient, describe
 from ehfl.energy.contract import RatedWatts
-from ehfl.energy.weather.calendar import DAY, YEAR
+from ehfl.energy.weather.calendar import DAY, YEAR, common_start
 from ehfl.randomness import Purpose, words
 from ehfl.validation import InvalidValue, is_word, number_in
 
@@ -48,13 +48,13 @@ class UnderSkies:
     variation: float
     weather: str
     start: str
-    first_day: int  # day of the year at which round 0 begins, 0 is January 1
+    first_day: int  # day of the year at which round 0 begins at the first site, 0 is January 1
     _skies: tuple[Sky, ...]
 
     def _settle_under(self, read: Callable[[str | Path], Any], tables: Callable[[Any], FloatArray]) -> None:
         """Read each site's weather, which has `days`; `tables` converts it to shares of rated power, see `Sky`."""
         files = [read(site) for site in sites_of(self.site)]
-        starts = [file.days.start(self.start) for file in files]
+        starts = common_start([file.days for file in files], self.start)
         skies = [
             Sky(tables(file), start, self.weather == "shuffled", self.variation)
             for file, start in zip(files, starts, strict=True)
@@ -148,7 +148,7 @@ class Sky:
     """
 
     tables: FloatArray  # (n_groups, n_days, n_steps), shares of the power installed
-    start: float  # the time in the table at which round 0 begins [s]
+    start: float  # the time in the table at which round 0 begins [s]; negative in the day before its first one
     shuffled: bool
     variation: float  # of each client's own factor, day by day
 
@@ -180,7 +180,7 @@ class Sky:
         for ahead, (rows, days, energy) in enumerate(self._by_day(seed, rounds, round_length)):
             power = energy / round_length
             for part in self._alike(days):
-                factors = own * self._factors(drawn(int(days[part][0]))) if self.variation else own
+                factors = own * self._factors(drawn(max(int(days[part][0]), 0))) if self.variation else own
                 found = (power[part] if power.shape[1] == 1 else power[part].take(groups, axis=1)) * factors
                 if ahead:
                     out[rows[part]] += found
@@ -215,7 +215,7 @@ class Sky:
         _, n_days, n_steps = self.tables.shape
         length = DAY / n_steps
         n_years = max(1, n_days // YEAR)
-        blocks = (days // BLOCK).tolist() if self.shuffled else ()
+        blocks = (np.maximum(days, 0) // BLOCK).tolist() if self.shuffled else ()
         shifts = np.array([shift_of(seed, block, n_years) for block in blocks], np.int64) if self.shuffled else 0
         places = (days + shifts) % n_days
         steps = np.minimum((time / length).astype(np.int64), n_steps - 1)

@@ -47,7 +47,7 @@ class Sun(UnderSkies):
     shading: float = 0.0  # share that the most shaded client loses, the least none
     variation: float = 0.0  # of each client's own factor, day by day
     weather: Literal["shuffled", "typical"] = "shuffled"  # typical: the file's own year, again and again
-    start: str = "first"  # day of the year, MM-DD, at whose midnight round 0 begins
+    start: str = "first"  # day of the year, MM-DD, at whose midnight at the first site round 0 begins
     temperature_coefficient: float = -0.004  # of the power [1/K]
 
     def __post_init__(self) -> None:

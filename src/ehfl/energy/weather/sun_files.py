@@ -66,9 +66,10 @@ def _parsed(path: Path) -> SunWeather:
     if len(frame) < 2:
         raise UserError(f"{len(frame)} rows are no weather")
     instants = frame.index.tz_convert("UTC").tz_localize(None).values.astype("M8[s]") + rows.middle
-    local = instants + np.timedelta64(round(rows.hours_from_utc * 3600), "s")
+    from_utc = round(rows.hours_from_utc * 3600)
+    local = instants + np.timedelta64(from_utc, "s")
     step: np.timedelta64 = np.median(np.diff(local)).astype("m8[s]")
-    days = days_of(local - step // 2)
+    days = days_of(local - step // 2, float(from_utc))
     series = {name: numbers_within(name, frame[name], *_LIMITS[name]) for name in _LIMITS if name in frame}
     light = ("plane",) if "plane" in series else ("ghi", "dni", "dhi")
     if lacking := {*light, "temp_air", "wind_speed"} - series.keys():

@@ -13,7 +13,7 @@ import numpy as np
 
 from ehfl.arrays import FloatArray
 from ehfl.energy.contract import RatedWatts
-from ehfl.energy.weather.calendar import Days, Instants, days_of, numbers_within, quiet, read_weather
+from ehfl.energy.weather.calendar import Days, days_of, numbers_within, quiet, read_weather
 from ehfl.energy.weather.sky import WATTS, UnderSkies
 from ehfl.extras import check_extra
 from ehfl.validation import InvalidValue, UserError, closest, is_word, number_in
@@ -49,7 +49,7 @@ class Wind(UnderSkies):
     shading: float = 0.0  # share that the client with most in its way loses, the freest none
     variation: float = 0.0  # of each client's own factor, day by day
     weather: Literal["shuffled", "recorded"] = "shuffled"  # recorded: the file as it is, again and again
-    start: str = "first"  # day of the year, MM-DD, at whose midnight round 0 begins
+    start: str = "first"  # day of the year, MM-DD, at whose midnight at the first site round 0 begins
 
     def __post_init__(self) -> None:
         self._check_shares("shuffled", "recorded")
@@ -171,15 +171,16 @@ def _parsed(path: Path) -> WindWeather:
     ]
     if not speeds or min(speeds) <= 0:
         raise UserError("no wind_speed at a height of more than 0 m")
-    return WindWeather(speeds, rough[0] if rough else None, days_of(_times([str(one) for one in frame.index])))
+    return WindWeather(speeds, rough[0] if rough else None, _days([str(one) for one in frame.index]))
 
 
-def _times(stamps: list[str]) -> Instants:
-    """Return local standard times from stamps with their distance from UTC, which is least in standard time."""
+def _days(stamps: list[str]) -> Days:
+    """Return the days in standard time of stamps with their distance from UTC, which is least in standard time."""
     found = [datetime.fromisoformat(stamp) for stamp in stamps]
     offsets = [one.utcoffset() for one in found]
     known = [offset for offset in offsets if offset is not None]
     if len(known) < len(offsets):
         raise UserError(f"no time zone in {stamps[offsets.index(None)]}: times must be like 2010-01-01 00:00:00+01:00")
-    standard = timezone(min(known))
-    return np.array([one.astimezone(standard).replace(tzinfo=None) for one in found], "M8[s]")
+    standard = min(known)
+    local = [one.astimezone(timezone(standard)).replace(tzinfo=None) for one in found]
+    return days_of(np.array(local, "M8[s]"), standard.total_seconds())
