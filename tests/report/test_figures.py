@@ -14,13 +14,14 @@ from matplotlib.figure import Figure
 from ehfl.analysis import compare
 from ehfl.analysis.pairing import difference_curves
 from ehfl.report.figures import style
-from ehfl.report.figures.comparison import draw_all, most_telling
+from ehfl.report.figures.comparison import draw_all
 from ehfl.report.figures.differences import clear_rounds, differences_figure
 from ehfl.report.figures.learning import energy_figure, rounds_figure
 from ehfl.report.figures.looks import looks, looks_of
 from ehfl.report.figures.participation import draw_participation, participation_figure
 from ehfl.report.figures.rasters import batteries_figure, levels, on_batteries, scale
 from ehfl.report.figures.slowdown import slowdown_figure, span, ticks
+from ehfl.report.tables.compact import most_telling
 from ehfl.report.write import amount
 from ehfl.runs import Metric
 from made_trials import ACCURACY, GAP, arms_ending_at, made_trial, trials_ending_at, two_arms, two_worlds

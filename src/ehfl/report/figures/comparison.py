@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from ehfl.analysis import Comparison, Row
+from ehfl.analysis import Comparison
 from ehfl.report.figures.audit import weights_figure
 from ehfl.report.figures.classes import classes_caption, classes_figure
 from ehfl.report.figures.differences import differences_caption, differences_figure
@@ -18,8 +17,7 @@ from ehfl.report.figures.participation import participation_caption, participati
 from ehfl.report.figures.rasters import batteries_caption, batteries_figure, devices_caption, devices_figure
 from ehfl.report.figures.slowdown import slowdown_caption, slowdown_figure
 from ehfl.report.figures.style import Drawing, drawn
-
-_MOST_ARMS = 15  # whose curves, colours and panels a reader can still tell apart
+from ehfl.report.tables.compact import most_telling
 
 
 def draw_all(comparison: Comparison, folder: Path) -> tuple[Drawing, ...]:
@@ -37,28 +35,6 @@ def draw_all(comparison: Comparison, folder: Path) -> tuple[Drawing, ...]:
         drawn(figure, folder, name, title, f"{caption(drawn_arms)}{note}", topic)
         for name, (topic, title, make, caption) in _FIGURES.items()
         if (figure := make(drawn_arms)) is not None
-    )
-
-
-def most_telling(comparison: Comparison) -> Comparison:
-    """Return the comparison with 15 of its arms at most: baselines, then those that differ most from theirs."""
-    baselines = {world.baseline for world in comparison.worlds}
-
-    def rank(row: Row) -> tuple[bool, bool, float]:
-        gap = row.difference
-        return row.arm not in baselines, gap is None or not gap.distinguishable, -abs(gap.mean) if gap else 0.0
-
-    kept = {row.arm for row in sorted(comparison.rows, key=rank)[:_MOST_ARMS]}
-    worlds = (
-        replace(world, arms=tuple(arm for arm in world.arms if arm.name in kept))
-        for world in comparison.worlds
-        if world.baseline in kept
-    )
-    return replace(
-        comparison,
-        arms=tuple(arm for arm in comparison.arms if arm.name in kept),
-        rows=tuple(row for row in comparison.rows if row.arm in kept),
-        worlds=tuple(worlds),
     )
 
 

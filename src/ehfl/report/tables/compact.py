@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -13,19 +14,46 @@ from ehfl.report.tables.render import Cell, Line, Table
 from ehfl.report.write import DASH, counted, fixed, shown_decimals, value, with_unit
 
 if TYPE_CHECKING:
-    from ehfl.analysis import Comparison, Difference
-    from ehfl.analysis.comparison import World
+    from ehfl.analysis import Comparison, Difference, Row
 
-_MOST_ARMS = 15  # rows of a world; of more, those without a difference shown are folded
+_MOST_ARMS = 15  # whose rows, curves and colours a reader can still tell apart
 _column = partial(number_column, fine=True)
 
 
 def compact_table(comparison: Comparison) -> Table:
-    """Return the compact table of a comparison."""
-    columns = list(_columns(comparison))
-    lines = [line for world in comparison.worlds for line in _lines(comparison, world, columns)]
+    """Return the compact table of a comparison, of many arms the most telling ones."""
+    kept = most_telling(comparison)
+    columns = list(_columns(kept))
+    lines = [
+        Line(world.short(row.arm), tuple(Cell(cells[row.arm]) for _, cells in columns), world.name)
+        for world in kept.worlds
+        for row in kept.rows_of(world)
+    ]
+    if folded := len(comparison.rows) - len(kept.rows):
+        lines.append(Line(f"{folded} more, closer to their baseline: --full", ()))
     title = f"{comparison.name}: {setting(comparison)}"
     return Table(tuple(name for name, _ in columns), tuple(lines), _note(comparison), title, arms_are_rows=True)
+
+
+def most_telling(comparison: Comparison) -> Comparison:
+    """Return the comparison with 15 of its arms at most: baselines, then those that differ most from theirs."""
+    baselines = {world.baseline for world in comparison.worlds}
+
+    def rank(row: Row) -> tuple[bool, bool, float]:
+        gap = row.difference
+        return row.arm not in baselines, gap is None or not gap.distinguishable, -abs(gap.mean) if gap else 0.0
+
+    kept = {row.arm for row in sorted(comparison.rows, key=rank)[:_MOST_ARMS]}
+    return replace(
+        comparison,
+        arms=tuple(arm for arm in comparison.arms if arm.name in kept),
+        rows=tuple(row for row in comparison.rows if row.arm in kept),
+        worlds=tuple(
+            replace(world, arms=tuple(arm for arm in world.arms if arm.name in kept))
+            for world in comparison.worlds
+            if world.baseline in kept
+        ),
+    )
 
 
 def as_text(comparison: Comparison) -> str:
@@ -39,17 +67,6 @@ def as_html(comparison: Comparison) -> str:
     table = compact_table(comparison)
     lines = [table.title, *(f"left out: {one}" for one in comparison.missing)]
     return f"<p>{'<br>'.join(map(escape, lines))}</p>\n{table.html()}"
-
-
-def _lines(comparison: Comparison, world: World, columns: Sequence[Column]) -> Iterator[Line]:
-    rows, group = comparison.rows_of(world), world.name if len(comparison.worlds) > 1 else ""
-    apart = {world.baseline, *_distinguishable({row.arm: row.difference for row in rows}),
-             *_distinguishable({row.arm: row.worst_class_difference for row in rows})}  # fmt: skip
-    shown = [row for row in rows if len(rows) <= _MOST_ARMS or row.arm in apart]
-    for row in shown:
-        yield Line(world.short(row.arm), tuple(Cell(cells[row.arm]) for _, cells in columns), group)
-    if folded := len(rows) - len(shown):
-        yield Line(f"{folded} more without a difference shown: --full", (), group)
 
 
 def _note(comparison: Comparison) -> str:
