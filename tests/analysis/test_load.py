@@ -492,9 +492,6 @@ def test_different_metrics_are_refused(folder: Path, other: Path) -> None:
     expected = "runs with different metrics cannot be put together: accuracy, gap"
     assert refusal(lambda: read(folder, other)) == expected
 
-    add_meta(folder / RUNS[0], metric=METRIC | {"lower_is_better": False})
-    assert "gap (higher is better, bounds (None, None)), gap (lower is" in refusal(lambda: read(folder))
-
 
 def test_rounds_to_the_goal_come_from_the_files(ran: tuple[Path, list[Outcome]]) -> None:
     """The gap of a quadratic under small steps only falls, so half way between two evaluations is a round between."""

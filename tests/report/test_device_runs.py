@@ -10,7 +10,6 @@ import pytest
 
 from ehfl.analysis import read
 from ehfl.analysis.devices import DeviceState
-from ehfl.cli.commands.report import compare_again
 from ehfl.report import write_report
 
 pytest.importorskip("flwr", reason="no Flower: pip install 'ehfl[flower]'")
@@ -76,10 +75,3 @@ def test_a_round_that_was_paid_for_and_lost_whole_does_not_cost_the_run(tmp_path
 
     assert log is not None
     assert (log.lost, log.wasted_energy) == (8, 8)
-
-
-def test_no_command_is_said_to_play_devices_again_as_they_were(folder: Path) -> None:
-    run = folder / "greedy-on-flower-s0"
-
-    for place in (folder, run):
-        assert compare_again([place]) == []

@@ -9,11 +9,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from ehfl.report import write_report
 from ehfl.report.folder import make_ready
-from ehfl.validation import InvalidValue
 from made_trials import two_arms
 
 
@@ -38,27 +35,6 @@ def test_a_report_holds_figures_page_and_numbers(tmp_path: Path) -> None:
 
 def test_trials_that_no_spec_ran_have_a_report_too(tmp_path: Path) -> None:
     assert "<dt>time of all runs</dt>" in write_report(two_arms(), str(tmp_path)).read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("name", ["figures", "report.html", "table.txt", "figures/learning.svg"])
-def test_what_stands_in_a_files_place_is_told_before_anything_is_written(tmp_path: Path, name: str) -> None:
-    in_the_way = tmp_path / name
-    if name == "figures":
-        in_the_way.write_text("a file")
-    else:
-        in_the_way.mkdir(parents=True)
-    (tmp_path / "rounds.csv").write_text("of before")
-    before = sorted(tmp_path.rglob("*"))
-
-    with pytest.raises(InvalidValue) as refused:
-        write_report(two_arms(), tmp_path)
-
-    allowed = (
-        "a folder, for the report's figures, got a file" if name == "figures" else "a file, which the report writes"
-    )
-    assert str(refused.value).startswith(f"{in_the_way} must be {allowed}")
-    assert sorted(tmp_path.rglob("*")) == before
-    assert (tmp_path / "rounds.csv").read_text() == "of before"
 
 
 def test_what_a_killed_report_left_is_swept(tmp_path: Path) -> None:

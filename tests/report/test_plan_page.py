@@ -12,7 +12,6 @@ import pytest
 from ehfl.planning import Plan
 from ehfl.report import verdict_of_plan, write_plan
 from ehfl.report.tables.output import unbroken
-from ehfl.validation import InvalidValue
 from made_plans import answered, sun_plan, unit_plan
 
 EVIL = "</script><script>alert('1')</script>\"'><img src=x onerror=alert(1)>&amp;"
@@ -95,10 +94,3 @@ def test_text_is_no_markup(tmp_path: Path) -> None:
     assert sum(tag == "script" for tag, _ in parsed.elements) == 1
     assert all(found["src"].startswith("data:") for tag, found in parsed.elements if tag == "img")
     assert not any("onerror" in found for _, found in parsed.elements)
-
-
-def test_a_folder_in_the_pages_place_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "plan.html").mkdir()
-
-    with pytest.raises(InvalidValue, match=r"plan\.html must be a file"):
-        page_of(unit_plan(), tmp_path)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -204,18 +204,10 @@ def common_metric(sources: Sequence[Source]) -> Metric:
     """Return what all these finished runs are judged by."""
     metrics = {_metric(source) for source in sources}
     if len(metrics) > 1:
-        raise UserError(f"runs with different metrics cannot be put together: {', '.join(_told_apart(metrics))}")
+        raise UserError(
+            f"runs with different metrics cannot be put together: {', '.join(sorted(m.name for m in metrics))}"
+        )
     return metrics.pop()
-
-
-def _told_apart(metrics: Collection[Metric]) -> list[str]:
-    """Return the names of metrics; where one has several, what they mean by it."""
-    names = sorted(metric.name for metric in metrics)
-    if len(set(names)) == len(names):
-        return names
-    return sorted(
-        f"{m.name} ({'lower' if m.lower_is_better else 'higher'} is better, bounds {m.bounds})" for m in metrics
-    )
 
 
 def _metric(source: Source) -> Metric:

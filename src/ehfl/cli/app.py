@@ -14,7 +14,7 @@ from ehfl.cli.commands import audit, bound, compare, devices, flower, harvest, p
 from ehfl.cli.process import continue_in_child, terminated_like_interrupted
 from ehfl.cli.streams import leave_closed_pipe, show_what_can_be_shown
 from ehfl.cli.usage import UsageError, group, refusal
-from ehfl.validation import InvalidValue, UserError, blame, one_line
+from ehfl.validation import UserError, blame, one_line
 
 app = group(
     "ehfl",
@@ -53,7 +53,6 @@ def main(arguments: list[str] | None = None) -> None:
         show_what_can_be_shown()
         if arguments is None:  # the process is the command's own, not that of a program which calls this
             user_code.before_first_import(continue_in_child)
-        _check_text(sys.argv[1:] if arguments is None else arguments)
         with terminated_like_interrupted() as signals:
             code = app(arguments, prog_name="ehfl", standalone_mode=False)
             if sys.stdout is not None:  # it is None where standard output was closed from the start
@@ -78,13 +77,6 @@ def main(arguments: list[str] | None = None) -> None:
     except BaseException as error:  # ehfl raises none of its own
         _stop(f"code of your own failed: {blame(None, error)}")
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _check_text(arguments: list[str]) -> None:
-    """Refuse bytes that are not characters: a folder of such a name could not be written into any file."""
-    for argument in arguments:
-        if any("\ud800" <= character <= "\udfff" for character in argument):
-            raise InvalidValue("what is given", "text in UTF-8", argument)
 
 
 def _stop(message: str) -> NoReturn:

@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-import codecs
 import io
 import os
 import sys
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import NoReturn
 
 from ehfl.user_code import contained
 
-_PLAIN = {"\N{PLUS-MINUS SIGN}": "+/-", "\N{EN DASH}": "-", "\N{EM DASH}": "-", "\N{MULTIPLICATION SIGN}": "x",
-          "\N{BOX DRAWINGS LIGHT HORIZONTAL}": "-", "\N{BOX DRAWINGS HEAVY HORIZONTAL}": "-"}  # fmt: skip
-
 
 def show_what_can_be_shown() -> None:
-    """Let characters that a terminal or pipe does not know be written in those that it does, rather than fail."""
-    codecs.register_error("ehfl", _plainly)
+    """Let characters that a terminal or pipe does not know be question marks, rather than fail."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="ehfl")
-
-
-def _plainly(error: UnicodeError) -> tuple[str, int]:
-    """Return what stands for the characters that could not be encoded, and where to go on."""
-    assert isinstance(error, UnicodeEncodeError)
-    return "".join(map(_plain, error.object[error.start : error.end])), error.end
-
-
-def _plain(character: str) -> str:
-    r"""Return a character in ASCII; a byte of a file's name that was no character, as that byte.
-
-    >>> [_plain(one) for one in ("\N{PLUS-MINUS SIGN}", "\udcff", "\N{LATIN SMALL LETTER E WITH ACUTE}", "\u96ea")]
-    ['+/-', '\\xff', 'e', '?']
-    """
-    if "\udc80" <= character <= "\udcff":
-        return f"\\x{ord(character) - 0xDC00:02x}"
-    parts = unicodedata.normalize("NFKD", character)  # a letter and its accent apart
-    return _PLAIN.get(character) or parts.encode("ascii", "ignore").decode() or "?"
+            stream.reconfigure(errors="replace")
 
 
 @contextmanager

@@ -11,23 +11,14 @@ from typing import Any, cast
 import typer
 from typer.core import TyperCommand
 
-from ehfl.validation import InvalidValue, closest, printable, shown
+from ehfl.validation import closest, printable, shown
 
 # Typer brings click along inside itself or beside it; either way this is the root of all usage errors.
 UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 
-class OneOfEach(TyperCommand):
-    """A command that refuses to be given twice what it has one of, where click would let the last one win."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Return what is left to be parsed, which is nothing."""
-        given = self.make_parser(ctx).parse_args(args=list(args))[2]
-        for option in given:
-            single = not getattr(option, "multiple", True) and not getattr(option, "is_flag", True)
-            if single and given.count(option) > 1:
-                raise InvalidValue(option_name(option), "given once", f"{given.count(option)} of it")
-        return super().parse_args(ctx, args)
+class Command(TyperCommand):
+    """A command with plain help."""
 
     def get_help(self, ctx: Any) -> str:
         """Return the help, an argument called by its name alone: typer adds braces and Python's types."""
@@ -46,7 +37,7 @@ def group(name: str, help_: str, short_help: str, *commands: Callable[..., None]
             typer.echo(context.get_help())
 
     for run in commands:
-        app.command(run.__name__, cls=OneOfEach, short_help=getattr(run, "short_help", None))(run)
+        app.command(run.__name__, cls=Command, short_help=getattr(run, "short_help", None))(run)
     return app
 
 

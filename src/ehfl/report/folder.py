@@ -20,7 +20,7 @@ from ehfl.files import json_text, sweep, write_text
 from ehfl.report.tables.compact import compact_table
 from ehfl.report.tables.comparison import comparison_table
 from ehfl.report.verdict import verdict_of
-from ehfl.validation import InvalidValue, path_of
+from ehfl.validation import path_of
 
 FIGURES = "figures"
 PAGE = "report.html"
@@ -64,22 +64,8 @@ def _facts(comparison: Comparison) -> dict[str, str]:
     return facts | {"time of all runs": f"{seconds:,.0f} s"}
 
 
-def check_place(folder: Path, written: Sequence[str] = (*TEXTS, PAGE)) -> None:
-    """Refuse, before anything is written anew, a folder in which something else stands in a file's place."""
-    figures = folder / FIGURES
-    if figures.exists() and not figures.is_dir():
-        raise InvalidValue(str(figures), "a folder, for the report's figures", "a file")
-    files = [folder / name for name in written] + [
-        *(path for kind in ("png", "svg", "pdf") for path in figures.glob(f"*.{kind}"))
-    ]
-    for path in files:
-        if path.is_dir():
-            raise InvalidValue(str(path), "a file, which the report writes anew", "a folder")
-
-
-def make_ready(folder: Path, written: Sequence[str] = (*TEXTS, PAGE)) -> None:
+def make_ready(folder: Path) -> None:
     """Make the folder if it is missing, and rid it of what killed processes left half-written."""
-    check_place(folder, written)
     (folder / FIGURES).mkdir(parents=True, exist_ok=True)
     for place in (folder, folder / FIGURES):
         sweep(place)

@@ -69,7 +69,6 @@ def compare(
         return
     from ehfl.experiment import begin_process, run_all
     from ehfl.experiment.play import check_best
-    from ehfl.report import check_place
 
     check_folder("--runs", runs)
     names = given.names | {"jobs": "--jobs", "on": "--on"}
@@ -79,7 +78,6 @@ def compare(
             check_best(read)  # before runs that take long
             say_if_planning_compiles()
     folder = runs / read.name
-    check_place(folder)
     totals = {arm.label: len(read.seeds) * arm.setting.rounds for arm in read.arms}
     begin_process()  # with a single job runs are run in this process
     with resumable(), named_by_option(names), own_prints_aside(), live(totals) as show:

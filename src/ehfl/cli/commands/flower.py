@@ -60,10 +60,8 @@ def up(
     read, run, notice = _chosen(given)  # where Flower is not installed, this says so
     from ehfl.experiment.spec.build import fleet_of
     from ehfl.flower import run_up
-    from ehfl.report import check_place
 
     folder = runs / read.name
-    check_place(folder)
     metric_name = _checked(run)
     say(notice)
     say(OPEN)
@@ -96,13 +94,11 @@ def simulate(
       ehfl flower simulate -o learning.step_size=nominal-causal -o seeds=1
     """
     from ehfl import flower
-    from ehfl.report import check_place
 
     check_extra("flower-simulation")
     in_process, notice = _read(given)
     read = flower.for_flower(in_process)
     folder = runs / read.name
-    check_place(folder)
     say(notice)
     totals = {arm.label: len(read.seeds) * arm.setting.rounds for arm in read.arms}
     with resumable(), own_prints_aside(), live(totals) as show:

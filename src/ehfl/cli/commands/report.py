@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 import shlex
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +15,9 @@ from ehfl.cli.options import RUNS, AsJson, Clairvoyant, Full, Given, command, na
 from ehfl.cli.output import check_folder, print_results, say_if_planning_compiles, say_left_out, with_possible
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path
-from ehfl.validation import InvalidValue, UserError
+from ehfl.runs import SPEC
+from ehfl.runs.folder import META
+from ehfl.validation import InvalidValue
 
 if TYPE_CHECKING:
     from ehfl.analysis import Comparison
@@ -52,7 +52,7 @@ def report(
       ehfl report runs/paper runs/paper-capacity1 --out together
     """
     from ehfl.analysis import read
-    from ehfl.report import check_place, write_report
+    from ehfl.report import write_report
 
     for folder in run:
         if not folder.is_dir():
@@ -61,12 +61,12 @@ def report(
         raise InvalidValue("--goal", "a finite number", goal)
     place = out or (run[0] if len(run) == 1 else Path("report"))
     check_folder("RUN" if place is run[0] else "--out", place)
-    check_place(place)
     with named_by_option({"goal": "--goal"}):
         compared = read(*run, goal=goal)
     if clairvoyant:
         compared = _with_possible(run, compared, trust)
-    page = write_report(compared, place, [*compare_again(run), given.again()])
+    on_devices = any(trial.devices for arm in compared.arms for trial in arm.trials)  # no command plays them again
+    page = write_report(compared, place, [*([] if on_devices else compare_again(run)), given.again()])
     print_results(compared, page, as_json, full=full)
     for folder in run:
         say_left_out(folder)
@@ -75,7 +75,6 @@ def report(
 def _with_possible(runs: Sequence[Path], comparison: Comparison, trust: bool) -> Comparison:
     from ehfl.experiment import read_spec
     from ehfl.experiment.play import check_best
-    from ehfl.runs import SPEC
 
     with user_code.allowed(trust, "--trust"):
         with own_prints_aside():
@@ -86,45 +85,11 @@ def _with_possible(runs: Sequence[Path], comparison: Comparison, trust: bool) ->
 
 
 def compare_again(runs: Sequence[Path]) -> list[str]:
-    """Return the commands that train the runs again, in the same folders; none for runs on devices."""
-    experiments = dict.fromkeys(_tidy(_experiment(run)) for run in runs)
-    specs = [folder for folder in experiments if (folder / "spec.toml").exists()]
-    return [_compare(folder) for folder in specs if not _on_devices(folder)]
-
-
-def _experiment(run: Path) -> Path:
-    """Return the folder of the experiment that a run belongs to; a run of ehfl train is one of its own."""
-    from ehfl.runs import read_comparison
-
-    try:
-        read_comparison(run / "..")
-    except UserError:  # there is none, or it is damaged
-        return run
-    return run / ".." if (run / "meta.json").exists() else run
-
-
-def _on_devices(experiment: Path) -> bool:
-    """Return whether runs were played on devices, where no command plays them again as they were."""
-    from ehfl.runs import RunFolder
-
-    for meta in (*experiment.glob("meta.json"), *experiment.glob("*/meta.json")):
-        with suppress(UserError):  # a damaged one, which the report may not be of
-            if RunFolder(meta.parent).meta().get("clients") == "on devices":
-                return True
-    return False
-
-
-def _tidy(folder: Path) -> Path:
-    """Return the folder by a path that ends in its name, which neither "." nor ".." does."""
-    tidy = Path(os.path.normpath(folder))
-    return tidy if tidy.name not in ("", "..") else folder.resolve()
+    """Return the commands that train the runs again, in the same folders; none for runs of ehfl train."""
+    experiments = [run if run.name not in ("", "..") else run.resolve() for run in runs if (run / SPEC).exists()]
+    return [_compare(folder) for folder in experiments if not (folder / META).exists()]
 
 
 def _compare(experiment: Path) -> str:
-    from ehfl.runs import read_comparison
-
     place = [] if experiment.parent == RUNS else ["--runs", str(experiment.parent)]
-    # the folder of a run of ehfl train is its own, and a comparison needs one beside it
-    wanted = f"{experiment.name}-again" if (experiment / "meta.json").exists() else experiment.name
-    name = ["-o", f"name={wanted}"] if read_comparison(experiment)[0].get("name") != wanted else []
-    return shlex.join(["ehfl", "compare", str(experiment / "spec.toml"), *place, *name])
+    return shlex.join(["ehfl", "compare", str(experiment / SPEC), *place])

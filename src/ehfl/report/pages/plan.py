@@ -22,7 +22,7 @@ def write_plan(plan: Plan, folder: Path, *, spec: str, facts: Mapping[str, str],
 
     `spec` is what was planned, `facts` where and with what, `commands` those that make it all again.
     """
-    make_ready(folder, (PLAN,))
+    make_ready(folder)
     look, seeds = looks(plan.schedulers), len(plan.seeds)
     mean = f"Means over {seeds} seeds; small print gives 95 % intervals" if seeds > 1 else "One seed: no intervals"
     write_html(
