@@ -65,7 +65,7 @@ def test_charging_losses_are_not_called_exact(capsys: Capture) -> None:
     out = capsys.readouterr().out
     greedy, always_on = (line for line in out.splitlines() if line.startswith(("greedy ", "always-on ")))
     assert "20 seeds" in greedy and "exactly" in always_on
-    assert "Under greedy, client 3 weighs" in out and "Under always on, all clients weigh alike" in out
+    assert "Under greedy, client 3 weighs" in out and "Under always-on, all clients weigh alike" in out
 
 
 def test_a_task_without_classes_has_weights_alone_and_says_so(capsys: Capture) -> None:

@@ -57,7 +57,7 @@ def test_equal_clients_weigh_alike_exactly_or_as_far_as_seeds_tell() -> None:
     exact, guessed = audit_verdict([audited(ALIKE), audited(ALIKE, "round-robin")])
 
     assert exact == "Under greedy, all clients weigh alike (chi^2 = 0, exactly)."
-    assert guessed.startswith("Under round robin, no client is shown to weigh more than another (chi^2 <")
+    assert guessed.startswith("Under round-robin, no client is shown to weigh more than another (chi^2 <")
 
 
 def test_arms_that_differ_in_their_aggregation_alone_share_a_row_and_are_no_means() -> None:

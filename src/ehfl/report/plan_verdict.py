@@ -15,7 +15,7 @@ from ehfl.arrays import FloatArray
 from ehfl.planning import Curve, Outlook, Plan, hours_short, worst_month
 from ehfl.quantities import as_time
 from ehfl.report.tables import cells
-from ehfl.report.write import amount, counted, fixed, kept_off, listed, percent, spoken
+from ehfl.report.write import amount, counted, fixed, kept_off, listed, percent
 from ehfl.runs import Metric
 
 _THINGS = {"clients": "fleet", "round": "round length"}  # whose smallest value is searched
@@ -38,12 +38,12 @@ def _answer(plan: Plan) -> Iterator[str]:
     if want is None:
         return
     if answer is None or free is None:
-        reached, best = float(plan.scores(plan.best).mean()), spoken(plan.best.label)
+        reached, best = float(plan.scores(plan.best).mean()), plan.best.label
         met = "as wanted" if reached >= want.share - 1e-12 else f"not in the {100 * want.share:g} % wanted"
         there = f"{counted(want.clients, 'client')} take part in {exact(reached, want.share)} of rounds"
         yield f"{there} under {best}, {met}."
         return
-    name, value, thing = spoken(plan.answered_by), free.shown(answer.value), _THINGS.get(free.name, free.name)
+    name, value, thing = plan.answered_by, free.shown(answer.value), _THINGS.get(free.name, free.name)
     if not answer.found:
         best = f"at best {exact(answer.share, want.share)}, with {value} under {name}"
         yield f"No {thing} up to {free.shown(answer.high)} brings {want}: {best}."
@@ -78,7 +78,7 @@ def _sustained(plan: Plan) -> Iterator[str]:
         return
     above = held.shares_above
     more = "" if above is None else f"; one more comes in {exact(float(above.mean()), held.share_wanted)}"
-    yield f"At most {counted(held.clients, 'client')} can be wanted in {share} (under {spoken(name)}{more})."
+    yield f"At most {counted(held.clients, 'client')} can be wanted in {share} (under {name}{more})."
 
 
 def _count_on(plan: Plan) -> str:
@@ -88,7 +88,7 @@ def _count_on(plan: Plan) -> str:
     counts = f"{most:,} of {counted(plan.fleet.clients, 'client')} in {in_most} of rounds"
     more = f", {nearly_all:,} in {in_nearly_all}" if nearly_all != most else f" and in {in_nearly_all}"
     met = f"the target of {best.target:,} is met in {_mean(best.on_target())}"
-    return f"Count on {counts}{more} (under {spoken(best.label)}); {met}."
+    return f"Count on {counts}{more} (under {best.label}); {met}."
 
 
 def _mean(shares: FloatArray) -> str:
@@ -124,7 +124,7 @@ def _best(plan: Plan) -> Iterator[str]:
     apart = [one for one in others if _is_apart(plan, best, one)]
     alike = [one for one in others if one not in apart]
     measure = "rounds on target" if plan.has_target else "clients to count on"
-    which = f"{spoken(best.label)} has the most {measure} of {len(plan.ranked)} schedulers"
+    which = f"{best.label} has the most {measure} of {len(plan.ranked)} schedulers"
     if len(plan.seeds) == 1:
         yield f"{which} (one seed: chance cannot be judged)."
         return
@@ -136,7 +136,7 @@ def _best(plan: Plan) -> Iterator[str]:
 
 
 def _names(outlooks: list[Outlook]) -> str:
-    return listed(spoken(one.label) for one in outlooks)
+    return listed(one.label for one in outlooks)
 
 
 def _is_apart(plan: Plan, best: Outlook, other: Outlook) -> bool:

@@ -14,7 +14,7 @@ from ehfl.analysis.devices import DeviceLog, alike
 from ehfl.analysis.served import worst_tenth_differences
 from ehfl.analysis.units import Scale
 from ehfl.report.tables import cells
-from ehfl.report.write import counted, listed, p_value, percent, spoken, with_unit
+from ehfl.report.write import counted, listed, p_value, percent, with_unit
 from ehfl.runs import Metric
 
 FEW_SEEDS = 5  # Student's t makes an interval wide with fewer: half of it is 4.3 standard errors with three
@@ -124,14 +124,14 @@ def _untested(metric: Metric, world: World, first: Row, rows: Sequence[Row]) -> 
 
 
 def _cautions(comparison: Comparison) -> Iterator[str]:
-    idle = [spoken(row.arm) for row in comparison.rows if not row.participants]
+    idle = [row.arm for row in comparison.rows if not row.participants]
     if idle:
         yield f"No client took part under {listed(idle)}: no model was trained."
     for arm in comparison.arms:
         logs = [trial.devices for trial in arm.trials if trial.devices is not None]
         if lost := sum(log.lost for log in logs):
             reasons: Counter[str] = sum((Counter(log.reasons) for log in logs), Counter())
-            under = f" under {spoken(arm.name)}" if len(comparison.arms) > 1 else ""
+            under = f" under {arm.name}" if len(comparison.arms) > 1 else ""
             yield f"{_lost(sum(log.asked for log in logs), lost)}{under}: {say_reasons(alike(reasons))}."
     if comparison.missing:
         shown = ", ".join(map(str, comparison.missing[:_MOST_NAMES]))
@@ -189,7 +189,7 @@ def _is_shown(gap: Difference | None) -> bool:
 
 def _names(world: World, rows: Sequence[Row]) -> str:
     """Return arms as a sentence has them that has named their world, at most three by name."""
-    names = [spoken(world.short(row.arm)) for row in rows]
+    names = [world.short(row.arm) for row in rows]
     more = len(names) - _MOST_NAMES + 1
     return listed(names if more < 2 else [*names[: _MOST_NAMES - 1], f"{more} others"])
 

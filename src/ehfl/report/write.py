@@ -6,7 +6,6 @@ Means with their intervals are `tables.cells`.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -131,18 +130,6 @@ def with_unit(scale: Scale, x: float) -> str:
     """
     number = amount(scale.of(x))
     return f"{number} {'day' if scale.unit == 'days' and number == '1' else scale.unit}"
-
-
-def spoken(arm: str, *, begins: bool = False) -> str:
-    """Return an arm's name as it reads in a sentence; a name that is more than plain words stays as it is.
-
-    >>> spoken("round-robin", begins=True), spoken("round-robin:1", begins=True)
-    ('Round robin', 'round-robin:1')
-    """
-    if not re.fullmatch(r"[a-z]+(-[a-z]+)*", arm):
-        return arm
-    words = arm.replace("-", " ")
-    return words[0].upper() + words[1:] if begins else words
 
 
 def listed(names: Iterable[str], word: str = "and") -> str:

@@ -22,7 +22,7 @@ from ehfl.planning import MONTHS, Curve, Outlook, Plan
 from ehfl.report.figures import style
 from ehfl.report.figures.looks import Look, looks
 from ehfl.report.figures.style import Drawing, drawn
-from ehfl.report.write import amount, counted, listed, spoken
+from ehfl.report.write import amount, counted, listed
 
 _DAY = 86_400.0  # [s]
 _FEW = 400  # rounds up to which each is drawn where there are no days
@@ -331,14 +331,14 @@ def _say_hours(plan: Plan) -> str:
     parts = ["participants"] if MEAN in maps else []
     parts += [f"the share of rounds with fewer than {counted(best.target, 'client')}"] if SHORT in maps else []
     where = "By month and by the hour at which a round begins"
-    return f"{where}, under {spoken(best.label)}: {' (left) and '.join(parts)}{' (right)' if len(parts) > 1 else ''}."
+    return f"{where}, under {best.label}: {' (left) and '.join(parts)}{' (right)' if len(parts) > 1 else ''}."
 
 
 def _say_curves(plan: Plan) -> str:
     names = listed((curve.name for curve in plan.curves), "or")
     clients, label = counted(wanted_clients(plan), "client"), plan.curves[0].scheduler
     return (
-        f"Share of rounds with {clients} or more under {spoken(label)} with a quarter to four times the {names}, all "
+        f"Share of rounds with {clients} or more under {label} with a quarter to four times the {names}, all "
         "else as it is and under the same weather."
     )
 

@@ -14,7 +14,7 @@ from ehfl.report.tables import cells
 from ehfl.report.tables.output import Column, Output, number_column, pair_column, table_of
 from ehfl.report.tables.render import Cell, Table
 from ehfl.report.tables.rows import Quantity, lines_of
-from ehfl.report.write import DASH, listed, percent, spoken
+from ehfl.report.write import DASH, listed, percent
 
 FEW_CLIENTS = 10  # each of which has a line of its own; more are shown in fifths
 _MEANS = ("mean", "fednova", "fedprox", "fedavgm")  # in which participants weigh alike
@@ -48,7 +48,7 @@ def audit_verdict(audits: Sequence[Audit]) -> list[str]:
 
 
 def _under(group: Sequence[Audit]) -> str:
-    return f"Under {together([spoken(audit.arm) for audit in group])},"
+    return f"Under {together([audit.arm for audit in group])},"
 
 
 def _even(audit: Audit) -> str:

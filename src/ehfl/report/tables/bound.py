@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ehfl.report.tables.output import Column, Output, number_column, pair_column, table_of
 from ehfl.report.tables.render import Cell, Line, Table, side_by_side
-from ehfl.report.write import DASH, spoken
+from ehfl.report.write import DASH
 from ehfl.theory import RULES, Constants, Coverage, Promise, Verified
 
 _THEOREMS = {
@@ -39,7 +39,7 @@ def bound_output(about: str, arms: Mapping[str, Bounds], local_steps: int) -> Ou
     *others, mains = arms
     nearest = min(others, key=lambda label: arms[label].slowdown["best"], default=mains)
     best, constant = (four_digits(arms[nearest].slowdown[rule]) for rule in ("best", "constant"))
-    comes = f"{spoken(nearest)} comes closest to mains power: {best} times as many rounds to the same bound"
+    comes = f"{nearest} comes closest to mains power: {best} times as many rounds to the same bound"
     verdict = [f"{comes} with the best steps, {constant} with constant ones."] if others else []
     return Output(
         (title, f"{about}; {shared_constants([one.constants for one in arms.values()])}"),
