@@ -86,8 +86,8 @@ def test_train_prints_a_table(capsys: Capture) -> None:
     assert run("--partition", "shards:2", "--aggregation", "weighted") == 0
 
     out = capsys.readouterr().out
-    assert "gap" in out and "12 rounds, 1 of them empty" in out
-    assert re.search(r"\n\d+ turns of clients: (0\.\d+) MB to them and \1 MB back\n$", out)
+    assert "gap" in out and "1 round without participants" in out
+    assert re.search(r"; (0\.\d+) MB went to clients and \1 MB back", out)
 
 
 def test_train_says_what_turns_have_sent(capsys: Capture) -> None:
@@ -264,7 +264,7 @@ def test_train_says_which_class_fares_worst(capsys: Capture) -> None:
 
     shares = facts["rounds"][-1]["by_class"]
     worst = facts["classes"][shares.index(min(shares))]
-    assert f"worst class: {worst}, accuracy {100 * min(shares):.1f} %\n" in shown
+    assert f"the worst class, {worst}, {100 * min(shares):.1f} %." in shown
 
 
 def test_train_says_nothing_of_classes_where_there_are_none(capsys: Capture) -> None:

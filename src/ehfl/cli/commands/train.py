@@ -12,7 +12,7 @@ from typer import Option
 
 from ehfl.cli.live import progress
 from ehfl.cli.options import FLEET, AsJson, Given, command, named_by_option
-from ehfl.cli.output import check_folder, resumable, say
+from ehfl.cli.output import check_folder, print_output, resumable, say
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import path, whole
 from ehfl.validation import UserError, whole_number
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ehfl.experiment import Run
     from ehfl.learning import Task
+    from ehfl.report.tables.output import Output
     from ehfl.runs import Metric, Record, Traffic
 
 
@@ -74,7 +75,8 @@ def train(
         facts: dict[str, Any] = {"metric": metric.name} | ({"classes": list(classes)} if classes else {})
         typer.echo(json.dumps(facts | {"rounds": [record.facts() for record in records]} | _traffic(sent, records)))
     else:
-        _print_history(metric, classes, records, only.setting.fleet.round_length, _traffic(sent, records))
+        folder = "" if given["run"] is None else str(given["run"])
+        print_output(_output(only, metric, classes, records, _traffic(sent, records), folder))
 
 
 @own_prints_aside()
@@ -113,39 +115,56 @@ def _train(run: Run, workers: int | None, place: Path | None) -> tuple[Task, Seq
     return task, read_history(folder.rounds), Traffic.read(folder.meta())
 
 
-def _print_history(
+def _output(
+    run: Run,
     metric: Metric,
     classes: Sequence[str],
     records: Sequence[Record],
-    round_length: float | None,
     traffic: Mapping[str, float],
-) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
+    folder: str,
+) -> Output:
+    """Return what is printed: at most eleven evaluations, from that of the first model to the last."""
     from ehfl.analysis.units import time_scale
-    from ehfl.report.write import amount, percent, with_unit
+    from ehfl.quantities import as_time
+    from ehfl.report.tables.output import Output, number_column, table_of
+    from ehfl.report.write import amount, counted, percent, value, with_unit
     from ehfl.runs import evaluations_of
 
-    table = Table(box=None, pad_edge=False)
-    for name in ("rounds", "test loss", metric.name):
-        table.add_column(name, justify="right")
-    evaluations = evaluations_of(records)
-    shown = evaluations[:: max(1, len(evaluations) // 10)]
-    for found in dict.fromkeys((*shown, evaluations[-1])):
-        table.add_row(f"{found.rounds:,}", f"{found.loss:.4g}", f"{found.metric:.4g}")
-    Console().print(table)
-    seconds = sum(record.seconds + record.eval_seconds for record in records)
-    empty = sum(record.participants == 0 for record in records)
-    if worst := evaluations[-1].worst_class(classes):
-        typer.echo(f"worst class: {worst[0]}, accuracy {percent(worst[1])}")
-    took = None if round_length is None else len(records) * round_length
-    length = "" if took is None else f" ({with_unit(time_scale(took), took)})"
-    typer.echo(f"{len(records):,} rounds{length}, {empty} of them empty, {seconds:.1f} s of training and evaluation")
-    if traffic:
-        down, up = (amount(traffic[way]) for way in ("downloaded", "uploaded"))
-        turns = sum(record.participants for record in records)
-        typer.echo(f"{turns:,} turns of clients: {down} MB to them and {up} MB back")
+    setting, evaluations = run.setting, evaluations_of(records)
+    length = setting.fleet.round_length
+    whole = (
+        ""
+        if length is None
+        else f" of {as_time(length)} ({with_unit(time_scale(len(records) * length), len(records) * length)})"
+    )
+    facts = [
+        f"{setting.learning.task['name']}: {run.arm.label}, {counted(len(records), 'round')}{whole}, "
+        f"K = {setting.learning.local_steps}, seed {run.seed}",
+        f"{counted(setting.fleet.clients, 'client')}; "
+        f"{sum(record.seconds + record.eval_seconds for record in records):.1f} s of training and evaluation",
+    ]
+    shown = dict.fromkeys((*evaluations[:: max(1, len(evaluations) // 10)], evaluations[-1]))
+    rows = {counted(found.rounds, "round"): found for found in shown}
+    factor, unit = (100, "[%]") if metric.is_share else (1, "")
+    losses = number_column("test\nloss", {label: found.loss for label, found in rows.items()}, fine=True)
+    values = number_column(f"{metric.name}\n{unit}", {label: found.metric for label, found in rows.items()}, factor)
+    last, turns = evaluations[-1], sum(record.participants for record in records)
+    worst = last.worst_class(classes)
+    sent = (
+        f"; {amount(traffic['downloaded'])} MB went to clients and {amount(traffic['uploaded'])} MB back"
+        if traffic
+        else ""
+    )
+    verdict = [
+        f"The last model has a test {metric.name} of {value(metric, last.metric)}"
+        + (f"; the worst class, {worst[0]}, {percent(worst[1])}." if worst else "."),
+        f"Clients took part {turns:,} times; {counted(sum(not record.participants for record in records), 'round')} "
+        f"without participants{sent}.",
+    ]
+    hint = (
+        f"tables and figures: ehfl report {folder}" if folder else "keep the run, to resume and report it: --run FOLDER"
+    )
+    return Output(tuple(facts), table_of([losses, values], list(rows)), tuple(verdict), (), hint)
 
 
 def _traffic(sent: Traffic | None, records: Sequence[Record]) -> dict[str, float]:
