@@ -87,7 +87,7 @@ def test_train_prints_a_table(capsys: Capture) -> None:
 
     out = capsys.readouterr().out
     assert "gap" in out and "1 round without participants" in out
-    assert re.search(r"; (0\.\d+) MB went to clients and \1 MB back", out)
+    assert re.search(r"; (0\.\d+) MB went to clients and \1 MB back", " ".join(out.split()))
 
 
 def test_train_says_what_turns_have_sent(capsys: Capture) -> None:
