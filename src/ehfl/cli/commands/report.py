@@ -15,8 +15,6 @@ from ehfl.cli.options import RUNS, AsJson, Clairvoyant, Full, Given, command, na
 from ehfl.cli.output import check_folder, print_results, say_if_planning_compiles, say_left_out, with_possible
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path
-from ehfl.runs import SPEC
-from ehfl.runs.folder import META
 from ehfl.validation import InvalidValue
 
 if TYPE_CHECKING:
@@ -75,6 +73,7 @@ def report(
 def _with_possible(runs: Sequence[Path], comparison: Comparison, trust: bool) -> Comparison:
     from ehfl.experiment import read_spec
     from ehfl.experiment.play import check_best
+    from ehfl.runs import SPEC
 
     with user_code.allowed(trust, "--trust"):
         with own_prints_aside():
@@ -86,10 +85,9 @@ def _with_possible(runs: Sequence[Path], comparison: Comparison, trust: bool) ->
 
 def compare_again(runs: Sequence[Path]) -> list[str]:
     """Return the commands that train the runs again, in the same folders; none for runs of ehfl train."""
-    experiments = [run if run.name not in ("", "..") else run.resolve() for run in runs if (run / SPEC).exists()]
-    return [_compare(folder) for folder in experiments if not (folder / META).exists()]
-
-
-def _compare(experiment: Path) -> str:
-    place = [] if experiment.parent == RUNS else ["--runs", str(experiment.parent)]
-    return shlex.join(["ehfl", "compare", str(experiment / SPEC), *place])
+    commands = []
+    for folder in (run if run.name not in ("", "..") else run.resolve() for run in runs):
+        if (folder / "spec.toml").exists() and not (folder / "meta.json").exists():
+            place = [] if folder.parent == RUNS else ["--runs", str(folder.parent)]
+            commands.append(shlex.join(["ehfl", "compare", str(folder / "spec.toml"), *place]))
+    return commands
