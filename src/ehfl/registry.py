@@ -71,6 +71,10 @@ class Registry(Generic[Thing]):
             raise KeyError(name)
         return self._factory(name, self.kind)
 
+    def factory(self, given: object, key: str = "") -> Factory:
+        """Return the class that a string or a table names."""
+        return self._factory(self.table(given, key)["name"], key or self.kind)
+
     def table(self, given: object, key: str = "", folder: Path | None = None) -> Table:
         """Return a string, a table or an instance as a table, without parameters at their default.
 
@@ -126,7 +130,7 @@ class Registry(Generic[Thing]):
 
     def takes(self, given: object, parameter: str, key: str = "") -> bool:
         """Return whether the class has a parameter of that name."""
-        return parameter in _parameters(self._factory(self.table(given, key)["name"], key or self.kind))
+        return parameter in _parameters(self.factory(given, key))
 
     def names_declared(self, given: object, attribute: str, key: str = "") -> tuple[str, ...]:
         """Return the parameter names that the class lists in an attribute.

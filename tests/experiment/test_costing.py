@@ -96,6 +96,17 @@ def test_arms_that_take_more_steps_pay_more() -> None:
     assert ten - five == pytest.approx(250 * 127_488 / 580.010757e6)
 
 
+def test_an_epoch_costs_a_mean_share_of_the_examples() -> None:
+    facts = spec(M4).facts() | {
+        "fleet": {"clients": 3, "round_length": 3600, "arrival": 1, "capacity": 100, "cost": M4}
+    }
+    arms = [{"label": label, "learning.local_epochs": n} for label, n in (("one", 1), ("three", 3))]
+    one, three = (arm.setting.facts()["fleet"] for arm in read_spec(facts | {"arms": arms}).arms)
+
+    assert three["cost"] - one["cost"] == pytest.approx(2 * 1437 / 3 * 127_488 / 580.010757e6)
+    assert "step_cost" not in one
+
+
 def test_chances_of_arms_with_other_costs_are_not_shared() -> None:
     own = {"session": 0, "radio": "ble", "joules_per_sample": 0.004, "model_bytes": 0}  # 1 J in five steps of 50
     # A battery of 2 J, one joule with chance 1/2: of use in about half of the rounds, then in about a quarter.

@@ -80,6 +80,15 @@ def test_every_aggregation_has_the_run_of_one_process(aggregation: str, tmp_path
         assert devices.folder.meta()[key] == here.folder.meta()[key]
 
 
+@pytest.mark.parametrize(
+    "how", [{"local": "adam:eps=1e-6", "local_decay": 0.9}, {"local_epochs": 2, "local": "sgd:momentum=0.9"}]
+)
+def test_every_way_of_training_has_the_run_of_one_process(how: dict[str, Any], tmp_path: Path) -> None:
+    spec = tiny(learning={"task": "digits", "batch_size": 100, "partition": "dirichlet:0.5", "step_size": 0.01, **how})
+
+    check_same(play(spec, tmp_path / "devices", loopback(tmp_path / "nodes", 4)), play_here(spec, tmp_path / "here"))
+
+
 def test_digits_with_ten_clients_for_twenty_rounds(tmp_path: Path) -> None:
     spec = tiny(rounds=20, fleet={"clients": 10}, learning={"task": "digits", "local_steps": 5, "batch_size": 50})
 

@@ -45,7 +45,30 @@ def test_rounds_clients_and_seeds_draw_differently() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"local_steps": 0}, {"batch_size": 0}, {"clip": 0.0}, {"clip": float("nan")},
-                                   {"weight_decay": -0.1}])  # fmt: skip
+                                   {"weight_decay": -0.1}, {"local_epochs": 0}, {"local_decay": 0.0}])  # fmt: skip
 def test_rules_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
         LocalSgd(**wrong)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 30), st.integers(1, 30), st.integers(1, 3))
+def test_an_epoch_is_every_example_once(size: int, batch: int, epochs: int) -> None:
+    examples = np.arange(100, 100 + size)
+    rule = LocalSgd(batch_size=batch, local_epochs=epochs)
+
+    drawn = list(minibatches(rule, examples, 1, client=2, t=3))
+
+    assert len(drawn) == rule.steps_of(size) == epochs * -(-size // batch)
+    each = rule.steps_of(size) // epochs
+    for epoch in range(epochs):
+        mine = drawn[epoch * each : (epoch + 1) * each]
+        assert sorted(np.concatenate(mine).tolist()) == examples.tolist()
+        assert {len(one) for one in mine[:-1]} <= {batch}
+
+
+def test_the_mean_step_is_that_of_all_steps_of_a_turn() -> None:
+    rule = LocalSgd(local_steps=4, local_decay=0.5)
+
+    assert rule.mean_step(0.8, 4) == pytest.approx((0.8 + 0.4 + 0.2 + 0.1) / 4)
+    assert LocalSgd().mean_step(0.3, 7) == 0.3

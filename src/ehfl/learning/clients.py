@@ -77,7 +77,8 @@ class InProcess:
         """Return the participants of round t."""
         clients, steps = self._course.clients(t), self._course.steps(t)
         self._weights = self._course.weights(t)
-        every = np.full(clients.size, self._engine.rule.local_steps)
+        parts, rule = self._engine.parts, self._engine.rule
+        every = np.array([rule.steps_of(parts[client].size) for client in clients.tolist()], np.int64)
         return Turns(clients, every if steps is None else steps, clients.size)
 
     def train(self, orders: Iterator[Order]) -> Iterator[Update]:

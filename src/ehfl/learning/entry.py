@@ -35,6 +35,9 @@ def train(
     batch_size: int = 50,
     clip: float | None = None,
     weight_decay: float = 0.0,
+    local: str | Mapping[str, Any] | None = None,
+    local_epochs: int | None = None,
+    local_decay: float = 1.0,
     step_size: str | float | Mapping[str, Any] | StepSize = "nominal",
     aggregation: str | Mapping[str, Any] | Aggregation = "mean",
     partition: str | Mapping[str, Any] | Partition = "iid",
@@ -48,6 +51,10 @@ def train(
     on_round: OnRound | None = None,
 ) -> History:
     """Return the history of local SGD on the task, with the given participants of each round.
+
+    `local` names an optimiser of torch.optim for the local steps, such as "sgd:momentum=0.9"; its state is new in every
+    turn, and eta_t is its step, times `local_decay` after each step of the turn. With `local_epochs` a turn is that
+    many passes over the client's examples, and `local_steps` is not used.
 
     With a `Lockstep` instead of a participation, the scheduler selects clients during training. `step_size`,
     `aggregation` and `partition` are names, tables of a name and parameters, or user objects; a number is a constant
@@ -69,7 +76,7 @@ def train(
     training = training_in_process(
         TASKS.make(task),
         participation,
-        rule=LocalSgd(local_steps, batch_size, clip, weight_decay),
+        rule=LocalSgd(local_steps, batch_size, clip, weight_decay, local, local_epochs, local_decay),
         step_size=step_size_of(step_size),
         aggregation=AGGREGATIONS.make(aggregation),
         partition=PARTITIONS.make(partition),
@@ -155,5 +162,8 @@ def _check_steps(rule: LocalSgd, played: Participation | Lockstep) -> None:
         most = int(played.steps.max(initial=1)) if played.steps is not None else 1
     else:
         most = played.fleet.steps or 1
+    if rule.local_epochs is not None:
+        allowed = f"left out where the scheduler chooses how many steps a turn has ({played.scheduler})"
+        raise InvalidValue("local_epochs", allowed, rule.local_epochs)
     if most > rule.local_steps:
         raise InvalidValue("local_steps", f"at least the {most} steps that turns of the fleet have", rule.local_steps)

@@ -19,23 +19,25 @@ class TaskSize(NamedTuple):
 
     model_bytes: int
     flop_per_sample: int  # forward and backward; 0 for a model without matrix products
+    examples: int  # to train on, of all clients together
 
 
 def task_size(task: Task) -> TaskSize:
-    """Return the bytes of a task's model, and the FLOP that one more sample of a minibatch takes, forward and backward.
+    """Return the bytes of a task's model, the FLOP that one more sample of a minibatch takes, and the examples.
 
-    torch's FlopCounterMode counts matrix products and convolutions, with 2 FLOP per multiply-add; elementwise
-    operations are left out. Work that does not depend on the batch size, such as the transform of a kernel, cancels
-    because the result is the count for two samples minus that for one.
+    FLOP are of forward and backward, as torch's FlopCounterMode counts them: matrix products and convolutions, with 2
+    FLOP per multiply-add; elementwise operations, those of optimisers too, are left out. Work that does not depend on
+    the batch size, such as the transform of a kernel, cancels because the result is the count for two samples minus
+    that for one.
 
     >>> from ehfl.learning import load_task
     >>> task_size(load_task("digits"))
-    TaskSize(model_bytes=24360, flop_per_sample=127488)
+    TaskSize(model_bytes=24360, flop_per_sample=127488, examples=1437)
     """
     model = first_model(task, seed=0)
     n_params = sum(parameter.numel() for parameter in model.parameters())
     one, two = (_flop(task, model, samples) for samples in (1, 2))
-    return TaskSize(n_params * _BYTES_A_WEIGHT, two - one)
+    return TaskSize(n_params * _BYTES_A_WEIGHT, two - one, len(task.training))
 
 
 def _flop(task: Task, model: nn.Module, samples: int) -> int:

@@ -38,7 +38,7 @@ class Player:
         shift: Tensor | None = None,
     ) -> Update:  # fmt: skip
         """Return a client's turn from this model."""
-        steps = self.engine.rule.local_steps if steps is None else steps
+        steps = self.engine.rule.steps_of(self.engine.parts[client].size) if steps is None else steps
         return self.engine.train(Order(client, t, start, steps, eta, self.seed, pull, shift), self.model)
 
     def play(self, t: int, clients: Sequence[int] | IntArray, eta: float) -> Received:

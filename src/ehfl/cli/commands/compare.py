@@ -57,7 +57,8 @@ def compare(
                    in joules round_length, quantum, efficiency, arrival,
                    self_discharge, reserve, standby, step_cost
       learning.    task, data, local_steps, batch_size, step_size, partition,
-                   order, aggregation, clip, weight_decay, device
+                   order, aggregation, clip, weight_decay, device, local,
+                   local_epochs, local_decay
       evaluation.  every, goal
       flower.      deadline, pace, least_nodes, spare, norm_limit
     """

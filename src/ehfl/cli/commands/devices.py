@@ -64,7 +64,8 @@ def devices(
         learning, cost = _cost(given, names)
     if as_json:
         chosen = {name: given[name] for name in (*names, *given.options)}
-        joules = dict(cost.parts()) | {"total": cost.total, "base": cost.base, "step": cost.step(learning.local_steps)}
+        step = cost.step(learning.local_steps) if learning.local_epochs is None else None
+        joules = dict(cost.parts()) | {"total": cost.total, "base": cost.base, "step": step}
         typer.echo(json_text(chosen | {"joules": joules}))
     else:
         on = f"on {device or 'a device of your own'} over {radio or 'a radio of your own'}"
@@ -124,6 +125,9 @@ def _print_cost(title: str, cost: RoundCost, learning: LearningSpec) -> None:
     for name, joules in cost.parts():
         share = joules / cost.total if cost.total else 0.0
         typer.echo(f"  {name:10}{amount(joules, 'J'):>10}{share:>8.1%}")
+    if learning.local_epochs is not None:
+        typer.echo(f"\n{learning.local_epochs} passes over a mean share of the examples")
+        return
     k, step = learning.local_steps, amount(cost.step(learning.local_steps), "J")
     typer.echo(f"\n{k} local steps of {learning.batch_size} samples: {step} a step; the rest does not depend on K")
 

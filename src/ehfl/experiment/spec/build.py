@@ -286,7 +286,8 @@ def local_sgd_of(setting: Setting) -> LocalSgd:
     from ehfl.learning import LocalSgd
 
     with at("learning"):
-        return LocalSgd(**{field.name: getattr(setting.learning, field.name) for field in fields(LocalSgd)})
+        given = {field.name: getattr(setting.learning, field.name) for field in fields(LocalSgd)}
+        return LocalSgd(**{name: value for name, value in given.items() if value is not None})
 
 
 def load_task(setting: Setting) -> tuple[Task, str]:
@@ -340,6 +341,9 @@ def check_fits(setting: Setting) -> None:
     if brings_steps(scheduler) and fleet.step_costs is None:
         allowed = f"given, or a cost by device and radio: {setting.scheduler['name']} chooses how many steps a turn has"
         raise InvalidValue("fleet.step_cost", allowed, "nothing")
+    if brings_steps(scheduler) and setting.learning.local_epochs is not None:
+        allowed = f"left out: {setting.scheduler['name']} chooses how many of local_steps a turn has"
+        raise InvalidValue("learning.local_epochs", allowed, setting.learning.local_epochs)
     # The first round is decided on trial, to refuse a width above the clients or a scheduler that fails at once.
     decider = Decider(fleet, scheduler, target=target_of(setting))
     if fleet.clients <= TILE:  # a large fleet's first round takes long, and is played right after this anyway

@@ -80,7 +80,7 @@ def costs_of(
     `load` counts the task's size; it is called only for tasks that are not ehfl's own.
     """
     kinds = _kinds(costing, clients, key)
-    costs = [_cost(table, place, learning, load) for table, place in kinds]
+    costs = [_cost(table, place, learning, clients, load) for table, place in kinds]
     alike = len({json.dumps(table) for table, _ in kinds}) == 1
     return costs[:1] if alike else [costs[client % len(costs)] for client in range(clients)]
 
@@ -88,7 +88,9 @@ def costs_of(
 def turn_in_joules(costing: Any, learning: LearningSpec, clients: int, load: Load) -> Table:
     """Return the cost of a turn and of a step in it [J], one number for all or one per client."""
     costs = costs_of(costing, learning, clients, load)
-    amounts = {"cost": [cost.total for cost in costs], "step_cost": [cost.step(learning.local_steps) for cost in costs]}
+    amounts = {"cost": [cost.total for cost in costs]}
+    if learning.local_epochs is None:  # otherwise all turns are whole
+        amounts["step_cost"] = [cost.step(learning.local_steps) for cost in costs]
     return {name: values if len(values) > 1 else values[0] for name, values in amounts.items()}
 
 
@@ -104,16 +106,20 @@ def _kinds(costing: Any, clients: int, key: str) -> list[tuple[Table, str]]:
     ]
 
 
-def _cost(table: Table, key: str, learning: LearningSpec, load: Load) -> RoundCost:
+def _cost(table: Table, key: str, learning: LearningSpec, clients: int, load: Load) -> RoundCost:
     with at(key):
         device = device_of(table.get("device"), **{name: table.get(name) for name in _OF_DEVICE})
         radio = radio_of(table.get("radio"), **{name: table.get(name) for name in _OF_RADIO})
-    wanted = ["model_bytes"] + ["flop_per_sample"] * (device.joules_per_sample is None)
+    by_epochs = learning.local_epochs is not None and "samples" not in table
+    wanted = ["model_bytes"] + ["flop_per_sample"] * (device.joules_per_sample is None) + ["examples"] * by_epochs
     # The task, which may have to be loaded, is asked only where a size is missing.
     known = {} if table.keys() >= {*wanted} else _known_size(learning, load)
     size: dict[str, Any] = {name: table.get(name, known.get(name)) for name in wanted}
     sent = _sent(learning.aggregation)
-    samples = table.get("samples", learning.local_steps * learning.batch_size)
+    if by_epochs:  # of a client with a mean share: shares differ between seeds, and a fleet does not
+        samples = math.ceil((learning.local_epochs or 0) * size.pop("examples") / clients)
+    else:
+        samples = table.get("samples", learning.local_steps * learning.batch_size)
     with at(key):
         if "flop_per_sample" in wanted and not size["flop_per_sample"]:
             why = f"{learning.task['name']} is no network whose work could be counted"
@@ -125,6 +131,8 @@ def _known_size(learning: LearningSpec, load: Load) -> dict[str, int]:
     """Return the size of the task, from the file or counted."""
     name, network = learning.task["name"], learning.task.get("network", "paper")
     known = _sizes()["tasks"].get(name if network == "paper" else f"{name} {network}")
+    if "records" in learning.task:  # fewer examples than the file counts
+        known = None
     return load()._asdict() if known is None else known
 
 

@@ -37,6 +37,7 @@ from ehfl.experiment.spec.values import (
     read_aggregation,
     read_data,
     read_harvest,
+    read_local,
     read_step_size,
     read_task,
     whole,
@@ -113,6 +114,9 @@ class LearningSpec(Section):
     task: Annotated[Table, PlainValidator(read_task)] = Field(default_factory=lambda: {"name": "digits"})
     data: Annotated[str | None, PlainValidator(read_data)] = None  # where the task's data lie
     local_steps: Whole = 5  # K
+    local_epochs: Whole | None = None  # passes over a client's examples, in place of local_steps
+    local: Annotated[Table | None, PlainValidator(read_local)] = None  # an optimiser; None is plain SGD
+    local_decay: Annotated[float | None, PlainValidator(number("(0, 1]"))] = None  # of the step size inside a turn
     batch_size: Whole = 50
     step_size: Annotated[Table, PlainValidator(read_step_size)] = Field(
         default_factory=lambda: read_step_size("nominal")

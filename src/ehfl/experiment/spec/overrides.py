@@ -20,7 +20,13 @@ _STRINGS = ("name", "code", "fleet.unit", "learning.data")  # keys whose value i
 # keys without their section, in arms and as keyword arguments
 SHORT = {name: f"learning.{name}" for name in ("aggregation", "partition", "step_size", "task")}
 SHORT["harvest"] = "fleet.harvest"
-OPTIONAL = ("learning.clip", "learning.data", "flower.norm_limit")  # keys that "none" takes away again
+OPTIONAL = (
+    "learning.clip",
+    "learning.data",
+    "learning.local",
+    "learning.local_epochs",
+    "flower.norm_limit",
+)  # keys that "none" takes away again
 
 
 def change(facts: Facts, changes: Mapping[str, Any]) -> None:

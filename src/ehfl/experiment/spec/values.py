@@ -183,6 +183,13 @@ def read_aggregation(value: Any, info: ValidationInfo) -> Table:
     return _name_alone(value) or _learning().AGGREGATIONS.table(value, "learning.aggregation", folder_of(info))
 
 
+def read_local(value: Any) -> Table | None:
+    """Return a local optimiser as a table, None for plain SGD."""
+    from ehfl.learning.engine.optimisers import read_optimiser  # imports torch: only where an optimiser is given
+
+    return None if value in (None, "sgd") else read_optimiser(value, "learning.local")
+
+
 def _name_alone(value: Any) -> Table | None:
     """Return a plain name as a table, without importing torch; None for anything else."""
     plain = isinstance(value, str) and re.fullmatch(r"[\w-]+", value)

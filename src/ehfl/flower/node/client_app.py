@@ -84,10 +84,11 @@ def trained(request: Request, run: NodeRun, node: NodeConfig) -> Answer:
     """Return what training made of the model; it is paid for when it is certain to begin, and before it does."""
     from ehfl.learning.engine.device import one_thread
 
-    engine, model = trainer_of(run, node.data, owns_all=node.owns_all)
-    steps = whole_number("steps of the message", request.steps, low=0, high=engine.rule.local_steps) or None
-    order = _order(request, node.client, steps or engine.rule.local_steps, run.seed, model.weights)
-    stated = _account(request, run, node).pay(request.round, mains_powered=request.mains_powered, steps=steps)
+    account, (engine, model) = _account(request, run, node), trainer_of(run, node.data, owns_all=node.owns_all)
+    every = engine.rule.steps_of(engine.parts[node.client].size)
+    steps = whole_number("steps of the message", request.steps, low=0, high=every) or None
+    order = _order(request, node.client, steps or every, run.seed, model.weights)
+    stated = account.pay(request.round, mains_powered=request.mains_powered, steps=steps)
     with one_thread():  # one thread an operation, as in one process: a device comes to the same bits
         update = engine.train(order, model)
     return Answer(

@@ -56,7 +56,7 @@ class OnDevices:
         self._lengths = Lengths(setting.flower.norm_limit)
         self._seen = Seen(self.n_clients)
         self._wanted = 0  # number of updates to use in this round
-        self._dealt, self._local_steps = dealt, setting.learning.local_steps
+        self._dealt, self._rule = dealt, build.local_sgd_of(setting)
         self._weights: list[FloatArray] = []  # of turns in past rounds, where the scheduler brings any
         self._steps: list[IntArray] = []  # likewise
 
@@ -79,7 +79,15 @@ class OnDevices:
         asked = np.array(sorted(self._seen.asked), np.int32)
         steps = self._decider.steps(asked)
         self._wanted = len(present)
-        return Turns(asked, np.full(asked.size, self._local_steps) if steps is None else steps, self._wanted)
+        return Turns(asked, self._all_steps(asked.tolist()) if steps is None else steps, self._wanted)
+
+    def _all_steps(self, clients: Sequence[int]) -> IntArray:
+        """Return K_i of each client; 0 where it follows examples that only the client knows."""
+        if self._rule.local_epochs is None:
+            return np.full(len(clients), self._rule.local_steps)
+        if self._seen.own_data:
+            return np.zeros(len(clients), np.int64)
+        return np.array([self._rule.steps_of(self._dealt().examples[client]) for client in clients], np.int64)
 
     def train(self, orders: Iterator[Order]) -> Iterator[Update]:
         """Send the orders; yield the updates of the first clients to answer, in the order of the clients."""
@@ -96,7 +104,8 @@ class OnDevices:
             steps = order.steps if self.keeps_steps else None
             self._seen.counts(client, self._fleet.cost_of(client, steps))
             trained = torch.from_numpy(answer.model).to(order.start.device)
-            yield Update(client, order.start, trained, answer.loss, answer.steps, answer.examples, order.eta, weight,
+            eta = self._rule.mean_step(order.eta, answer.steps)
+            yield Update(client, order.start, trained, answer.loss, answer.steps, answer.examples, eta, weight,
                          answer.start_loss)  # fmt: skip
 
     def report(self, t: int, losses: Sequence[float]) -> Devices:
@@ -166,7 +175,7 @@ class OnDevices:
                     answer = self._screening.answer(reply, t, client)
                     self._seen.paid(answer)  # also for an invalid model: the client has spent the energy
                     examples = None if answer.owns_data else self._dealt().examples[client]
-                    check_model(answer, n_parameters, sent[client].steps, examples)
+                    check_model(answer, n_parameters, sent[client].steps or None, examples)
                 except BadMessage as error:
                     self._seen.lose(client, str(error))
                     continue

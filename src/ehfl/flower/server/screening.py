@@ -66,10 +66,10 @@ class Screening:
             raise BadMessage(str(error)) from None
 
 
-def check_model(answer: Answer, n_parameters: int, steps: int, examples: int | None) -> None:
+def check_model(answer: Answer, n_parameters: int, steps: int | None, examples: int | None) -> None:
     """Raise BadMessage if a model cannot be averaged, or if steps or examples differ from the order.
 
-    `examples` is None for a node that trains on its own data.
+    `examples` is None for a node that trains on its own data, and `steps` where they follow these.
 
     >>> answer = Answer("a", 0, 1, loss=0.5, steps=5, examples=9, weights=np.zeros(3, np.float32))
     >>> check_model(answer, n_parameters=4, steps=5, examples=9)
@@ -86,8 +86,8 @@ def check_model(answer: Answer, n_parameters: int, steps: int, examples: int | N
     largest = max(float(np.abs(answer.weights).max()), abs(answer.loss), abs(answer.start_loss))
     if largest > LARGEST:
         raise BadMessage(f"a weight or a loss of {largest:.3g}, beyond {LARGEST:g}")
-    if answer.steps != steps:
-        raise BadMessage(f"{answer.steps} steps, not the {steps} that it was asked for")
+    if answer.steps < 1 or steps not in (None, answer.steps):
+        raise BadMessage(f"{answer.steps} steps, not the {steps or 'at least 1'} that it was asked for")
     if answer.examples < 1 or examples not in (None, answer.examples):
         raise BadMessage(f"{answer.examples} examples, not the {examples or 'at least 1'} that it was dealt")
 

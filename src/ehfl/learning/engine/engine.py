@@ -1,4 +1,4 @@
-"""`Engine.train`: a client's turn, K SGD steps from a given model on the client's own examples."""
+"""`Engine.train`: a client's turn, K steps from a given model on the client's own examples."""
 
 from __future__ import annotations
 
@@ -33,13 +33,18 @@ class Engine:
         model.weights.copy_(order.start)
         examples = self.parts[order.client]
         batches = islice(minibatches(self.rule, examples, order.seed, order.client, order.round), order.steps)
-        losses = torch.stack([self._step(torch.from_numpy(batch), order, model) for batch in batches])
+        step, losses = self.rule.step_of(model.weights), []
+        for k, batch in enumerate(batches):
+            loss, gradient = self._gradient(torch.from_numpy(batch), order, model)
+            step(gradient, order.eta * self.rule.local_decay**k)
+            losses.append(loss)
         weights = model.weights.clone()  # the next client overwrites this buffer
-        loss, first = float(losses.mean()), float(losses[0])
-        return Update(order.client, order.start, weights, loss, len(losses), examples.size, order.eta, start_loss=first)
+        mean, eta = float(torch.stack(losses).mean()), self.rule.mean_step(order.eta, len(losses))
+        return Update(order.client, order.start, weights, mean, len(losses), examples.size, eta,
+                      start_loss=float(losses[0]))  # fmt: skip
 
-    def _step(self, batch: Tensor, order: Order, model: FlatModel) -> Tensor:
-        """Take one step of eq. (1) on the examples of the batch; return their loss."""
+    def _gradient(self, batch: Tensor, order: Order, model: FlatModel) -> tuple[Tensor, Tensor]:
+        """Return the loss of the batch and the gradient by which the client's next step moves."""
         batch = batch.to(self.training.inputs.device)
         outputs = model.module(self.training.inputs.index_select(0, batch))
         loss = self.task.loss(outputs, self.training.targets.index_select(0, batch))
@@ -53,5 +58,4 @@ class Engine:
             gradient.add_(model.weights - order.start, alpha=order.pull)
         if order.shift is not None:
             gradient.add_(order.shift)
-        model.weights.add_(gradient, alpha=-order.eta)
-        return loss.detach()
+        return loss.detach(), gradient

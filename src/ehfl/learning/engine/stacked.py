@@ -79,14 +79,14 @@ class Stack:
             if shift is not None:
                 gradient.add_(shift)
             # A step size of 0 keeps the weights of clients that take fewer steps than others.
-            weights.sub_(gradient.mul_(torch.where(k < steps, eta, 0.0)[:, None]))
+            weights.sub_(gradient.mul_(torch.where(k < steps, eta * rule.local_decay**k, 0.0)[:, None]))
             losses.append(loss)
         of_steps = torch.stack(losses, dim=1).tolist()
         for row, order in enumerate(orders):
             own = of_steps[row][: order.steps]
             yield Update(
                 order.client, order.start, weights[row].clone(), float(np.mean(own, dtype=np.float64)), order.steps,
-                self._engine.parts[order.client].size, order.eta, start_loss=own[0],
+                self._engine.parts[order.client].size, rule.mean_step(order.eta, order.steps), start_loss=own[0],
             )  # fmt: skip
 
     def _batches(self, orders: list[Order]) -> Iterator[Tensor]:
@@ -112,6 +112,8 @@ def stack_of(engine: Engine, model: FlatModel, participants: float, asked: str =
     It is faster for small models with several `participants` per round on average. The choice depends only on the run,
     not on the machine, so that a resumed run has the same bits on another machine.
     """
+    if engine.rule.local is not None or engine.rule.local_epochs is not None:
+        return None  # a stack takes plain steps on batches of one size
     if asked == "plain" or (asked == "auto" and (participants < _FEW or not _is_small(engine, model))):
         return None
     stack, start, n = Stack(engine, model), model.weights.clone(), len(engine.parts)
