@@ -2,8 +2,11 @@
 
 import os
 import signal
+import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -44,6 +47,24 @@ def in_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TaskIdentity, "_run_id", 7)
     monkeypatch.setattr(TaskIdentity, "_task_id", 8)
     monkeypatch.setattr(TaskIdentity, "_node_id", SUPERLINK_NODE_ID)
+
+
+@pytest.fixture
+def start_process() -> Iterator[Callable[..., subprocess.Popen[Any]]]:
+    """Start processes as `subprocess.Popen` does; at the end of the test they are killed and their pipes closed.
+
+    What a failed test leaves open would warn whenever it is collected, and fail the test that runs then.
+    """
+    started: list[subprocess.Popen[Any]] = []
+
+    def start(*arguments: Any, **options: Any) -> subprocess.Popen[Any]:
+        started.append(subprocess.Popen(*arguments, **options))
+        return started[-1]
+
+    yield start
+    for process in started:
+        with process:  # waits for it, and closes its pipes
+            process.kill()
 
 
 @pytest.fixture

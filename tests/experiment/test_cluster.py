@@ -19,6 +19,7 @@ import pytest
 from ehfl.experiment import read_spec, run_all
 from ehfl.runs import read_history
 from ehfl.scheduling import Participation
+from waiting import Start
 
 ROUNDS = 60
 CHANGES = [
@@ -47,13 +48,13 @@ class Nodes:
 
 
 @pytest.fixture
-def nodes() -> Iterator[Nodes]:
+def nodes(start_process: Start) -> Iterator[Nodes]:
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'ehfl[ray]'")
     place = tempfile.mkdtemp(prefix="ray", dir="/tmp")  # sockets lie there, whose names must be short
     loopback = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": place}
     # Ray's workers give way to everything else, which other tests are.
     environment = os.environ | loopback | {"RAY_worker_niceness": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-    process = subprocess.Popen(
+    process = start_process(
         [sys.executable, str(Path(__file__).with_name("two_nodes.py"))],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
     )  # fmt: skip
@@ -100,19 +101,20 @@ def wait_for(happened: Callable[[], bool], process: subprocess.Popen[str]) -> No
     deadline = time.monotonic() + 300
     while not happened():
         if process.poll() is not None or time.monotonic() > deadline:
-            process.kill()
-            pytest.fail(f"it ended, or it did not happen: {process.communicate()}")
+            pytest.fail(f"it ended with {process.poll()}, or it did not happen")
         time.sleep(0.01)
 
 
 @pytest.mark.slow
 @pytest.mark.deployment
-def test_when_a_node_is_killed_no_run_is_lost_and_none_is_run_twice(nodes: Nodes, tmp_path: Path) -> None:
+def test_when_a_node_is_killed_no_run_is_lost_and_none_is_run_twice(
+    nodes: Nodes, tmp_path: Path, start_process: Start
+) -> None:
     place, alone = tmp_path / "x", tmp_path / "alone"
     options = [word for change in CHANGES for word in ("-o", change)]
     command = [sys.executable, "-m", "ehfl", "compare", "--on", "ray", "--json", "--runs", str(tmp_path), *options]
     pipe = subprocess.PIPE
-    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=nodes.environment)
+    process = start_process(command, stdout=pipe, stderr=pipe, text=True, env=nodes.environment)
 
     def in_the_middle() -> bool:
         return any(map(finished, place.glob("*-s*"))) and bool(under_way_at(nodes.raylet, place))

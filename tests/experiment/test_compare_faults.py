@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +30,22 @@ ARMS = [
 COMPARE = [sys.executable, "-m", "ehfl", "compare", "-o", "seeds=1", "-o", "name=x", "--jobs", "2"]
 
 
-def start(folder: Path, *more: str, rounds: int = ROUNDS, **options: Any) -> subprocess.Popen[str]:
+@contextmanager
+def started(folder: Path, *more: str, rounds: int = ROUNDS, **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """Start a comparison; none of its processes is left at the end, and no pipe is open."""
     pipe = subprocess.PIPE
     command = [*COMPARE, "-o", f"rounds={rounds}", "-o", f"arms=[{', '.join(ARMS)}]", "--runs", str(folder), *more]
-    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True, **options)
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True, **options) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
 
 
 def finish(folder: Path) -> tuple[str, str]:
-    process = start(folder)
-    out, err = process.communicate(timeout=300)
+    with started(folder) as process:
+        out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     return out, err
 
@@ -51,7 +58,7 @@ def wait_for(happened: Callable[[], bool], process: subprocess.Popen[str]) -> No
     deadline = time.monotonic() + 120
     while not happened():
         if process.poll() is not None or time.monotonic() > deadline:
-            pytest.fail(f"it ended before it could be stopped: {process.communicate()}")
+            pytest.fail(f"it ended with {process.poll()} before it could be stopped")
         time.sleep(0.002)
 
 
@@ -89,7 +96,6 @@ def wait_for_the_end_of_all(process: subprocess.Popen[str]) -> None:
     deadline = time.monotonic() + 60
     while at_work(process.pid):
         if time.monotonic() > deadline:
-            os.killpg(process.pid, signal.SIGKILL)
             pytest.fail("its workers work on")
         time.sleep(0.05)
 
@@ -109,10 +115,10 @@ def run_without_room(folder: Path) -> None:
     small = 8_000  # bytes
     no_torn_modules = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}  # Python itself does not notice the lack of room
 
-    process = start(
+    with started(
         folder, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (small, small)), env=no_torn_modules
-    )
-    _, err = process.communicate(timeout=120)
+    ) as process:
+        _, err = process.communicate(timeout=120)
 
     assert process.returncode == 1
     assert "myopic seed 0 failed" in err and "choosy seed 0 failed" in err
@@ -123,24 +129,23 @@ def run_without_room(folder: Path) -> None:
 
 def kill_once(happened: Callable[[], bool], folder: Path, *more: str, rounds: int = ROUNDS, after: float = 0.0) -> None:
     """Kill the parent alone: its workers must notice, even those that are only starting."""
-    process = start(folder, *more, rounds=rounds)
-    wait_for(happened, process)
-    time.sleep(after)
-    process.kill()
-    wait_for_the_end_of_all(process)
-    process.communicate()
+    with started(folder, *more, rounds=rounds) as process:
+        wait_for(happened, process)
+        time.sleep(after)
+        process.kill()
+        wait_for_the_end_of_all(process)
 
 
 def interrupt_once(happened: Callable[[], bool], folder: Path) -> None:
     """Press Ctrl-C: the terminal tells parent and workers, and they must go without noise."""
-    process = start(folder)
-    wait_for(happened, process)
-    os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    with started(folder) as process:
+        wait_for(happened, process)
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=60)
 
-    assert process.returncode == 130
-    assert "Traceback" not in err
-    wait_for_the_end_of_all(process)
+        assert process.returncode == 130
+        assert "Traceback" not in err
+        wait_for_the_end_of_all(process)
 
 
 @pytest.mark.slow
@@ -179,8 +184,8 @@ def test_whatever_stops_it_it_finishes_with_the_same_numbers(alone: Path, tmp_pa
 def test_a_place_that_cannot_be_written_to_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    process = start(tmp_path / "file" / "runs")
-    _, err = process.communicate(timeout=120)
+    with started(tmp_path / "file" / "runs") as process:
+        _, err = process.communicate(timeout=120)
 
     assert process.returncode == 2
     assert err == f"ehfl: error: --runs must be a folder, got {tmp_path}/file/runs, and {tmp_path}/file is a file\n"

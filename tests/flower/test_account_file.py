@@ -16,6 +16,7 @@ from accounts import RUN, account, kept
 from ehfl.flower.node import account_file
 from ehfl.runs import InUse, sole_use
 from ehfl.validation import InvalidValue, UserError
+from waiting import Start
 
 SCRIPT = Path(__file__).with_name("killed_account.py")
 pytestmark = pytest.mark.usefixtures("no_fsync")  # what is tested in this process would survive no power cut
@@ -169,9 +170,9 @@ def test_a_process_that_never_ends_is_not_waited_for_without_end(
         account(tmp_path).pay(1)
 
 
-def test_processes_that_pay_at_once_are_charged_once(tmp_path: Path) -> None:
+def test_processes_that_pay_at_once_are_charged_once(tmp_path: Path, start_process: Start) -> None:
     command = [sys.executable, str(SCRIPT), "race", str(tmp_path)]
-    racers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    racers = [start_process(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     for racer in racers:
         assert racer.stdout is not None
         assert racer.stdout.readline() == "ready\n"

@@ -14,7 +14,7 @@ from ehfl.flower.local.deployment import Deployment
 from ehfl.flower.local.flwr_cli import RunState, key_value_pairs
 from ehfl.runs import InUse
 from ehfl.validation import InvalidValue, UserError
-from waiting import still_running, wait_for
+from waiting import Start, still_running, wait_for
 
 TESTS = Path(__file__).parent
 PROJECT = """[project]
@@ -122,7 +122,7 @@ def test_nodes_answer_a_server_a_killed_one_comes_back_and_an_interrupt_leaves_n
 
 @pytest.mark.slow
 @pytest.mark.deployment
-def test_a_deployment_ends_when_the_process_that_began_it_is_killed(tmp_path: Path) -> None:
+def test_a_deployment_ends_when_the_process_that_began_it_is_killed(tmp_path: Path, start_process: Start) -> None:
     code = f"""
 import time
 from pathlib import Path
@@ -134,7 +134,7 @@ with Deployment(Path({str(tmp_path / "up")!r})) as up:
     print(*(one.pid for process in (up.superlink, up.nodes[0]) for one in process.descendants()), flush=True)
     time.sleep(600)
 """
-    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    parent = start_process([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     seen = [psutil.Process(int(word)) for word in parent.stdout.readline().split()]
     assert len(seen) == 4  # SuperLink, SuperNode, and what each of them runs apps with

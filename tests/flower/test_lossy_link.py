@@ -21,6 +21,7 @@ from ehfl.flower.local.ports import free_port
 from ehfl.flower.local.processes import Process, flower_environment, program
 from ehfl.runs import Devices, read_history
 from slow_link import Link
+from waiting import Start
 
 DEADLINE = 40.0  # for each of a round's two questions [s]; on busy cores a node takes 20 s for an answer
 NEAR, FAR = 0, 1  # clients
@@ -47,17 +48,19 @@ def link() -> Iterator[Link]:
         yield entered
 
 
-def echoing(link: Link, port: int) -> subprocess.Popen[bytes]:
+def echoing(link: Link, port: int, start_process: Start) -> subprocess.Popen[str]:
     """Start a program at the far end that connects to us and sends back what it hears."""
     echo = f"import socket; s = socket.create_connection(('{link.here}', {port})); s.sendall(s.recv(1))"
-    return subprocess.Popen(link.inside("python3", "-c", echo))
+    return start_process(link.inside("python3", "-c", echo))
 
 
-def test_a_word_and_its_echo_take_a_delay_each_way_and_nothing_passes_where_all_is_lost(link: Link) -> None:
+def test_a_word_and_its_echo_take_a_delay_each_way_and_nothing_passes_where_all_is_lost(
+    link: Link, start_process: Start
+) -> None:
     link.loss = 0.0
     with socket.create_server((link.here, 0)) as server:
         server.settimeout(20)
-        echo = echoing(link, server.getsockname()[1])
+        echo = echoing(link, server.getsockname()[1], start_process)
         end, _ = server.accept()
         with end:
             asked = time.monotonic()
@@ -68,11 +71,9 @@ def test_a_word_and_its_echo_take_a_delay_each_way_and_nothing_passes_where_all_
 
         link.loss = 1.0
         server.settimeout(2)
-        echo = echoing(link, server.getsockname()[1])
+        echoing(link, server.getsockname()[1], start_process)
         with pytest.raises(TimeoutError):
             server.accept()
-        echo.kill()
-        echo.wait()
         assert link.lost > 0
 
 

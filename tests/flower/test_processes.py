@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
 import urllib.request
@@ -15,6 +14,7 @@ import pytest
 
 from ehfl.flower.local.ports import free_port
 from ehfl.flower.local.processes import Process, flower_environment
+from waiting import Start
 
 # A program that starts another in a session of its own, as the SuperLink does, and does not listen to SIGTERM.
 STUBBORN = """
@@ -92,13 +92,13 @@ def test_a_program_that_dies_alone_is_noticed_and_its_children_end(tmp_path: Pat
     process.stop()
 
 
-def test_whoever_started_it_may_be_killed(tmp_path: Path) -> None:
+def test_whoever_started_it_may_be_killed(tmp_path: Path, start_process: Start) -> None:
     code = (
         "import os, time; from pathlib import Path; from ehfl.flower.local.processes import Process;"
         f"Process({command(tmp_path / 'told', 'deaf')!r}, os.environ, Path({str(tmp_path / 'log')!r}), 0.2);"
         "time.sleep(60)"
     )
-    parent = subprocess.Popen([sys.executable, "-c", code])
+    parent = start_process([sys.executable, "-c", code])
     ids = process_ids(tmp_path / "told")
 
     parent.kill()

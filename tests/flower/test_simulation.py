@@ -23,7 +23,7 @@ from ehfl.learning.checkpoint import NAME, read_checkpoint
 from ehfl.scheduling import Participation
 from ehfl.validation import UserError
 from loopback_grid import loopback, tiny
-from waiting import wait_for
+from waiting import Start, wait_for
 
 SPEC = Path(__file__).parents[2] / "experiments" / "devices.toml"  # digits, 10 clients, 20 rounds
 ARMS = 'arms = [{ scheduler = "myopic" }, { scheduler = "greedy", "learning.aggregation" = "scaffold" }]'
@@ -47,7 +47,9 @@ def heard_of(running: subprocess.Popen[str], seconds: float = 300) -> set[str]:
 
 
 @pytest.mark.slow
-def test_the_simulation_has_the_participants_energies_and_models_of_one_process(tmp_path: Path) -> None:
+def test_the_simulation_has_the_participants_energies_and_models_of_one_process(
+    tmp_path: Path, start_process: Start
+) -> None:
     spec = tmp_path / "devices.toml"
     spec.write_text(re.sub(r"schedulers = .*", ARMS, SPEC.read_text()))  # the second arm sends each client its own
     ended_here = run_all(read_spec(spec, CHANGES), tmp_path / "devices", jobs=1)
@@ -56,7 +58,7 @@ def test_the_simulation_has_the_participants_energies_and_models_of_one_process(
     simulated = [str(spec), *changes, "--runs", str(tmp_path), "--json"]
     command = [sys.executable, "-m", "ehfl", "flower", "simulate", *simulated]
     # In a process of its own, since Ray leaves open files behind.
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running = start_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     listening = heard_of(running)
     out, err = running.communicate(timeout=60)
 
@@ -125,19 +127,15 @@ def test_a_server_that_is_stuck_in_user_code_does_not_keep_the_command(
 
 
 @pytest.mark.slow
-def test_a_simulation_that_is_terminated_says_so_with_its_exit_code(tmp_path: Path) -> None:
+def test_a_simulation_that_is_terminated_says_so_with_its_exit_code(tmp_path: Path, start_process: Start) -> None:
     command = [sys.executable, "-m", "ehfl", "flower", "simulate", str(SPEC), "-n", "2", "-o", "rounds=2000"]
-    running = subprocess.Popen(
+    running = start_process(
         [*command, "--runs", str(tmp_path)], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    try:
-        # By then Ray has started, and taken the handler of the signal if it could.
-        wait_for(lambda: any(file.stat().st_size for file in tmp_path.rglob("rounds.jsonl")), 180, "the first round")
-        running.terminate()
-        _, err = running.communicate(timeout=120)
-    finally:
-        running.kill()
-        running.communicate()
+    # By then Ray has started, and taken the handler of the signal if it could.
+    wait_for(lambda: any(file.stat().st_size for file in tmp_path.rglob("rounds.jsonl")), 180, "the first round")
+    running.terminate()
+    _, err = running.communicate(timeout=120)
 
     assert running.returncode == 143, err
     assert "stopped; the same command goes on from here" in err and "ended Python" not in err

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from ehfl.runs import RunFolder, read_history
-from waiting import still_running, wait_for
+from waiting import Start, still_running, wait_for
 
 EHFL = str(Path(sys.executable).with_name("ehfl"))
 SPEC = """
@@ -34,9 +34,13 @@ class Sunless:
 """
 
 
-def started(*words: str, folder: Path) -> subprocess.Popen[str]:
-    command = [EHFL, "flower", "up", *words]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder)
+@pytest.fixture
+def up(start_process: Start, tmp_path: Path) -> Start:
+    def start(*words: str) -> subprocess.Popen[str]:
+        command = [EHFL, "flower", "up", *words]
+        return start_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+
+    return start
 
 
 def wait_for_rounds(run: RunFolder, rounds: int, process: subprocess.Popen[str]) -> None:
@@ -49,14 +53,14 @@ def wait_for_rounds(run: RunFolder, rounds: int, process: subprocess.Popen[str])
 
 @pytest.mark.slow
 @pytest.mark.deployment
-def test_a_stopped_run_leaves_no_process_and_the_same_command_goes_on(tmp_path: Path) -> None:
+def test_a_stopped_run_leaves_no_process_and_the_same_command_goes_on(tmp_path: Path, up: Start) -> None:
     (tmp_path / "two.toml").write_text(SPEC)
     run = RunFolder(tmp_path / "runs" / "two-flower" / "greedy-on-flower-s3")
     slowly = ["two.toml", "-o", "flower.pace=120"]  # so that there is time to stop it
-    first = started(*slowly, folder=tmp_path)
+    first = up(*slowly)
     wait_for_rounds(run, 1, first)
 
-    second = started(*slowly, folder=tmp_path)
+    second = up(*slowly)
     assert second.communicate(timeout=180)[1].endswith("is in use by another process; wait for it, or stop it\n")
     assert second.returncode == 2
 
@@ -68,7 +72,7 @@ def test_a_stopped_run_leaves_no_process_and_the_same_command_goes_on(tmp_path: 
     before = read_history(run.rounds)
     assert len(before) == 1
 
-    again = started("two.toml", "--json", folder=tmp_path)
+    again = up("two.toml", "--json")
     out, said_again = again.communicate(timeout=180)
     assert again.returncode == 0, said_again
     assert "greedy on Flower" in json.dumps(json.loads(out))
@@ -82,11 +86,11 @@ def test_a_stopped_run_leaves_no_process_and_the_same_command_goes_on(tmp_path: 
 
 @pytest.mark.slow
 @pytest.mark.deployment
-def test_a_server_that_fails_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
+def test_a_server_that_fails_is_one_line_and_exit_code_1(tmp_path: Path, up: Start) -> None:
     (tmp_path / "dark.toml").write_text(SPEC.replace('"greedy"', '"sunless:Sunless"'))
     (tmp_path / "sunless.py").write_text(SUNLESS)
 
-    dark = started("dark.toml", folder=tmp_path)
+    dark = up("dark.toml")
     said = dark.communicate(timeout=180)[1].splitlines()[-1]
 
     assert dark.returncode == 1

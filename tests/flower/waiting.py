@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Callable, Iterable
 
 import psutil
+
+Start = Callable[..., subprocess.Popen[str]]  # of the fixture `start_process`
 
 
 def wait_for(found: Callable[[], object], seconds: float, what: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from ehfl.learning.checkpoint import NAME
 from ehfl.runs import read_history
+from waiting import Start
 
 SCRIPT = Path(__file__).with_name("killed_run.py")
 
@@ -37,20 +38,22 @@ def test_killed_at_every_instant_a_run_ends_as_if_left_alone(tmp_path: Path, kin
 
 
 @pytest.mark.slow
-def test_killed_from_outside_and_started_again_a_run_ends_with_the_same_bits(tmp_path: Path) -> None:
+def test_killed_from_outside_and_started_again_a_run_ends_with_the_same_bits(
+    tmp_path: Path, start_process: Start
+) -> None:
     alone, killed = tmp_path / "alone", tmp_path / "killed"
     subprocess.run([sys.executable, SCRIPT, "train", alone], check=True)
 
     for lines in (7, 31):
-        _kill_after(lines, killed)
+        _kill_after(lines, killed, start_process)
     subprocess.run([sys.executable, SCRIPT, "train", killed], check=True)
 
     assert (killed / NAME).read_bytes() == (alone / NAME).read_bytes()
     assert read_history(killed / "rounds.jsonl") == read_history(alone / "rounds.jsonl")
 
 
-def _kill_after(lines: int, folder: Path) -> None:
-    run = subprocess.Popen([sys.executable, SCRIPT, "train", folder])
+def _kill_after(lines: int, folder: Path, start_process: Start) -> None:
+    run = start_process([sys.executable, SCRIPT, "train", folder])
     path = folder / "rounds.jsonl"
     deadline = time.monotonic() + 60
     while not path.exists() or path.read_bytes().count(b"\n") < lines:
