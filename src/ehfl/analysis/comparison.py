@@ -6,7 +6,7 @@ Arms that met the same weather, data and first model are a world; its first arm 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
@@ -115,7 +115,8 @@ class Comparison:
     def frame(self) -> DataFrame:
         """Return the figures as a pandas DataFrame: a row for each arm, a column for each number.
 
-        The first columns say what the arm is: its scheduler, its aggregation, and each key in which arms differ.
+        The first columns say what the arm is: its scheduler, its aggregation, and each key in which arms differ. In a
+        sweep, `line` is the arm's label without the point, and each swept key has a column.
         """
         return frames.frame(self)
 
@@ -207,17 +208,23 @@ def _arm(label: str, trials: Sequence[Trial]) -> Arm:
 def worlds_of(arms: Sequence[Arm], target: int | None = None) -> tuple[World, ...]:
     """Return the worlds in the order in which their first arms appear.
 
-    An arm is of the first world whose baseline has runs that met the same as its own; else it begins a new one.
+    An arm is of the first world whose baseline has runs that met the same as its own; else it begins a new one. Each
+    point of a sweep is a world, unless the sweep has a single arm, whose points are compared.
     """
+    lines = {arm.line for arm in arms if arm.point}
     groups: list[list[Arm]] = []
     for arm in arms:
-        mine = next((group for group in groups if pairing.pairs(arm, group[0])), None)
+        mine = next((group for group in groups if _is_of(arm, group[0], lines)), None)
         if mine is None:
             groups.append([arm])
         else:
             mine.append(arm)
     names = _names(groups)
     return tuple(_world(tuple(group), target, name) for group, name in zip(groups, names, strict=True))
+
+
+def _is_of(arm: Arm, baseline: Arm, lines: Collection[str]) -> bool:
+    return (len(lines) == 1 or arm.point == baseline.point) and bool(pairing.pairs(arm, baseline))
 
 
 def _world(arms: tuple[Arm, ...], target: int | None, name: str) -> World:
@@ -234,7 +241,7 @@ def _world(arms: tuple[Arm, ...], target: int | None, name: str) -> World:
 
 
 def _names(groups: Sequence[Sequence[Arm]]) -> list[str]:
-    """Return what the labels of each world have before a colon, if all of them have it and no other world's has."""
-    found = [{arm.name.partition(": ")[0] if ": " in arm.name else "" for arm in group} for group in groups]
+    """Return what the labels of each world have before the last colon, if all of them and no other world's have it."""
+    found = [{arm.name.rpartition(": ")[0] if ": " in arm.name else "" for arm in group} for group in groups]
     own = [len(mine) == 1 and sum(mine <= other for other in found) == 1 for mine in found]
     return [next(iter(mine)) if only and len(groups) > 1 else "" for mine, only in zip(found, own, strict=True)]

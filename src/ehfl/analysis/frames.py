@@ -31,7 +31,7 @@ def frame(comparison: Comparison) -> DataFrame:
     """Return the rows as a DataFrame, indexed by arm; what has an interval has columns for its ends too."""
     import pandas as pd
 
-    rows = [what | _numbers(row) for what, row in zip(_identities(comparison.arms), comparison.rows, strict=True)]
+    rows = [what | row_numbers(row) for what, row in zip(_identities(comparison.arms), comparison.rows, strict=True)]
     return pd.DataFrame(rows, index=pd.Index([row.arm for row in comparison.rows], name="arm"))
 
 
@@ -103,13 +103,20 @@ def _accuracy_rows(comparison: Comparison, per: Per) -> Iterator[tuple[str, int,
 def _identities(arms: Sequence[Arm]) -> list[dict[str, Any]]:
     """Return what each arm is: scheduler, aggregation, and the keys of its spec that are not the same for all."""
     specs = [_flat(arm.trials[0].spec) for arm in arms]
-    keys = [key for key in dict.fromkeys(key for spec in specs for key in spec) if key not in _NAMES]
+    swept = dict.fromkeys(key for arm in arms for key in arm.point)
+    keys = [
+        key
+        for key in dict.fromkeys(key for spec in specs for key in spec)
+        if key not in _NAMES and not key.startswith("point.")
+    ]
     differing = [key for key in keys if any(spec.get(key) != specs[0].get(key) for spec in specs)]
     return [
         {
             "scheduler": spec.get("scheduler.name", arm.scheduler),
             "aggregation": arm.trials[0].aggregation,
+            **({"line": arm.line} if swept else {}),
             **{key: spec.get(key) for key in differing},
+            **{key: arm.point.get(key) for key in swept},
         }
         for arm, spec in zip(arms, specs, strict=True)
     ]
@@ -123,7 +130,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def _numbers(row: Row) -> dict[str, float | str]:
+def row_numbers(row: Row) -> dict[str, float | str]:
     """Return the figures of a row by name, in the order of its fields; NaN where there is none."""
     numbers: dict[str, float | str | None] = {}
     for field in fields(Row)[1:]:  # the first, the arm, is the index

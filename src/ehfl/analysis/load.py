@@ -145,7 +145,9 @@ def _checked(facts: Facts, path: Path) -> Facts:
     if wrong:
         raise UserError(f"{path} is no spec that this version of ehfl wrote: it has no {', '.join(wrong)}")
     # A folder may come from anywhere, and these are shown in the terminal.
-    for key, text in [("name", facts["name"]), *(("label", arm["label"]) for arm in facts["arms"])]:
+    points = [one for arm in facts["arms"] for pair in dict(arm.get("point", {})).items() for one in pair]
+    texts = [("point", one) for one in points if not isinstance(one, int | float)]
+    for key, text in [("name", facts["name"]), *(("label", arm["label"]) for arm in facts["arms"]), *texts]:
         if not is_label(text, most=80):
             raise InvalidValue(f"{key} in {path}", "1 to 80 printable characters", text)
     return facts

@@ -11,7 +11,7 @@ import numpy as np
 
 from ehfl.analysis.devices import DeviceLog, device_log
 from ehfl.arrays import FloatArray, IntArray
-from ehfl.runs import Evaluation, Record, Traffic, evaluations_of
+from ehfl.runs import Evaluation, Record, Traffic, evaluations_of, point_name
 from ehfl.scheduling import Participation
 
 
@@ -98,6 +98,17 @@ class Arm:
     def scheduler(self) -> str:
         """The registered name of the scheduler, empty for a user class."""
         return self.trials[0].scheduler
+
+    @property
+    def point(self) -> Mapping[str, Any]:
+        """Where the arm stands in a sweep: the value of each swept key; empty where it is of none."""
+        point: Mapping[str, Any] = self.trials[0].spec.get("point", {})
+        return point
+
+    @property
+    def line(self) -> str:
+        """The label without the point: the same for an arm at all points of a sweep."""
+        return self.name.replace(f"{point_name(self.point)}: ", "", 1)
 
     @property
     def traffic(self) -> Traffic | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Show = Callable[[list["State"]], None]
 _LEAST_SILENCE, _LONGEST_SILENCE = 10.0, 60.0  # between lines [s]
+_MOST_BARS = 15
 _STEP = 0.1  # of all work, between lines
 
 
@@ -77,13 +78,15 @@ def live(totals: Mapping[str, int]) -> Iterator[Show]:
         yield say
         return
     with _bars(console, "rounds") as bars:
-        tasks = {arm: bars.add_task(arm, total=total, detail="") for arm, total in totals.items()}
+        every = f"{len(totals)} arms"  # in one bar, where a screen has no room for a bar each
+        arms = totals if len(totals) <= _MOST_BARS else {every: sum(totals.values())}
+        tasks = {arm: bars.add_task(arm, total=total, detail="") for arm, total in arms.items()}
 
         def show(states: list[State]) -> None:
             for arm, task in tasks.items():
-                mine = [state for state in states if state.arm == arm]
+                mine = [state for state in states if arm in (state.arm, every)]
                 done, total = _rounds(mine)
-                bars.update(task, completed=done, total=total or totals[arm], detail=_mean_metric(mine))
+                bars.update(task, completed=done, total=total or arms[arm], detail=_mean_metric(mine))
             for line in failed(states):
                 console.print(line, markup=False, highlight=False)
 

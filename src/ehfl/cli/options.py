@@ -97,6 +97,12 @@ Clairvoyant = Annotated[
     bool, Option("--clairvoyant", help="Show the share of what is achievable with perfect foresight of the harvests.")
 ]
 Full = Annotated[bool, Option("--full", help="Print every row, not the compact table.")]
+Sweep = Annotated[
+    list[str] | None,
+    Option("--sweep", metavar="KEY=A,B,C",
+           help="Every arm with each of these values: --sweep fleet.capacity=1,2,5. Repeatable: all combinations, "
+           "or pairs with --sweep zip=true."),
+]  # fmt: skip
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
 _ONLY_SHOWN = ("as_json", "full", "jobs", "on")  # options that change no result
 
@@ -175,6 +181,8 @@ class Given:
         overrides = parsed_overrides(self["override"] or ())
         self._check_given_once(overrides)
         changes = self.changes(options)
+        if swept := self.context.params.get("sweep"):
+            more["sweep"] = parsed_overrides({"sweep": dict(map(_swept, swept))})["sweep"]
         if "seeds" in changes:
             changes["seeds"] = [check_seed(changes["seeds"])]
         if "schedulers" in changes:
@@ -186,7 +194,8 @@ class Given:
                 several = [given] if isinstance(given, str | dict) else given
                 changes["schedulers"] = [_value("schedulers", one) for one in several]
                 changes |= {} if described else _NO_ARMS
-        return read_spec(source, changes | overrides | {key: x for key, x in more.items() if x is not None})
+        with renamed(lambda key: key.replace("sweep.", "--sweep ", 1) if swept else key):
+            return read_spec(source, changes | overrides | {key: x for key, x in more.items() if x is not None})
 
     def _check_given_once(self, overrides: Mapping[str, Any]) -> None:
         """Refuse an option that an override would silently replace."""
@@ -285,6 +294,23 @@ def _value(key: str, value: Any) -> Any:
     found = literal(value)
     several = literal(f"[{found}]") if isinstance(found, str) and "," in found else found
     return several if isinstance(several, list) else found
+
+
+def _swept(text: str) -> tuple[str, Any]:
+    """Return the key of --sweep and its values; of zip, whether it is wanted.
+
+    >>> _swept("fleet.capacity=1,2,inf"), _swept("fleet.harvest=sun:1,sun:2")
+    (('fleet.capacity', [1, 2, inf]), ('fleet.harvest', ['sun:1', 'sun:2']))
+    """
+    from ehfl.registry import literal
+
+    key, equals, values = text.partition("=")
+    if not equals or not key.strip() or not values.strip():
+        raise InvalidValue("--sweep", "KEY=VALUE,VALUE,... such as fleet.capacity=1,2,5", text)
+    if key.strip() == "zip":
+        return "zip", literal(values)
+    found = literal(f"[{values}]")
+    return key.strip(), found if isinstance(found, list) else [literal(value) for value in values.split(",")]
 
 
 def named_by_option(names: Mapping[str, str]) -> AbstractContextManager[None]:

@@ -7,6 +7,7 @@ from .figures.harvest import draw_fit as draw_fit, draw_survey as draw_survey
 from .figures.participation import draw_participation as draw_participation
 from .figures.plan import PlanFigure as PlanFigure, plan_figures as plan_figures
 from .figures.style import Drawing as Drawing
+from .figures.sweep import draw_sweep as draw_sweep, sweep_figure as sweep_figure
 from .folder import as_facts as as_facts, write_report as write_report
 from .pages.plan import write_plan as write_plan
 from .plan_verdict import verdict_of_plan as verdict_of_plan

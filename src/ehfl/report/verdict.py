@@ -12,7 +12,9 @@ from ehfl.analysis import Comparison, Difference, Row
 from ehfl.analysis.comparison import World
 from ehfl.analysis.devices import DeviceLog, alike
 from ehfl.analysis.served import worst_tenth_differences
+from ehfl.analysis.sweep import Sweep
 from ehfl.analysis.units import Scale
+from ehfl.report.sweep import sweep_sentences
 from ehfl.report.tables import cells
 from ehfl.report.write import counted, listed, p_value, percent, with_unit
 from ehfl.runs import Metric
@@ -22,7 +24,10 @@ _MOST_NAMES = 3  # arms that a sentence lists
 
 
 def verdict_of(comparison: Comparison) -> list[str]:
-    """Return the verdict: a sentence for each world, and cautions."""
+    """Return the verdict: a sentence for each world, or for each line of a sweep, and cautions."""
+    sweep = Sweep.of(comparison)
+    if sweep is not None and len(sweep.points) > _MOST_NAMES:
+        return [*sweep_sentences(comparison, sweep), *_cautions(comparison)]
     clients = worst_tenth_differences(comparison)
     found = []
     for world in comparison.worlds:

@@ -18,6 +18,7 @@ from .identity import (
     folder_name as folder_name,
     identity_of as identity_of,
     inside as inside,
+    point_name as point_name,
     slug as slug,
 )
 from .locks import InUse as InUse, sole_use as sole_use

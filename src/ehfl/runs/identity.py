@@ -14,7 +14,7 @@ Facts = dict[str, Any]  # in the types of TOML and JSON
 
 # Keys of a spec that do not decide its numbers: names, places, what is counted afterwards, and how long a server waits
 # for devices, which may change when a run is resumed.
-_NOT_DECIDING = ("name", "arms", "code", "learning.data", "evaluation.goal", "flower")
+_NOT_DECIDING = ("name", "arms", "code", "learning.data", "evaluation.goal", "flower", "point")
 
 # Keys under which a spec names a thing with parameters.
 NAMED_THINGS = ("scheduler", "fleet.harvest", "learning.task", "learning.partition", "learning.step_size",
@@ -113,3 +113,14 @@ def folder_name(label: str, seed: int) -> str:
 def slug(label: str) -> str:
     """Return a label as part of a folder's name."""
     return re.sub(r"(?:[^\w.]|_)+", "-", label.lower()).strip("-.")
+
+
+def point_name(point: Mapping[str, Any]) -> str:
+    """Return what the labels of a point's arms begin with.
+
+    >>> point_name({"fleet.capacity": 5, "learning.task": "digits"})
+    'capacity 5, task digits'
+    """
+    lasts = [key.rpartition(".")[2] for key in point]
+    names = {key: key if lasts.count(last) > 1 else last for key, last in zip(point, lasts, strict=True)}
+    return ", ".join(f"{names[key]} {value}" for key, value in point.items())

@@ -8,7 +8,7 @@ import typer
 from typer import Option
 
 from ehfl.cli.live import live
-from ehfl.cli.options import RUNS, AsJson, Clairvoyant, Full, Given, Runs, SpecFile, command, named_by_option
+from ehfl.cli.options import RUNS, AsJson, Clairvoyant, Full, Given, Runs, SpecFile, Sweep, command, named_by_option
 from ehfl.cli.output import check_folder, resumable, say, say_if_planning_compiles, show_outcomes
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import whole
@@ -18,6 +18,7 @@ from ehfl.cli.usage import whole
 def compare(
     given: Given,
     spec: SpecFile = None,
+    sweep: Sweep = None,
     runs: Runs = RUNS,
     jobs: Annotated[
         int | None, Option("--jobs", "-j", metavar="N", parser=whole, help="Runs at a time [one a core].")
@@ -45,6 +46,7 @@ def compare(
     Examples:
       ehfl compare
       ehfl compare -o seeds=2 -o rounds=50 -o learning.local_steps=1 -o name=k1
+      ehfl compare -o name=sizes --sweep fleet.capacity=1,2,5,10
       ehfl compare -o name=two -o "schedulers=['myopic', 'mine:Reserve:units=3']"
       ehfl compare experiments/paper.toml --data ~/cifar --jobs 2
       ehfl compare experiments/heterogeneous.toml --on ray
@@ -52,7 +54,8 @@ def compare(
 
     \b
     Keys of a spec, for -o too; docs/experiments.md says what they mean:
-      name, code, rounds, target, seeds, scheduler, schedulers or arms
+      name, code, rounds, target, seeds, scheduler, schedulers or arms,
+      sweep
       fleet.       clients, rate or harvest, capacity, initial, cost, unit;
                    in joules round_length, quantum, efficiency, arrival,
                    self_discharge, reserve, standby, step_cost

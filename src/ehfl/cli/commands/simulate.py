@@ -19,6 +19,7 @@ from ehfl.cli.options import (
     Figure,
     Full,
     Given,
+    Sweep,
     command,
     named_by_option,
     scheduler_names,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 @command("Energy and participation only.", *FLEET, "round_length", "target", scheduler=SCHEDULERS, rounds=1000, seed=0)
 def simulate(
     given: Given,
+    sweep: Sweep = None,
     seeds: Annotated[
         int | None,
         Option(
@@ -73,6 +75,7 @@ def simulate(
       ehfl simulate
       ehfl simulate --clients 10 --rate 0.5 --scheduler myopic --target 5
       ehfl simulate -s round-robin -s round-robin:1 --capacity 1 --figure n.png
+      ehfl simulate --sweep fleet.capacity=1,2,5,10 -s myopic -s greedy
       ehfl simulate --seeds 20 --rounds 300 --capacity 5 --clairvoyant
       ehfl simulate --rate 0.1,0.5,0.9 --cost 1,2,3 --rounds 200 --json
       ehfl simulate --harvest replay:sun.csv --clients 4 --rounds 48
@@ -95,7 +98,8 @@ def simulate(
     if as_json:
         typer.echo(json.dumps(simulate_facts(fleet, spec.seeds, played)))
     else:
-        print_output(simulate_output(fleet, spec.seeds, played), full=full)
+        swept = list(spec.arms[0].point)
+        print_output(simulate_output(fleet, spec.seeds, played, swept), full=full)
 
 
 @own_prints_aside()

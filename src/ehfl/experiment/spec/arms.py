@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ehfl.experiment.spec.models import SECTIONS, Arm, Setting, check_known, placed, validated
 from ehfl.experiment.spec.overrides import SHORT, by_key, change, plain_copy
+from ehfl.experiment.spec.sweep import points_of, shown_point
 from ehfl.experiment.spec.values import plain_label
-from ehfl.runs import Facts
+from ehfl.runs import Facts, point_name
 from ehfl.scheduling import SCHEDULERS
 from ehfl.validation import SpecError, renamed, short
 
 PAPER = ("myopic", "round-robin", "greedy", "always-on")  # the arms, where a spec names none
-SAME_FOR_ALL = ("name", "seeds", "code", "arms", "schedulers")  # keys that no arm can change
+SAME_FOR_ALL = ("name", "seeds", "code", "arms", "schedulers", "sweep")  # keys that no arm can change
 _ONCE = ("evaluation.goal", "fleet.unit")  # a table of arms has one of each
 _KEYS = ["label", *SHORT, *Setting.model_fields]
 
 Listed = tuple[str, str, Facts]  # where an arm stands in the spec, its label (or none), and what it changes
 
 
-def read_arms(arms: Any, schedulers: Any, facts: Facts, base: Setting, folder: Path | None) -> tuple[Arm, ...]:
-    """Return a spec's arms, each with its setting; `base` is the setting of `facts`."""
+def read_arms(
+    arms: Any, schedulers: Any, sweep: Any, facts: Facts, base: Setting, folder: Path | None
+) -> tuple[Arm, ...]:
+    """Return a spec's arms at each point of its sweep, each with its setting; `base` is the setting of `facts`."""
     if arms is not None and schedulers is not None:
         raise SpecError("schedulers", "must be left out where arms are given: an arm names its scheduler")
     if schedulers is not None and "scheduler" in facts:
         raise SpecError("scheduler", "must be left out where schedulers are given: each is an arm of its own")
     listed = _from_schedulers(schedulers, "scheduler" in facts) if arms is None else _from_arms(arms)
     made = tuple(_arm(key, label, changes, facts, base, folder) for key, label, changes in listed)
+    if arms is not None:  # as ehfl writes the arms of a sweep
+        made = tuple(replace(arm, point=_point(arms[i].get("point"), arm.place)) for i, arm in enumerate(made))
+    if sweep is not None:
+        points = points_of(sweep)
+        made = tuple(_at_point(arm, point, points, facts, base, folder) for point in points for arm in made)
     _check_labels(made, "schedulers" if arms is None else "arms")
     _check_lengths(made)
     return made
@@ -58,7 +67,7 @@ def _from_arms(arms: Any) -> list[Listed]:
     for i, arm in enumerate(arms, start=1):
         where = f"arms[{i}]"
         label = plain_label(arm["label"], f"{where}.label") if "label" in arm else ""
-        changes = _flat({key: value for key, value in arm.items() if key != "label"}, where)
+        changes = _flat({key: value for key, value in arm.items() if key not in ("label", "point")}, where)
         check_known({key.partition(".")[0]: None for key in changes}, where, _KEYS)
         found.append((where, label, changes))
     return found
@@ -76,12 +85,37 @@ def _flat(changes: Facts, where: str) -> Facts:
     return found
 
 
-def _arm(where: str, label: str, changes: Facts, facts: Facts, base: Setting, folder: Path | None) -> Arm:
+def _at_point(arm: Arm, point: Facts, points: Sequence[Facts], facts: Facts, base: Setting, folder: Path | None) -> Arm:
+    """Return an arm at a point of the sweep."""
+    changes = _flat(point, "sweep")
+    check_known({key.partition(".")[0]: None for key in changes}, "sweep", [*Setting.model_fields])
+    if arm.point:
+        raise SpecError("sweep", f"must be left out: {arm.place} has a point of a sweep")
+    for key in arm.changes:
+        if any(f"{key}.".startswith(f"{swept}.") for swept in point):
+            raise SpecError(f"sweep.{key}", f"must be left out: {arm.place} sets it")
+    shown = shown_point(point, points)
+    label = f"{point_name(shown)}: {arm.label}"
+    made = _arm(arm.place, label, {**arm.changes, **changes}, facts, base, folder, tuple(point))
+    return replace(made, label=plain_label(label, "sweep", "gives an arm a label that must be"), point=shown)
+
+
+def _point(given: Any, where: str) -> Facts:
+    if given is None:
+        return {}
+    if not isinstance(given, dict) or not all(isinstance(value, int | float | str) for value in given.values()):
+        raise SpecError(f"{where}.point", f"must be a table of numbers and texts, got {short(repr(given))}")
+    return given
+
+
+def _arm(
+    where: str, label: str, changes: Facts, facts: Facts, base: Setting, folder: Path | None, swept: Sequence[str] = ()
+) -> Arm:
     """Return an arm with the setting that it runs in; errors name its place, since the base has none."""
     # Unchanged sections are shared with the base, neither validated again nor stored twice.
     shared = SECTIONS.keys() - {key.partition(".")[0] for key in changes}
     mine = plain_copy({key: value for key, value in facts.items() if key not in shared})  # arms change their own copy
-    with renamed(partial(placed, where)):
+    with renamed(partial(placed, where, swept=swept)):
         change(mine, changes)
         mine |= {section: getattr(base, section) for section in shared}
         setting = validated(Setting, mine, folder)

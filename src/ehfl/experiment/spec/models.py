@@ -6,8 +6,8 @@ The defaults are those of the paper's fleet on digits. A run is (spec, arm, seed
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, cast
 
@@ -186,12 +186,16 @@ class Setting(Section):
         return cast(Facts, _plain(facts))
 
 
-def placed(place: str, key: str) -> str:
+def placed(place: str, key: str, swept: Iterable[str] = ()) -> str:
     """Return a key of an arm with the arm's place; an entry in `schedulers` is the scheduler itself.
 
     >>> placed("arms[2]", "scheduler.target"), placed("schedulers[2]", "scheduler.target")
     ('arms[2].scheduler.target', 'schedulers[2].target')
+    >>> placed("arms[2]", "fleet.capacity", swept=["fleet.capacity"])
+    'sweep.fleet.capacity'
     """
+    if any(f"{key}.".startswith(f"{name}.") for name in swept):
+        return f"sweep.{key}"
     inner = key.removeprefix("scheduler").lstrip(".") if place.startswith("schedulers[") else key
     return f"{place}.{inner}".rstrip(".")
 
@@ -204,11 +208,17 @@ class Arm:
     changes: Mapping[str, Any]  # dotted key -> value
     setting: Setting  # the spec's, with these changes
     place: str = "arms[1]"  # where it stands in the spec: "arms[2]", "schedulers[2]" or "scheduler"
+    point: Mapping[str, Any] = field(default_factory=dict)  # of a sweep: key -> value, as labels and figures show it
 
     def key_of(self, key: str) -> str:
         """Return a key as the spec has it: under this arm's place where the arm changes it."""
         changed = any(f"{key}.".startswith(f"{name}.") for name in self.changes)
-        return placed(self.place, key) if changed else key
+        return placed(self.place, key, self.point) if changed else key
+
+    @property
+    def heading(self) -> Facts:
+        """What identifies the arm in a spec: its label and, in a sweep, its point."""
+        return {"label": self.label} | ({"point": dict(self.point)} if self.point else {})
 
     @property
     def slug(self) -> str:
@@ -233,7 +243,7 @@ class Spec:
     def facts(self) -> Facts:
         """Return the comparison, every value spelled out, as TOML has it: what is written can be run again."""
         base = self.base.facts()
-        arms = [{"label": arm.label} | _differing(arm, base) for arm in self.arms]
+        arms = [arm.heading | _differing(arm, base) for arm in self.arms]
         heading: Facts = _plain({"name": self.name, "seeds": self.seeds, "code": self.code})
         return heading | base | {"arms": arms}
 
@@ -260,7 +270,7 @@ class Run:
         """Return the run as a spec of its own, with a single arm that changes nothing."""
         # What the arm changes stands in the setting itself, so the run's arm is a label alone.
         heading: Facts = _plain({"name": self.spec.name, "seeds": [self.seed], "code": self.spec.code})
-        return heading | self.setting.facts() | {"arms": [{"label": self.arm.label}]}
+        return heading | self.setting.facts() | {"arms": [self.arm.heading]}
 
     def identity(self) -> Facts:
         """Return what decides its numbers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +17,7 @@ from ehfl.experiment.spec import build
 from ehfl.experiment.spec.arms import SAME_FOR_ALL, read_arms
 from ehfl.experiment.spec.models import Section, Setting, Spec, check_known, validated
 from ehfl.experiment.spec.overrides import OPTIONAL, by_keyword, change, parsed_overrides, plain_copy, put
+from ehfl.experiment.spec.sweep import swept_lists
 from ehfl.experiment.spec.values import folder_name, listed_seeds
 from ehfl.runs import SPEC, Facts, holds_runs, inside, read_facts, read_own
 from ehfl.validation import InvalidValue, SpecError, UserError, path_of, renamed, shown
@@ -68,13 +69,14 @@ def demo_text() -> str:
     return files("ehfl.experiment").joinpath("demo.toml").read_text(encoding="utf-8")
 
 
-def _demo(changed: Iterable[str]) -> Facts:
+def _demo(changed: Mapping[str, Any]) -> Facts:
     """Return the demo's spec, or an empty one if the user changes what its arms depend on.
 
-    >>> [arm["label"] for arm in _demo(["rounds", "seeds"])["arms"]][0], _demo(["fleet.capacity"])
+    >>> [arm["label"] for arm in _demo({"rounds": 9})["arms"]][0], _demo({"fleet.capacity": 3})
     ('Equal fleet: myopic', {})
     """
-    own = any(f"{key}.".startswith(f"{one}.") or f"{one}.".startswith(f"{key}.") for key in changed for one in _DECIDED)
+    keys = [key.removeprefix("sweep.") for key in (*changed, *swept_lists(changed.get("sweep") or {}))]
+    own = any(f"{key}.".startswith(f"{one}.") or f"{one}.".startswith(f"{key}.") for key in keys for one in _DECIDED)
     return {} if own else tomllib.loads(demo_text())
 
 
@@ -115,7 +117,7 @@ def make_spec(facts: Facts, folder: Path | None = None) -> Spec:
 
 
 def _build_spec(heading: _Heading, facts: Facts, folder: Path | None, code: str) -> Spec:
-    arms, schedulers = facts.pop("arms", None), facts.pop("schedulers", None)
+    arms, schedulers, sweep = (facts.pop(key, None) for key in ("arms", "schedulers", "sweep"))
     for key in OPTIONAL:
         if inside(facts, key.split(".")) == "none":
             put(facts, key, None)
@@ -123,7 +125,7 @@ def _build_spec(heading: _Heading, facts: Facts, folder: Path | None, code: str)
     # A list in the base may set the number of clients; one in an arm must fit it.
     if isinstance(facts.setdefault("fleet", {}), dict):
         facts["fleet"].setdefault("clients", base.fleet.clients)
-    made = read_arms(arms, schedulers, facts, base, folder)
+    made = read_arms(arms, schedulers, sweep, facts, base, folder)
     # A spec without user classes names no folder of code, since it runs from anywhere.
     uses_code = any(setting.own_classes() for setting in (base, *(arm.setting for arm in made)))
     return Spec(heading.name, heading.seeds, base, made, code if uses_code else None)

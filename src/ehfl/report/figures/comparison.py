@@ -17,6 +17,7 @@ from ehfl.report.figures.participation import participation_caption, participati
 from ehfl.report.figures.rasters import batteries_caption, batteries_figure, devices_caption, devices_figure
 from ehfl.report.figures.slowdown import slowdown_caption, slowdown_figure
 from ehfl.report.figures.style import Drawing, drawn
+from ehfl.report.figures.sweep import sweep_caption, sweep_figure
 from ehfl.report.tables.compact import most_telling
 
 
@@ -31,10 +32,15 @@ def draw_all(comparison: Comparison, folder: Path) -> tuple[Drawing, ...]:
     drawn_arms = most_telling(comparison)
     left_out = len(comparison.arms) - len(drawn_arms.arms)
     note = f" {left_out} arms are left out: those closest to their baseline." if left_out else ""
-    return tuple(
-        drawn(figure, folder, name, title, f"{caption(drawn_arms)}{note}", topic)
-        for name, (topic, title, make, caption) in _FIGURES.items()
-        if (figure := make(drawn_arms)) is not None
+    figure = sweep_figure(comparison)
+    sweep = [] if figure is None else [drawn(figure, folder, "sweep", "Sweep", sweep_caption(comparison), "Sweep")]
+    return (
+        *sweep,
+        *(
+            drawn(figure, folder, name, title, f"{caption(drawn_arms)}{note}", topic)
+            for name, (topic, title, make, caption) in _FIGURES.items()
+            if (figure := make(drawn_arms)) is not None
+        ),
     )
 
 

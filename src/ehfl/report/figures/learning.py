@@ -36,7 +36,7 @@ def rounds_figure(comparison: Comparison) -> Figure:
     _draw_curves(right, comparison, losses)
     low, high = right.get_ylim()
     right.set_ylim(max(low, 0.0), high)
-    _scale(right, [values for _, values in losses.values()], LOSS)
+    scale_heights(right, [values for _, values in losses.values()], LOSS)
     name_rounds((left, right), clock)
     right.set_ylabel("test loss", fontsize=10)
     style.legend(figure, handles(comparison))
@@ -120,7 +120,7 @@ def draw_metric(axes: Axes, comparison: Comparison, curves: Mapping[str, Curve])
     metric = comparison.metric
     axes.set_ylabel(f"test {style.as_text(metric.name)}", fontsize=10)
     _keep_within(axes, metric)
-    _scale(axes, [values for _, values in curves.values()], metric)
+    scale_heights(axes, [values for _, values in curves.values()], metric)
     if metric.is_share:
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None, symbol=" %"))
     _draw_goal(axes, comparison, side=_free_side(axes, comparison.goal, curves))
@@ -218,7 +218,7 @@ def _note(axes: Axes, text: str, x: float, y: float) -> None:
     )
 
 
-def _scale(axes: Axes, values: Sequence[FloatArray], metric: Metric) -> None:
+def scale_heights(axes: Axes, values: Sequence[FloatArray], metric: Metric) -> None:
     """Make the y axis logarithmic where it must be; of a band that goes down to zero it shows what it can."""
     if not is_logarithmic(values, metric):
         return

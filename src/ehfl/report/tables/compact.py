@@ -8,7 +8,9 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from ehfl.analysis.sweep import Sweep
 from ehfl.quantities import as_time
+from ehfl.report.sweep import sweep_table
 from ehfl.report.tables.output import Column, number_column, pair_column
 from ehfl.report.tables.render import Cell, Line, Table
 from ehfl.report.write import DASH, counted, fixed, shown_decimals, value, with_unit
@@ -17,11 +19,16 @@ if TYPE_CHECKING:
     from ehfl.analysis import Comparison, Difference, Row
 
 _MOST_ARMS = 15  # whose rows, curves and colours a reader can still tell apart
+_MOST_TARGETS = 3  # that a title names
 _column = partial(number_column, fine=True)
 
 
 def compact_table(comparison: Comparison) -> Table:
-    """Return the compact table of a comparison, of many arms the most telling ones."""
+    """Return the compact table of a comparison: of many arms the most telling ones, of a large sweep its points."""
+    title = f"{comparison.name}: {setting(comparison)}"
+    sweep = Sweep.of(comparison)
+    if sweep is not None and len(comparison.arms) > _MOST_ARMS:
+        return sweep_table(comparison, sweep, title, _note(comparison))
     kept = most_telling(comparison)
     columns = list(_columns(kept))
     lines = [
@@ -31,7 +38,6 @@ def compact_table(comparison: Comparison) -> Table:
     ]
     if folded := len(comparison.rows) - len(kept.rows):
         lines.append(Line(f"{folded} more, closer to their baseline: --full", ()))
-    title = f"{comparison.name}: {setting(comparison)}"
     return Table(tuple(name for name, _ in columns), tuple(lines), _note(comparison), title, arms_are_rows=True)
 
 
@@ -117,7 +123,8 @@ def _wanted(comparison: Comparison) -> str:
     """Return how many of how many clients are wanted a round, once for all worlds that agree."""
     clients = [world.arms[0].trials[0].participation.n_clients for world in comparison.worlds]
     pairs = zip(comparison.worlds, clients, strict=True)
-    return " or ".join(dict.fromkeys(f"{world.target:,} of {counted(n, 'client')}" for world, n in pairs))
+    found = list(dict.fromkeys(f"{world.target:,} of {counted(n, 'client')}" for world, n in pairs))
+    return " or ".join(found) if len(found) <= _MOST_TARGETS else f"{found[0]} to {found[-1]}"
 
 
 def _from_to(found: Sequence[int], noun: str) -> str:

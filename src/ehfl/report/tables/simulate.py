@@ -158,8 +158,8 @@ def _joules(energy: Mapping[str, Any], quantum: float | None) -> dict[str, Any]:
     return {"joules": finite({name: (np.asarray(x) * quantum).tolist() for name, x in energy.items()}, instead="inf")}
 
 
-def simulate_output(fleet: Fleet, seeds: Sequence[int], played: Played) -> Output:
-    """Return what `ehfl simulate` prints."""
+def simulate_output(fleet: Fleet, seeds: Sequence[int], played: Played, swept: Sequence[str] = ()) -> Output:
+    """Return what `ehfl simulate` prints; `swept` are the keys of the fleet's spec in which arms differ."""
     from ehfl.quantities import as_time
 
     simulations = {label: Simulations.of(many) for label, many in played.items()}
@@ -170,9 +170,17 @@ def simulate_output(fleet: Fleet, seeds: Sequence[int], played: Played) -> Outpu
     played_for = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds):,} seeds"
     length = "" if fleet.round_length is None else f" of {as_time(fleet.round_length)}"
     title = f"{fleet.clients:,} clients, {fleet.harvest!r}, {', '.join(amounts)}"
-    fact = f"{first.rounds:,} rounds{length}, {played_for}, {first.target:,} clients wanted a round"
+    title += f"; swept: {', '.join(swept)}" if swept else ""
+    fact = f"{first.rounds:,} rounds{length}, {played_for}, {_targets(simulations)} clients wanted a round"
     table, full = simulate_table(simulations), full_table(simulations)
     return Output((title, fact), table, tuple(_verdict(simulations)), (full,), "who took part: --figure n.png")
+
+
+def _targets(simulations: Mapping[str, Simulations]) -> str:
+    """Return how many clients are wanted a round, the range where arms differ in it."""
+    targets = [many.summaries[0].target for many in simulations.values()]
+    least, most = min(targets), max(targets)
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _amount_of(value: Any, fleet: Fleet) -> str:
@@ -191,12 +199,12 @@ def _amount_of(value: Any, fleet: Fleet) -> str:
 
 def _verdict(simulations: Mapping[str, Simulations]) -> Iterator[str]:
     """Say who meets the target most often, who trains nobody, and whose clients weigh unevenly."""
-    target = next(iter(simulations.values())).summaries[0].target
+    target = _targets(simulations)
     met = {label: many.mean("on_target") for label, many in simulations.items()}
     most = max(met.values())
     best = [label for label, share in met.items() if share == most]
     often = " most often" if len(best) < len(met) else ""
-    wanted = f"{target:,} client{'' if target == 1 else 's'}"
+    wanted = f"{target} client{'' if target == '1' else 's'}"
     yield f"The target of {wanted} is met{often} under {listed(best)}: in {percent(most)} of rounds."
     if idle := [label for label, many in simulations.items() if not many.mean("mean")]:
         yield f"No client ever takes part under {listed(idle)}."
@@ -231,7 +239,7 @@ def _columns(simulations: Mapping[str, Simulations]) -> Iterator[Column]:
     most = plain(blank, lambda many: float(max(many.values("max"))))
     yield pair_column("fewest\nto most", fewest, most, "-")
     yield column("empty\nrounds", "empty_rounds")
-    yield column(f"{first.summaries[0].target:,} clients\n[% rounds]", "on_target", 100)
+    yield column(f"{_targets(simulations)} clients\n[% rounds]", "on_target", 100)
     if first.seeds > 1:
         sure = {label: f"{many.on_target} of {many.seeds}" for label, many in simulations.items()}
         yield ("seeds on\ntarget", sure)
