@@ -65,7 +65,7 @@ docs: $(VENV)/.docs  ## the documentation site, every gallery example executed, 
 
 SEED ?= 1
 CASES ?= 10000
-fuzz: $(VENV)/.dev  ## random commands, specs, folders, calls and user code; SEED=1 CASES=10000 (ten to twenty minutes)
+fuzz: $(VENV)/.dev  ## random commands, specs, folders and user code; SEED=1 CASES=10000 (ten to twenty minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --seed $(SEED) --cases $(CASES)
 
 paper: $(VENV)/.runtime  ## the paper's experiment on CIFAR-10, into results/paper; DATA=folder of the data (hours; resumes)

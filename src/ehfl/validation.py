@@ -6,7 +6,6 @@ import difflib
 import inspect
 import numbers
 import operator
-import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -202,38 +201,12 @@ def is_word(value: object, *words: str) -> bool:
     return isinstance(value, str) and value in words
 
 
-def of_kind(name: str, value: object, kind: type[Thing]) -> Thing:
-    """Return the value, if it is an instance of `kind`.
-
-    >>> of_kind("fleet", "ten clients", range)
-    Traceback (most recent call last):
-    ehfl.validation.InvalidValue: fleet must be of the kind range, got 'ten clients'
-    """
-    if not isinstance(value, kind):
-        raise InvalidValue(name, f"of the kind {kind.__name__}", repr(value))
-    return value
-
-
-def check_function(name: str, given: object) -> None:
-    """Refuse what is neither a function nor None.
-
-    >>> check_function("on_round", 3)
-    Traceback (most recent call last):
-    ehfl.validation.InvalidValue: on_round must be a function or None, got 3
-    """
-    if given is not None and not callable(given):
-        raise InvalidValue(name, "a function or None", repr(given))
-
-
-def with_first(name: str, function: Callable[..., Result] | None, most: int) -> Callable[..., Result] | None:
+def with_first(function: Callable[..., Result], most: int) -> Callable[..., Result]:
     """Return a function of `most` arguments that passes the first ones on, as many as `function` requires.
 
-    >>> with_first("on_round", lambda record: record + 1, most=3)(1, 2, 3)
+    >>> with_first(lambda record: record + 1, most=3)(1, 2, 3)
     2
     """
-    check_function(name, function)
-    if function is None:
-        return None
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:  # some built-in functions do not tell
@@ -246,21 +219,6 @@ def with_first(name: str, function: Callable[..., Result] | None, most: int) -> 
 
 def _call_with_first(function: Callable[..., Result], count: int, *given: object) -> Result:
     return function(*given[:count])
-
-
-def path_of(name: str, given: object) -> Path:
-    """Return a non-empty string or path as a Path.
-
-    >>> path_of("runs", "runs/demo").name
-    'demo'
-    >>> path_of("runs", 3)
-    Traceback (most recent call last):
-    ehfl.validation.InvalidValue: runs must be a path, as a string or a Path, got 3
-    """
-    text = os.fspath(given) if isinstance(given, str | os.PathLike) else ""
-    if not text or not isinstance(text, str):
-        raise InvalidValue(name, "a path, as a string or a Path", repr(given))
-    return Path(text)
 
 
 def closest(given: str, known: Iterable[str]) -> str:

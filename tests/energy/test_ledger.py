@@ -309,5 +309,3 @@ def test_totals_of_several_clients_are_not_taken_up() -> None:
 
     with pytest.raises(ValueError, match="totals must be left out, or those of a single client, got 3 clients"):
         Ledger(Fleet(3, Bernoulli(0.5)), rounds=1, seed=0, totals=kept)
-    with pytest.raises(ValueError, match="totals must be of the kind EnergyTotals, got 3"):
-        Ledger(Fleet(1, Bernoulli(0.5)), rounds=1, seed=0, totals=3)  # type: ignore[arg-type]

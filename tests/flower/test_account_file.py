@@ -39,7 +39,6 @@ def test_a_token_that_could_name_another_file_is_refused(tmp_path: Path, run: An
         ({"client": 2}, r"client must be a whole number in \[0, 1\], got 2"),
         ({"rounds": 0}, r"rounds must be a whole number in \[1, "),
         ({"seed": -1}, "seed must be "),
-        ({"fleet": 3}, "fleet must be of the kind Fleet, got 3"),
         ({"meter": "barometer"}, "meter must be one of battery, file, command or package.module:Class, got barometer"),
     ],
 )

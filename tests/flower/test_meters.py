@@ -241,7 +241,6 @@ def test_the_lines_of_the_docs_are_what_flower_and_the_registries_take() -> None
         ("battery:full", "meter.capacity must be a number, got 'full'"),
         ("file", "meter.path must be given: file needs it, got nothing"),
         ("file:path=/sys/x,scale=-1", "meter.scale must be a finite number > 0, got -1"),
-        ({"name": "file", "path": ""}, "meter.path must be a path, as a string or a Path, got ''"),
         ({"name": "command", "line": " "}, "meter.line must be a command with its arguments, got ' '"),
         ({"name": "command", "line": "echo '5"}, "meter.line must be a command with its arguments, got echo '5 (No "),
         ({"name": "command", "line": "echo 5", "timeout": float("nan")}, "meter.timeout must be a finite number > 0"),

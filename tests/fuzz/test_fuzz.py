@@ -1,4 +1,4 @@
-"""The short form: more than a thousand cases, the same in every run. `make fuzz` is the long one."""
+"""The short form: some 500 cases, the same in every run. `make fuzz` is the long one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .cases import Case, run
 from .judging import Outcome, judge
 from .kinds import KINDS
 
-QUICK = {"commands": 120, "specs": 250, "functions": 600, "folders": 50, "own-code": 30, "resumed": 20}
+QUICK = {"commands": 120, "specs": 250, "folders": 50, "own-code": 30, "resumed": 20}
 SLOW = {"reports": 6, "comparisons": 4}  # they draw
 
 
@@ -26,7 +26,7 @@ def findings(kind: str, number: int) -> str:
 
 
 def test_every_kind_is_tried() -> None:
-    assert {*QUICK, *SLOW} == set(KINDS) and sum(QUICK.values()) > 1000
+    assert {*QUICK, *SLOW} == set(KINDS)
 
 
 @pytest.mark.parametrize("kind", QUICK)

@@ -34,7 +34,7 @@ from ehfl.runs import (
     read_own,
 )  # fmt: skip
 from ehfl.scheduling import SCHEDULERS, Participation
-from ehfl.validation import InvalidValue, UserError, at, is_label, one_line, path_of, printable
+from ehfl.validation import InvalidValue, UserError, at, is_label, one_line, printable
 
 # What is read here of a spec; ehfl wrote it, so that anything else is of another version.
 _READ: dict[str, type | tuple[type, ...]] = {
@@ -49,7 +49,7 @@ def read(*folders: str | os.PathLike[str], goal: Goal | None = None) -> Comparis
 
     With several experiments, an arm is named after both: "paper: myopic". The goal is the first spec's unless given.
     """
-    places = [path_of("folders", folder) for folder in folders]
+    places = [Path(folder) for folder in folders]
     if not places:
         raise UserError("no run folder was given")
     specs = {place: spec_in(place) for place in places}

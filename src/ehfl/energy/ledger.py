@@ -11,7 +11,7 @@ from ehfl.energy.battery import LOSSLESS, MAX_LEVEL, Settled, of_clients, settle
 from ehfl.energy.feed import Weather
 from ehfl.energy.fleet import Fleet
 from ehfl.randomness import MAX_ROUNDS, check_seed
-from ehfl.validation import InvalidValue, UserError, of_kind, whole_number
+from ehfl.validation import InvalidValue, UserError, whole_number
 
 _NOTHING = np.zeros(1, np.int32)
 _NO_CLIENTS = np.empty(0, np.int32)
@@ -82,7 +82,7 @@ class Ledger:
         clients: range | None = None,
         totals: EnergyTotals | None = None,  # of a single client, to resume its account
     ) -> None:
-        self._fleet = of_kind("fleet", fleet, Fleet)
+        self._fleet = fleet
         self._clients = range(fleet.clients) if clients is None else clients
         in_a_row = isinstance(self._clients, range) and self._clients.step == 1 and len(self._clients) > 0
         if not in_a_row or self._clients.start < 0 or self._clients.stop > fleet.clients:
@@ -140,7 +140,7 @@ class Ledger:
 
     def _resumed(self, totals: EnergyTotals) -> EnergyTotals:
         """Set the level of the only client from its totals, and return them."""
-        of_kind("totals", totals, EnergyTotals).check()
+        totals.check()
         if len(self._clients) > 1:  # the sum does not say what each of them stores
             raise InvalidValue("totals", "left out, or those of a single client", f"{len(self._clients)} clients")
         capacity = min(int(self._ceiling[0]), MAX_LEVEL)

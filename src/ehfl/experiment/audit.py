@@ -14,7 +14,7 @@ from ehfl.experiment.check import check_comparison, check_harvests
 from ehfl.experiment.spec import build
 from ehfl.experiment.spec.models import Setting
 from ehfl.experiment.spec.read import Source, open_spec
-from ehfl.validation import check_function, of_kind, renamed, whole_number
+from ehfl.validation import renamed, whole_number
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -88,11 +88,7 @@ def audit(
     gradients are computed. `energy_only` leaves out labels and floor, and needs no torch. A scheduler that chooses by
     losses gets no chances. `spec` and overrides are those of `compare`.
     """
-    check_function("on_arm", on_arm)
-    check_function("on_gradients", on_gradients)
     whole_number("seeds", seeds, low=2)
-    of_kind("with_floor", with_floor, bool)
-    of_kind("energy_only", energy_only, bool)
     ready = open_spec(spec, overrides)
     with user_code.held(ready.code):
         (check_harvests if energy_only else check_comparison)(ready)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ehfl.learning.aggregation import AGGREGATIONS, Aggregation, wants_weights
@@ -24,7 +25,7 @@ from ehfl.randomness import check_seed
 from ehfl.runs import History, sole_use
 from ehfl.scheduling import Lockstep, Participation, brings_weights, check_target, course_of
 from ehfl.theory import StepSize, step_size_of
-from ehfl.validation import InvalidValue, check_function, path_of, whole_number
+from ehfl.validation import InvalidValue, whole_number
 
 
 def train(
@@ -72,7 +73,6 @@ def train(
     True
     """
     whole_number("checkpoint_every", checkpoint_every, low=1)
-    check_function("on_round", on_round)
     training = training_in_process(
         TASKS.make(task),
         participation,
@@ -88,7 +88,7 @@ def train(
     )
     if run_dir is None:
         return training.run(on_round=on_round)
-    folder = path_of("run_dir", run_dir)
+    folder = Path(run_dir)
     folder.mkdir(parents=True, exist_ok=True)
     with sole_use(folder):
         return training.run(folder, checkpoint_every=checkpoint_every, on_round=on_round)

@@ -13,7 +13,7 @@ from ehfl.arrays import IntArray
 from ehfl.learning.server import Diverged
 from ehfl.learning.tasks import TASKS, Examples, Task, classes_of
 from ehfl.runs import LARGEST, Accuracies
-from ehfl.validation import InvalidValue, of_kind, short
+from ehfl.validation import InvalidValue, short
 
 CHUNK = 200  # examples at a time: small enough to stay near the caches, large enough for the matmuls
 
@@ -39,8 +39,8 @@ def evaluate(task: Task | str, model: nn.Module, examples: Examples | None = Non
     >>> round(evaluate("quadratic", first).loss, 2)  # f(x_0)
     5.5
     """
-    task, model = TASKS.make(task), of_kind("model", model, nn.Module)
-    examples = task.test if examples is None else of_kind("examples", examples, Examples)
+    task = TASKS.make(task)
+    examples = task.test if examples is None else examples
     return judged(task, model, examples)[0]
 
 
@@ -53,8 +53,8 @@ def accuracy_by_class(task: Task | str, model: nn.Module, examples: Examples | N
     >>> len(accuracy_by_class("digits", first))
     10
     """
-    task, model = TASKS.make(task), of_kind("model", model, nn.Module)
-    examples = task.test if examples is None else of_kind("examples", examples, Examples)
+    task = TASKS.make(task)
+    examples = task.test if examples is None else examples
     classes = classes_of(task)
     if not classes:
         raise InvalidValue("task", "one with classes", f"{task.name}, which has none")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from ehfl.learning.memory.rows import Rows
 from ehfl.learning.tasks import TASKS, Task, load_task
 from ehfl.randomness import Purpose, generator
 from ehfl.runs import RunFolder, check_same, identity_of, inside
-from ehfl.validation import UserError, at, of_kind, path_of, visible
+from ehfl.validation import UserError, at, visible
 
 
 def on_device(state: State, device: torch.device) -> State:
@@ -72,8 +73,7 @@ def load_model(
     >>> evaluate(load_task("quadratic"), model).metric == history.final_metric
     True
     """
-    of_kind("trust", trust, bool)
-    run = RunFolder(path_of("folder", folder))
+    run = RunFolder(Path(folder))
     found = _newest(run)
     made = _task_of(run, found, trust) if task is None else TASKS.make(task)
     model = made.model(generator(0, Purpose.INIT))  # any seed: the weights are overwritten

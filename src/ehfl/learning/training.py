@@ -81,7 +81,7 @@ class Training:
 
         `on_round` is called with each new record, and with the model too if it takes two arguments.
         """
-        on_round = with_first("on_round", on_round, most=2)
+        on_round = on_round and with_first(on_round, most=2)
         check_room(self._server.aggregation, size_of(self._server.state), folder)
         with self._workers.running():
             if folder is None:

@@ -14,7 +14,7 @@ from ehfl.machine import check_memory
 from ehfl.planning.turns import TurnBatteries, check_first, income_of, turn_batteries
 from ehfl.randomness import MAX_ROUNDS, check_seed
 from ehfl.scheduling import Participation
-from ehfl.validation import InvalidValue, of_kind, whole_number
+from ehfl.validation import InvalidValue, whole_number
 
 _BYTES_A_CELL = 25  # of a client in a round, where turns are evened out
 _BYTES_A_ROUND = 40  # where they are bounded
@@ -125,7 +125,7 @@ def clairvoyant(
 def check_size(fleet: Fleet, rounds: int, *, quick: bool | None = None) -> bool:
     """Return whether to use `quick`; raise an error if the problem does not fit in memory."""
     rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
-    cells = rounds * of_kind("fleet", fleet, Fleet).clients
+    cells = rounds * fleet.clients
     bounded = cells >= MANY_CELLS if quick is None else quick
     check_memory("rounds", rounds, _BYTES_A_ROUND * rounds if bounded else _BYTES_A_CELL * cells)
     return bounded
@@ -163,8 +163,7 @@ def share(played: Participation, optimum: Optimum) -> Share | None:
     >>> round(found.mean_sqrt, 3), round(found.least, 3)
     (0.988, 0.333)
     """
-    of_kind("played", played, Participation)
-    if played.rounds != of_kind("optimum", optimum, Optimum).counts.size:
+    if played.rounds != optimum.counts.size:
         raise InvalidValue("played", f"of as many rounds as the optimum ({optimum.counts.size})", played.rounds)
     if played.seed != optimum.seed:
         raise InvalidValue("played", f"played on the optimum's seed ({optimum.seed})", played.seed)

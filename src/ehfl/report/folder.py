@@ -20,7 +20,6 @@ from ehfl.files import json_text, sweep, write_text
 from ehfl.report.tables.compact import compact_table
 from ehfl.report.tables.comparison import comparison_table
 from ehfl.report.verdict import verdict_of
-from ehfl.validation import path_of
 
 FIGURES = "figures"
 PAGE = "report.html"
@@ -38,7 +37,7 @@ def write_report(comparison: Comparison, folder: str | os.PathLike[str], command
     from ehfl.report.figures.comparison import draw_all  # matplotlib and Jinja, which the numbers alone do not need
     from ehfl.report.pages.comparison import write_page
 
-    folder = path_of("folder", folder)
+    folder = Path(folder)
     make_ready(folder)
     texts = rounds_csv(comparison), json_text(as_facts(comparison), indent=2) + "\n", table_text(comparison)
     for name, text in zip(TEXTS, texts, strict=True):

@@ -29,7 +29,7 @@ from ehfl.scheduling.rounds import facts_of_steps
 from ehfl.scheduling.schedulers import SCHEDULERS
 from ehfl.scheduling.simulation import simulate
 from ehfl.scheduling.view import View
-from ehfl.validation import BrokenRules, of_kind, whole_number
+from ehfl.validation import BrokenRules, whole_number
 
 
 def check_scheduler(
@@ -66,7 +66,7 @@ def check_scheduler(
         cost = 1 + np.arange(clients) % 2
         fleet = Fleet(clients, Bernoulli(rate=0.9), capacity=6, cost=cost, steps=2, step_cost=cost - 1)
     else:
-        views = _views_of(of_kind("fleet", fleet, Fleet), rounds, seed)
+        views = _views_of(fleet, rounds, seed)
     faults: dict[str, str] = {}  # rule -> the first case that breaks it
     try:
         for fault in _faults(made, twin, views, fleet, rounds, seed):

@@ -9,6 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from ehfl.files import parse_json, written_whole
 from ehfl.machine import check_memory
 from ehfl.randomness import TILE, frozen
 from ehfl.scheduling.summary import Summary, summarise
-from ehfl.validation import UserError, path_of
+from ehfl.validation import UserError
 
 _AT_ONCE = 2**22  # turns per block, to limit the memory for a large fleet
 _FORMAT = 2
@@ -171,7 +172,7 @@ class Participation:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to an npz file, atomically."""
-        place = path_of("path", path)
+        place = Path(path)
         facts = {name: getattr(self, name) for name in (*_FACTS, *_OPTIONAL_FACTS)} | {
             "format": _FORMAT,
             "totals": asdict(self.totals),
@@ -185,7 +186,7 @@ class Participation:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Participation:
         """Read what `save` wrote; raise an error that names a damaged or foreign file; no code in it is executed."""
-        place = path_of("path", path)
+        place = Path(path)
         with place.open("rb") as file:
             try:
                 # zipfile compares a checksum of every array.

@@ -21,7 +21,7 @@ from ehfl.scheduling.schedulers.paper import AlwaysOn, Greedy
 from ehfl.scheduling.simulation import simulate
 from ehfl.scheduling.view import clients_wanted
 from ehfl.theory.participants import chi_square_of, independent_weights
-from ehfl.validation import InvalidValue, of_kind, whole_number
+from ehfl.validation import InvalidValue, whole_number
 
 _MOST_SEEDS = 10**6
 _BYTES_A_TURN = 24  # that a client has in a seed: how often it took part, how much it weighed, what is left of the mean
@@ -47,7 +47,7 @@ def chances(
     >>> found.weights[[0, -1]].round(3).tolist(), round(found.chi_square, 3), found.exact
     ([0.018, 0.192], 0.305, True)
     """
-    fleet, scheduler = of_kind("fleet", fleet, Fleet), SCHEDULERS.make(scheduler)
+    scheduler = SCHEDULERS.make(scheduler)
     rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
     seeds, target = whole_number("seeds", seeds, low=2, high=_MOST_SEEDS), check_target(fleet, target)
     drawn = generator(check_seed(seed), Purpose.CHANCES).integers(0, 2**64, seeds, dtype=np.uint64).tolist()
@@ -142,8 +142,8 @@ def observed_chances(participations: Participation | Iterable[Participation]) ->
     ([0.5, 0.5, 0.5], [0.25, 0.5, 0.25], 0.125)
     """
     given = (participations,) if isinstance(participations, Participation) else participations
-    several = list(of_kind("participations", given, Iterable))  # type: ignore[type-abstract]
-    sizes = {of_kind("participations", one, Participation).n_clients for one in several}
+    several = list(given)
+    sizes = {one.n_clients for one in several}
     if len(sizes) != 1:
         raise InvalidValue("participations", "some of one number of clients", f"numbers {sorted(sizes)}")
     begins_empty = all(one.totals.initial == 0 and one.counts[0] == 0 and not one.mains_powered for one in several)

@@ -35,7 +35,7 @@ from ehfl.scheduling.contract import (
 from ehfl.scheduling.past import Past, read_only
 from ehfl.scheduling.schedulers import SCHEDULERS
 from ehfl.scheduling.view import View
-from ehfl.validation import InvalidValue, UserError, of_kind, whole_number
+from ehfl.validation import InvalidValue, UserError, whole_number
 
 _BYTES_A_CLIENT = 6  # its level, its harvest in a round, and whether it is selected
 
@@ -72,7 +72,7 @@ class Decider:
 
     def decide(self, t: int, energy: Levels) -> Clients:
         """Return the participants of round t, sorted."""
-        if of_kind("energy", energy, np.ndarray).shape != (self._fleet.clients,):
+        if energy.shape != (self._fleet.clients,):
             raise InvalidValue("energy", f"one level per client ({self._fleet.clients})", f"an array of {energy.shape}")
         view = View(
             round=t,
@@ -121,7 +121,7 @@ class Decider:
 
     def note(self, t: int, clients: Clients, losses: ArrayLike | None = None) -> None:
         """Record the participants of round t and, if given, their losses, one each."""
-        self._past.note(t, of_kind("clients", clients, np.ndarray))
+        self._past.note(t, clients)
         if losses is None or not self._wants_losses:
             return
         allowed = f"one a participant ({clients.size})"
@@ -165,7 +165,7 @@ class Play:
         threads: int | None = None,
     ) -> None:
         self.rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
-        seed, fleet = check_seed(seed), of_kind("fleet", fleet, Fleet)
+        seed = check_seed(seed)
         check_memory("clients", fleet.clients, _BYTES_A_CLIENT * fleet.clients)
         self._decider = Decider(fleet, scheduler, seed, target)
         # Fail now if the harvest ends before the last round.
@@ -217,7 +217,6 @@ def facts_of_steps(fleet: Fleet) -> dict[str, Any]:
 
 def check_target(fleet: Fleet, target: int | None) -> int:
     """Return the target of clients per round: as given, or the number that the harvest sustains."""
-    fleet = of_kind("fleet", fleet, Fleet)
     return fleet.sustainable if target is None else whole_number("target", target, low=1, high=fleet.clients)
 
 

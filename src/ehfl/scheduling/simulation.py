@@ -17,7 +17,7 @@ from ehfl.scheduling.contract import Scheduler, is_mains_powered
 from ehfl.scheduling.participation import PackedClients, Participation, pack
 from ehfl.scheduling.rounds import Play, Round, check_target
 from ehfl.scheduling.schedulers import SCHEDULERS
-from ehfl.validation import InvalidValue, check_function, of_kind, whole_number
+from ehfl.validation import InvalidValue, whole_number
 
 
 def simulate(
@@ -42,9 +42,8 @@ def simulate(
     >>> played.counts[:6].tolist()
     [0, 4, 3, 5, 4, 5]
     """
-    fleet, scheduler = of_kind("fleet", fleet, Fleet), SCHEDULERS.make(scheduler)
+    scheduler = SCHEDULERS.make(scheduler)
     rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
-    check_function("on_round", on_round)
     recorder = Recorder(rounds, fleet, record_energy)
     play = Play(fleet, scheduler, rounds, seed, target=target, threads=threads)
     for played in play:

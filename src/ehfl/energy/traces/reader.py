@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ehfl.arrays import BoolArray, FloatArray, IntArray
 from ehfl.extras import check_extra
 from ehfl.machine import check_memory
-from ehfl.validation import InvalidValue, number_in, path_of, shown
+from ehfl.validation import InvalidValue, number_in, shown
 
 Format = Literal["auto", "power", "voltage"]
 Column = Any  # a pandas.Series
@@ -131,7 +131,7 @@ def read_record(
     [1] B. Ransford, J. Sorber and K. Fu, "Mementos: system support for long-running computation on RFID-scale devices",
         ASPLOS 2011; traces at github.com/ransford/mspsim, branch mementos.
     """
-    path = path_of("file", file)
+    path = Path(file)
     chosen = [columns] if isinstance(columns, str) else columns
     if chosen is not None and not (
         isinstance(chosen, list | tuple) and chosen and all(isinstance(name, str) for name in chosen)

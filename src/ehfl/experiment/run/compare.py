@@ -26,7 +26,7 @@ from ehfl.experiment.spec.models import Run, Spec
 from ehfl.experiment.spec.read import Source, open_spec
 from ehfl.machine import check_memory
 from ehfl.runs import RunFolder, sole_use
-from ehfl.validation import InvalidValue, UserError, check_function, of_kind, path_of, whole_number
+from ehfl.validation import InvalidValue, UserError, whole_number
 
 if TYPE_CHECKING:
     from ehfl.experiment.run.execute import Play
@@ -64,11 +64,8 @@ def run_all(
     """
     if not isinstance(on, str) or on not in ("local", "ray"):
         raise InvalidValue("on", "local or ray", on)
-    place = path_of("experiment", experiment).absolute()
-    check_function("on_look", on_look)
-    check_function("on_note", on_note)
-    check_function("on_round", on_round)
-    with user_code.held(of_kind("spec", spec, Spec).code):
+    place = Path(experiment).absolute()
+    with user_code.held(spec.code):
         with user_code.contained():  # workers start only from a process that has its streams
             data = check_comparison(spec)
             metric_name = build.load_task(spec.arms[-1].setting)[0].metric.name  # the same for all arms
@@ -193,7 +190,7 @@ def compare(
     `on_round` is called after each round with as many of (record, model, run) as it takes, in the process that trains
     the run (with `jobs=1` this one); `run.arm.label`, `run.seed` and `run.facts()` say which run it is.
     """
-    place = path_of("runs", runs)
+    place = Path(runs)
     ready = open_spec(spec, overrides)
     folder = place / ready.name
     outcomes = run_all(ready, folder, jobs=jobs, on=on, on_look=on_look, on_round=on_round)

@@ -87,7 +87,7 @@ def execute(
                 folder.check_untouched(folder.meta())
             else:
                 check_still(run, inputs, data=build.load_task(run.setting)[1])
-                hook = with_first("on_round", on_round, most=3)
+                hook = on_round and with_first(on_round, most=3)
                 _work(run, folder, threads, inputs, hook and partial(_for_run, hook, run), play)
     except FAILURES as error:  # one arm's failure must not stop the others
         return Outcome(run.arm.label, run.seed, one_line(error))

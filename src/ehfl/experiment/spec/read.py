@@ -20,7 +20,7 @@ from ehfl.experiment.spec.overrides import OPTIONAL, by_keyword, change, parsed_
 from ehfl.experiment.spec.sweep import swept_lists
 from ehfl.experiment.spec.values import folder_name, listed_seeds
 from ehfl.runs import SPEC, Facts, holds_runs, inside, read_facts, read_own
-from ehfl.validation import InvalidValue, SpecError, UserError, path_of, renamed, shown
+from ehfl.validation import InvalidValue, SpecError, UserError, renamed, shown
 
 Source = Spec | str | os.PathLike[str] | Mapping[str, Any] | None  # of a spec: see `open_spec`
 
@@ -85,7 +85,7 @@ def _read_source(source: Any) -> tuple[Path | None, Facts]:
         return None, plain_copy(source)
     if not isinstance(source, str | os.PathLike):
         raise InvalidValue("spec", "a TOML file, a table or nothing", repr(source))
-    file = path_of("spec", source)
+    file = Path(source)
     try:
         if file.name == SPEC and holds_runs(file.parent):  # written by ehfl beside runs, so it must be unchanged
             facts, _ = read_own(file.parent, "a spec that you change, or your own, needs a file of another name")
@@ -103,7 +103,7 @@ def make_spec(facts: Facts, folder: Path | None = None) -> Spec:
     """
     if not isinstance(facts, Mapping) or not all(isinstance(key, str) for key in facts):
         raise InvalidValue("spec", "a table whose keys are texts", repr(facts))
-    folder = None if folder is None else path_of("folder", folder)
+    folder = None if folder is None else Path(folder)
     facts = plain_copy(facts)  # the caller's stay as they are
     check_known(facts, "", [*SAME_FOR_ALL, *Setting.model_fields])
     heading = validated(_Heading, {key: facts.pop(key) for key in _Heading.model_fields if key in facts}, folder)

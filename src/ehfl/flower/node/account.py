@@ -17,7 +17,7 @@ from ehfl.energy.ledger import LevelOverflow
 from ehfl.flower.node.account_file import AccountFile, Standing, Statement
 from ehfl.flower.node.meters import METERS, Meter, check_unit, read_quanta
 from ehfl.randomness import MAX_ROUNDS, check_seed
-from ehfl.validation import UserError, of_kind, path_of, whole_number
+from ehfl.validation import UserError, whole_number
 
 __all__ = ["Account", "CannotPay", "Stale", "Statement"]
 
@@ -59,14 +59,14 @@ class Account:
         seed: int,
         meter: Meter | None = None,  # replaces the fleet's harvest
     ) -> None:
-        self._fleet = of_kind("fleet", fleet, Fleet)
+        self._fleet = fleet
         self._client = whole_number("client", client, low=0, high=fleet.clients - 1)
         self._rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
         self._seed = check_seed(seed)
         self._meter = None if meter is None else METERS.make(meter)
         if self._meter is not None:
             check_unit(fleet.unit, fleet.quantum)
-        self._file = AccountFile(path_of("folder", folder), run, self._client, self._seed)
+        self._file = AccountFile(Path(folder), run, self._client, self._seed)
 
     def at(self, t: int) -> Statement:
         """Settle all rounds before t and return the client's energy; t = n_rounds is the end of the run."""

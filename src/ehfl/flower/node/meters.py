@@ -19,7 +19,7 @@ from typing import Protocol
 
 from ehfl.extras import check_extra
 from ehfl.registry import Registry
-from ehfl.validation import FAILURES, InvalidValue, UserError, blame, is_number, one_line, path_of, shown
+from ehfl.validation import FAILURES, InvalidValue, UserError, blame, is_number, one_line, shown
 
 # The quantum [J] of a fleet with this unit; the micro sign has two code points.
 JOULES = {"J": 1.0, "mJ": 1e-3, "uJ": 1e-6, "µJ": 1e-6, "μJ": 1e-6, "kJ": 1e3, "Wh": 3600.0, "mWh": 3.6}
@@ -67,7 +67,7 @@ class File:
     scale: float = 1.0  # [J] per unit of the number in the file
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "path", path_of("path", self.path))
+        object.__setattr__(self, "path", Path(self.path))
         _check_positive("scale", self.scale)
 
     def joules(self) -> float:

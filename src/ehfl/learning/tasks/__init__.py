@@ -13,7 +13,6 @@ from ehfl.learning.tasks.classes import classes_of, label_counts
 from ehfl.learning.tasks.contract import ACCURACY, RMSE, Examples, Task, accuracy, rmse
 from ehfl.registry import Registry
 from ehfl.runs import Metric
-from ehfl.validation import path_of
 
 TASKS: Registry[Task] = Registry(
     "task",
@@ -34,7 +33,7 @@ def load_task(name: str | Mapping[str, Any], data: str | os.PathLike[str] | None
     >>> load_task("quadratic").metric.name
     'gap'
     """
-    return TASKS.make(TASKS.table(name) | ({} if data is None else {"data": str(path_of("data", data))}))
+    return TASKS.make(TASKS.table(name) | ({} if data is None else {"data": str(data)}))
 
 
 __all__ = [

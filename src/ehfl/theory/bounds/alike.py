@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ehfl.arrays import FloatArray, real_numbers
 from ehfl.theory.bounds.descent import Bound, Deviation, Rounds
 from ehfl.theory.participants import checked_counts
-from ehfl.validation import InvalidValue, is_number, of_kind, short, whole_number
+from ehfl.validation import InvalidValue, is_number, short, whole_number
 
 # For K > 1: how far clients drift (e^(9/16)/2, rounded up) and how noise meets later gradients (e^(1/8)/2, rounded up).
 DRIFT, CROSS = 0.88, 4 / 7
@@ -74,7 +74,6 @@ def bound(
 def bound_alike(counts: ArrayLike, etas: ArrayLike, local_steps: int, constants: Constants) -> Bound:
     """Return theorem A, with its weights, for identically distributed data."""
     n_t = checked_counts(counts)
-    constants = of_kind("constants", constants, Constants)
     eta_t = checked_steps(etas, n_t, local_steps, constants.smoothness)
     return rounds_alike(n_t, eta_t, local_steps, constants).bound(constants.gap)
 

@@ -12,7 +12,7 @@ from ehfl.arrays import FloatArray
 from ehfl.theory.bounds.alike import Constants, check_eta, largest_step
 from ehfl.theory.bounds.descent import Bound
 from ehfl.theory.participants import checked_sets
-from ehfl.validation import InvalidValue, of_kind
+from ehfl.validation import InvalidValue
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -44,7 +44,6 @@ def bound_memory(delays: Delays, eta: float, constants: Constants) -> Bound:
     slowly than the number of rounds: with the largest step the bound falls as (1 + tau_max) / T. Gradient noise is not
     covered: the memory keeps it for many rounds, so that it is not independent of the model.
     """
-    delays, constants = of_kind("delays", delays, Delays), of_kind("constants", constants, Constants)
     if constants.variance > 0:
         raise InvalidValue("variance", "0 (the theorem is for exact gradients)", constants.variance)
     limit = largest_step_with_memory(delays, constants.smoothness)

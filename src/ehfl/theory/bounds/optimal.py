@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from ehfl.arrays import FloatArray
 from ehfl.theory.bounds.alike import Constants, bound_alike, check_steps, largest_step, rounds_alike, step_for
 from ehfl.theory.participants import checked_counts
-from ehfl.validation import InvalidValue, is_number, of_kind
+from ehfl.validation import InvalidValue, is_number
 
 RULES: Mapping[str, Callable[[FloatArray], FloatArray]] = MappingProxyType(
     {
@@ -40,7 +40,6 @@ def best_along(rule: str, counts: ArrayLike, local_steps: int, constants: Consta
     if not isinstance(rule, str) or rule not in RULES:
         raise InvalidValue("rule", f"one of {', '.join(RULES)}", rule)
     n_t = checked_counts(counts)
-    constants = of_kind("constants", constants, Constants)
     shape = RULES[rule](n_t)
     cap = largest_step(local_steps, constants.smoothness)
     if shape.max() == 0:
@@ -88,7 +87,6 @@ def best_of_all(counts: ArrayLike, local_steps: int, constants: Constants) -> Fl
     root of `pace` = 1.
     """
     n_t = checked_counts(counts)
-    constants = of_kind("constants", constants, Constants)
     cap = largest_step(local_steps, constants.smoothness)
     if n_t.max() == 0:
         return np.zeros_like(n_t)
@@ -111,7 +109,6 @@ def pace(value: float, counts: ArrayLike, local_steps: int, constants: Constants
     1 means exactly; 2 that half of them would do, if n_t is the same in each. Exact, with no appeal to large T.
     """
     n_t = checked_counts(counts)
-    constants = of_kind("constants", constants, Constants)
     if not (is_number(value) and 1e-100 <= value <= 1e100):
         raise InvalidValue("value", "in [1e-100, 1e100]", value)
     check_steps(local_steps)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ehfl.theory.bounds.alike import Constants, bound_alike, check_eta, check_steps, largest_step
 from ehfl.theory.bounds.optimal import RULES, best_along, best_of_all, pace
 from ehfl.theory.participants import checked_counts
-from ehfl.validation import InvalidValue, of_kind, whole_number
+from ehfl.validation import InvalidValue, whole_number
 
 _ROOT30 = math.sqrt(30)
 
@@ -40,9 +40,7 @@ def largest_eta(extremes: Extremes, local_steps: int, smoothness: float, *, prin
     >>> largest_eta(Extremes(5, 5, 500), local_steps=1, smoothness=2.0)
     5.0
     """
-    extremes = of_kind("extremes", extremes, Extremes)
     largest_step(local_steps, smoothness)  # also checks local_steps and smoothness
-    of_kind("printed", printed, bool)
     T, n_max = extremes.rounds, extremes.n_max
     if local_steps == 1:
         return math.sqrt(T / n_max) / smoothness
@@ -57,7 +55,6 @@ def theorem1(extremes: Extremes, eta: float, constants: Constants, *, printed: b
     >>> theorem1(Extremes(4, 4, 100), 1.0, Constants(smoothness=1.0, variance=2.0, gap=17.0))
     1.0
     """
-    constants = of_kind("constants", constants, Constants)
     check_eta(eta, largest_eta(extremes, 1, constants.smoothness))
     n_min, T, L = extremes.n_min, extremes.rounds, constants.smoothness
     below = eta * math.sqrt(n_min * T) - L * eta**2 * n_min / 2
@@ -72,7 +69,6 @@ def theorem2(extremes: Extremes, eta: float, local_steps: int, constants: Consta
     (E3): within the printed condition it is true but loose; beyond, where it claims nothing, it turns negative.
     """
     check_steps(local_steps, low=2)
-    constants = of_kind("constants", constants, Constants)
     check_eta(eta, largest_eta(extremes, local_steps, constants.smoothness))
     K, L, s2 = local_steps, constants.smoothness, constants.variance
     n_min, n_max, T = extremes.n_min, extremes.n_max, extremes.rounds
@@ -107,7 +103,6 @@ def bound_slowdown(kept: Promise, mains: ArrayLike, local_steps: int, constants:
 
     `mains` holds n_t on mains power, the same in every round. Infinite where there were no participants at all.
     """
-    kept = of_kind("kept", kept, Promise)
     if np.ptp(checked_counts(mains, "mains")) > 0:
         raise InvalidValue("mains", "the same in every round", "counts that vary")
     values = kept.realised | {"best": kept.best}

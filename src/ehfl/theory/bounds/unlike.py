@@ -15,7 +15,7 @@ from ehfl.arrays import FloatArray
 from ehfl.theory.bounds.alike import Constants, averaged_noise, checked_steps, drift, largest_step
 from ehfl.theory.bounds.descent import Bound, Deviation, Rounds
 from ehfl.theory.participants import checked_counts, checked_rates, independent_sets
-from ehfl.validation import InvalidValue, of_kind, whole_number
+from ehfl.validation import InvalidValue, whole_number
 
 
 def bound_any(counts: ArrayLike, etas: ArrayLike, clients: int, local_steps: int, constants: Constants) -> Bound:
@@ -79,7 +79,6 @@ def bound_independent(rates: ArrayLike, etas: ArrayLike, constants: Constants) -
     theorem E). Step sizes are those of rounds with participants; empty ones, which are not known beforehand, do
     nothing, so that all is multiplied by the chance that there are any.
     """
-    constants = of_kind("constants", constants, Constants)
     sets, z2 = independent_sets(rates), constants.heterogeneity
     eta_t = checked_steps(etas, np.ones(np.shape(etas)), 1, constants.smoothness)
     variance = sets.spread * z2 + constants.variance * sets.inverse_count
@@ -90,7 +89,7 @@ def bound_independent(rates: ArrayLike, etas: ArrayLike, constants: Constants) -
 def _checked(
     counts: ArrayLike, etas: ArrayLike, clients: int, local_steps: int, constants: Constants
 ) -> tuple[FloatArray, FloatArray]:
-    n_t, constants = checked_counts(counts), of_kind("constants", constants, Constants)
+    n_t = checked_counts(counts)
     whole_number("clients", clients, low=1)
     if n_t.max() > clients:
         raise InvalidValue("counts", f"at most {clients} (the clients)", f"{n_t.max():g}")
@@ -111,7 +110,6 @@ def bound_inverse_probability(rates: ArrayLike, etas: ArrayLike, constants: Cons
     >>> bound_inverse_probability([1.0] * 4, [0.5], alike).value  # theorem A with all clients in every round
     2.75
     """
-    constants = of_kind("constants", constants, Constants)
     p = checked_rates(rates, positive=True)
     share, limit = variance_share(p), largest_step_of(p, constants.smoothness)
     eta_t = checked_steps(etas, np.ones(np.shape(etas)), 1, constants.smoothness, limit, "1/(L (1 + v))")

@@ -11,7 +11,7 @@ from ehfl.arrays import FloatArray
 from ehfl.theory.bounds.alike import CROSS, DRIFT, Constants, check_eta, largest_step
 from ehfl.theory.bounds.descent import Bound, Deviation, Rounds
 from ehfl.theory.participants import checked_sets, chi_square_of
-from ehfl.validation import of_kind, whole_number
+from ehfl.validation import whole_number
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -80,7 +80,6 @@ def bound_windows(windows: Windows, eta: float, constants: Constants) -> Bound:
     >>> [round(bound_windows(windows_of(by_turns, rounds), 0.01, unlike).value, 2) for rounds in (1, 2)]
     [1.01, 0.01]
     """
-    windows, constants = of_kind("windows", windows, Windows), of_kind("constants", constants, Constants)
     limit, m, length = windows.largest_step(constants.smoothness), windows.steps, windows.length
     check_eta(eta, limit, "1/L" if m.max() <= 1 else "1/(8 m L)")
     steps = Rounds(np.where(m > 0, eta, 0.0), m, constants.smoothness, _deviation(windows, eta, constants))

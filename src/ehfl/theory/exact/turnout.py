@@ -18,7 +18,7 @@ from ehfl.randomness import MAX_ROUNDS
 from ehfl.theory.exact.batteries import Batteries, Turnout
 from ehfl.theory.exact.chain import longest_queues, stationary
 from ehfl.theory.participants import number_of
-from ehfl.validation import InvalidValue, number_in, of_kind, whole_number
+from ehfl.validation import InvalidValue, number_in, whole_number
 
 Scheduler = Literal["myopic", "greedy", "round-robin"]
 _MOST_PLAYED, _MOST_SOLVED = 50_000, 4_096  # states of a chain: to go from round to round, to solve its equations
@@ -34,7 +34,6 @@ def turnout_law(scheduler: Scheduler, batteries: Batteries, rounds: int, target:
     >>> float(found.law[:, 5].mean().round(4)), float(found.mean.mean().round(3))
     (0.7146, 4.534)
     """
-    batteries = of_kind("batteries", batteries, Batteries)
     rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
     width = _width(scheduler, batteries, target)
     M, capacity = batteries.clients, batteries.levels_within(rounds)
@@ -55,7 +54,6 @@ def long_run_turnout(scheduler: Scheduler, batteries: Batteries, target: int | N
     >>> found.law.round(12).tolist(), float(found.wasted.round(12))  # n' = r + Bin(2 - r, 1/2), r = 1 after two
     ([0.166666666667, 0.833333333333, 0.0], 0.166666666667)
     """
-    batteries = of_kind("batteries", batteries, Batteries)
     width = _width(scheduler, batteries, target)
     if math.isinf(batteries.capacity):
         raise InvalidValue("capacity", "finite: infinite batteries may never come to rest", batteries.capacity)
@@ -148,7 +146,6 @@ def pooled_turnout(batteries: Batteries, rounds: int, target: int | None = None)
     >>> found.law.tolist()  # W is 0, then Bin(2, 1/2); then it is 0 if it was at most 1 and nothing came in
     [[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.1875, 0.8125, 0.0]]
     """
-    batteries = of_kind("batteries", batteries, Batteries)
     rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
     M, W_0 = batteries.clients, int(batteries.start.sum())
     wanted = batteries.sustainable if target is None else whole_number("target", target, low=1, high=M)
