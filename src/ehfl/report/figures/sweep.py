@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ehfl.report.figures.learning import fit, scale_heights
 from ehfl.report.figures.looks import looks
 from ehfl.report.write import amount
 from ehfl.runs import Metric
-from ehfl.validation import InvalidValue, UserError, path_of
+from ehfl.validation import InvalidValue, UserError
 
 _MOST_LINES = 8  # that a reader can tell apart; the most telling ones are drawn
 _MOST_MAPS = 6
@@ -59,7 +60,7 @@ def draw_sweep(comparison: Comparison, path: str | os.PathLike[str], of: str = "
     figure = sweep_figure(comparison, of)
     if figure is None:
         raise UserError(f"{comparison.name} is not a sweep: its arms have no points")
-    style.save(figure, path_of("path", path))
+    style.save(figure, Path(path))
 
 
 def _lines(comparison: Comparison, sweep: Sweep, of: str) -> Figure:
