@@ -7,7 +7,7 @@ import re
 
 from ehfl.validation import InvalidValue
 
-_PREFIXES = {"u": 1e-6, "µ": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "M": 1e6}
+_PREFIXES = {"u": 1e-6, "µ": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 UNITS = {
     "J": {f"{prefix}J": factor for prefix, factor in _PREFIXES.items()}
@@ -80,6 +80,15 @@ def as_time(seconds: float) -> str:
     """
     unit = max((one for one in _SECONDS if seconds >= _SECONDS[one]), key=_SECONDS.__getitem__, default="s")
     return f"{seconds / _SECONDS[unit]:.4g} {unit}"
+
+
+def as_bytes(size: float) -> str:
+    """Return a size of memory as people write it.
+
+    >>> as_bytes(7_025_704), as_bytes(256_000)
+    ('7.03 MB', '256 kB')
+    """
+    return _in_prefixes(size, "B")
 
 
 def _in_prefixes(amount: float, unit: str) -> str:

@@ -40,13 +40,28 @@ def test_the_list_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_cost_of_a_round_with_its_parts(capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, "--device", "cortex-m4", "--radio", "esp32-wifi-mqtt")
 
-    assert out.splitlines()[0] == "digits on cortex-m4 over esp32-wifi-mqtt: 607 mJ a round"
+    assert out.splitlines()[0] == "digits on cortex-m4 over esp32-wifi-mqtt: 607 mJ and 5.797 s a round"
     assert [line.split() for line in out.splitlines()[2:6]] == [
-        ["session", "543", "mJ", "89.5%"],
-        ["download", "3.22", "mJ", "0.5%"],
-        ["upload", "5.79", "mJ", "1.0%"],
-        ["computing", "55", "mJ", "9.1%"],
+        ["session", "543", "mJ", "89.5%", "0.774", "s"],
+        ["download", "3.22", "mJ", "0.5%", "0.009744", "s"],
+        ["upload", "5.79", "mJ", "1.0%", "0.009744", "s"],
+        ["computing", "55", "mJ", "9.1%", "5.004", "s"],
     ]
+    assert "warning: weak figures" in out
+
+
+def test_silence_and_lack_of_memory_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = ("--device", "cortex-m4", "--radio", "lora-sf9", "--task", "cifar10")
+    out, facts = printed(capsys, *chosen), json.loads(printed(capsys, *chosen, "--json"))
+
+    assert "  silence          0 J    0.0%     47.38 d" in out
+    assert "warning: weights of 7.03 MB exceed the device's memory" in out
+    assert not facts["fits_memory"]
+    assert facts["seconds"]["upload"] == pytest.approx(41_352, rel=1e-3)
+
+
+def test_a_time_that_is_unknown_is_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "unknown" in printed(capsys, "--device", "stm32f722", "--radio", "ble")
 
 
 def test_scaffold_sends_twice_as_much(capsys: pytest.CaptureFixture[str]) -> None:

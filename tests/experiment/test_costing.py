@@ -80,7 +80,7 @@ def test_a_list_of_tables_does_not_say_how_many_clients_there_are() -> None:
 def test_the_fleet_and_the_written_spec_have_numbers() -> None:
     read = spec(M4 | {"device": ["cortex-m4", "raspberry-pi"]})
 
-    assert fleet_of(read.base).costs.tolist() == [606_954, 1_346_504, 606_954]
+    assert fleet_of(read.base).costs.tolist() == [606_954, 2_207_212, 606_954]
     again = read_spec(read.facts())
     assert again.facts() == read.facts()
     assert again.runs()[0].identity() == read.runs()[0].identity()
@@ -188,3 +188,31 @@ def test_a_task_without_a_network_must_be_told() -> None:
     assert joules(M4 | {"flop_per_sample": 100}, task="quadratic") == pytest.approx(0.543, rel=1e-3)
     with pytest.raises(UserError, match=r"^learning.task must be one of digits"):
         spec(M4, task="nosuch")
+
+
+def test_a_turn_that_does_not_fit_into_a_round_is_refused_with_what_would() -> None:
+    line = (
+        r"^fleet.cost must be a turn that fits \(on raspberry-pi-4, raspberry-pi-zero-2, jetson-nano; over .*ble, "
+        r"lte-m, nb-iot\), got one that needs 48.39 d in a round of 1 h \(download 11.49 h, upload 11.49 h, silence "
+        r"by a duty cycle of 1 % 47.38 d, computing 1.111 h\) and 7.03 MB of memory for weights on a device that has "
+        r"256 kB$"
+    )
+    with pytest.raises(UserError, match=line):
+        spec({"device": "cortex-m4", "radio": "lora-sf9"}, task="cifar10")
+
+
+def test_each_limit_is_one_of_its_own() -> None:
+    with pytest.raises(
+        UserError, match=r"^fleet.cost must be a turn that fits \(over .*ble.*\), got one that needs 4.\d* h"
+    ):
+        spec({"device": "cortex-m4", "radio": "lora-sf9"})  # digits: the duty cycle alone
+    with pytest.raises(
+        UserError, match=r"^fleet.cost must be a turn that fits \(on raspberry-pi-4, .* got one that needs 7"
+    ):
+        spec(M4 | {"flop_per_second": 1e9}, task="cifar10")  # fast enough, but its memory
+    assert joules(M4 | {"flop_per_second": 1e9, "memory": 8e6}, task="cifar10") > 0
+
+
+def test_only_the_clients_that_cannot_are_named() -> None:
+    with pytest.raises(UserError, match=r"^fleet.cost\[2\] must be a turn that fits"):
+        spec([M4, {"device": "cortex-m4", "radio": "lora-sf12"}])

@@ -11,11 +11,13 @@ from .cost import (
     Device as Device,
     Radio as Radio,
     RoundCost as RoundCost,
+    RoundTime as RoundTime,
     device_of as device_of,
     devices as devices,
     radio_of as radio_of,
     radios as radios,
     round_cost as round_cost,
+    round_time as round_time,
 )
 from .fleet import Fleet as Fleet
 from .harvests.arrivals import Compound as Compound, Poisson as Poisson

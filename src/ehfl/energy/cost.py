@@ -1,13 +1,14 @@
-"""The energy cost of a round for a participant [J]: waking and joining, bits both ways, and training.
+"""What a round takes of a participant [J and s]: waking and joining, bits both ways, and training.
 
 profiles.toml has devices and radios by name, with a source for every figure.
 """
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -32,6 +33,8 @@ class Device:
 
     flop_per_joule: float | None = None  # [FLOP/J]
     joules_per_sample: float | None = None  # of training, forward and backward [J]
+    flop_per_second: float | None = None  # None if unknown, as the next one
+    memory: float | None = None  # [bytes]
 
     def __post_init__(self) -> None:
         if self.flop_per_joule is None and self.joules_per_sample is None:
@@ -42,10 +45,9 @@ class Device:
                 "left out where flop_per_joule is given: either says it all",
                 self.joules_per_sample,
             )
-        if self.flop_per_joule is not None:
-            number_in("flop_per_joule", self.flop_per_joule, _ABOVE_ZERO)
-        else:
-            number_in("joules_per_sample", self.joules_per_sample, _MOST)
+        for name, number in asdict(self).items():
+            if number is not None:
+                number_in(name, number, _MOST if name == "joules_per_sample" else _ABOVE_ZERO)
 
     def joules(self, samples: int, flop_per_sample: float | None = None) -> float:
         """Return the energy of training on `samples` samples: samples * (flop_per_sample / flop_per_joule) [J]."""
@@ -57,18 +59,34 @@ class Device:
             raise InvalidValue("flop_per_sample", "given where a device is described by its FLOP/J", "nothing")
         return samples * number_in("flop_per_sample", flop_per_sample, _MOST) / self.flop_per_joule
 
+    def seconds(self, samples: int, flop_per_sample: float | None = None) -> float:
+        """Return the time of training on `samples` samples [s], NaN if it is unknown."""
+        if self.flop_per_second is None or flop_per_sample is None:
+            return math.nan
+        return samples * flop_per_sample / self.flop_per_second
+
 
 @dataclass(frozen=True, slots=True)
 class Radio:
-    """A radio: its energy per session and per bit."""
+    """A radio: its energy per session and per bit, and its speed, None where that is unknown."""
 
     session: float  # from waking to being joined, and back to sleep [J]
     joules_per_bit_up: float  # that the client sends [J/bit]
     joules_per_bit_down: float  # that it receives [J/bit]
+    session_seconds: float | None = None  # [s]
+    bits_per_second_up: float | None = None
+    bits_per_second_down: float | None = None
+    duty_cycle: float = 1.0  # the share of the time in which it may send
 
     def __post_init__(self) -> None:
-        for name in (field.name for field in fields(self)):
-            number_in(name, getattr(self, name), _MOST)
+        for name, number in asdict(self).items():
+            if number is not None:
+                within = {
+                    "duty_cycle": "(0, 1]",
+                    "bits_per_second_up": _ABOVE_ZERO,
+                    "bits_per_second_down": _ABOVE_ZERO,
+                }
+                number_in(name, number, within.get(name, _MOST))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +123,60 @@ class RoundCost:
             yield field.name, getattr(self, field.name)
 
 
+@dataclass(frozen=True, slots=True)
+class RoundTime:
+    """The time of one client's turn, by part [s]; NaN for parts of which no figure is known.
+
+    >>> RoundTime(session=1.0, download=2.0, upload=3.0, silence=27.0, computing=math.nan).total
+    33.0
+    """
+
+    session: float
+    download: float
+    upload: float
+    silence: float  # in which a duty cycle forbids to send, after the upload
+    computing: float
+
+    @property
+    def total(self) -> float:
+        """The sum of the parts that are known."""
+        return sum(seconds for _, seconds in self.parts() if not math.isnan(seconds))
+
+    def parts(self) -> Iterator[tuple[str, float]]:
+        """Yield the parts by name, in the order of a turn except computing, which is last."""
+        for field in fields(self):
+            yield field.name, getattr(self, field.name)
+
+
+def round_time(
+    device: Device,
+    radio: Radio,
+    *,
+    model_bytes: int,
+    samples: int,
+    flop_per_sample: float | None = None,
+    models_down: int = 1,
+    models_up: int = 1,
+) -> RoundTime:
+    """Return the time of a round for a participant, from the same arguments as `round_cost`.
+
+    After an upload of s seconds a radio with duty cycle d is silent for s (1/d - 1) seconds.
+
+    >>> round_time(device_of("cortex-m4"), radio_of("lora-sf9"), model_bytes=115, samples=0, flop_per_sample=1)
+    RoundTime(session=0.0, download=0.676864, upload=0.676864, silence=67.009536, computing=0.0)
+    """
+    bits = _BITS * model_bytes
+    speeds = [math.nan if one is None else one for one in (radio.bits_per_second_down, radio.bits_per_second_up)]
+    upload = bits * models_up / speeds[1]
+    return RoundTime(
+        session=math.nan if radio.session_seconds is None else float(radio.session_seconds),
+        download=bits * models_down / speeds[0],
+        upload=upload,
+        silence=0.0 if radio.duty_cycle == 1 else upload * (1 / radio.duty_cycle - 1),
+        computing=device.seconds(samples, flop_per_sample),
+    )
+
+
 def round_cost(
     device: Device,
     radio: Radio,
@@ -139,11 +211,13 @@ def round_cost(
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number in SI units, its source, and the arithmetic if it was derived."""
+    """A number in SI units, its source, how it was measured, and the arithmetic if it was derived."""
 
     value: float
     source: str
+    how: str  # chip or board, idle draw included or not, stated or computed; and when
     arithmetic: str = ""
+    weak: bool = False  # an assumption or a limit stands in for a measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +232,10 @@ class Profile:
     def values(self) -> dict[str, float]:
         """Return the numbers without their sources."""
         return {name: figure.value for name, figure in self.figures.items()}
+
+    def weak(self) -> list[str]:
+        """Return the names of the weak figures."""
+        return [name for name, figure in self.figures.items() if figure.weak]
 
 
 def devices() -> dict[str, Profile]:
@@ -178,42 +256,37 @@ def radios() -> dict[str, Profile]:
     return dict(_profiles()["radios"])
 
 
-def device_of(
-    name: str | None, *, flop_per_joule: float | None = None, joules_per_sample: float | None = None
-) -> Device:
-    """Return a device by its name, or with a given figure, which replaces the profile's.
+def device_of(name: str | None, **own: float | None) -> Device:
+    """Return a device by its name, or with given figures, which replace the profile's.
 
-    >>> device_of("cortex-m4", joules_per_sample=0.01)
-    Device(flop_per_joule=None, joules_per_sample=0.01)
+    >>> device_of("stm32f722", joules_per_sample=0.01)
+    Device(flop_per_joule=None, joules_per_sample=0.01, flop_per_second=None, memory=256000.0)
     """
-    own = _given(flop_per_joule=flop_per_joule, joules_per_sample=joules_per_sample)
+    given = _given(own)
     known = {} if name is None else _named("device", name, devices()).values()
-    if not known and not own:
+    if not known and not given:
         raise InvalidValue("device", _allowed(devices()), "nothing")
-    return Device(**(own or known))  # one figure suffices, so a given one replaces the profile's
+    either = {"flop_per_joule", "joules_per_sample"}
+    if given.keys() & either:  # one of them suffices, so a given one replaces the profile's
+        known = {name: figure for name, figure in known.items() if name not in either}
+    return Device(**(known | given))
 
 
-def radio_of(
-    name: str | None,
-    *,
-    session: float | None = None,
-    joules_per_bit_up: float | None = None,
-    joules_per_bit_down: float | None = None,
-) -> Radio:
+def radio_of(name: str | None, **own: float | None) -> Radio:
     """Return a radio by its name, with given figures in place of the profile's.
 
-    >>> radio_of("ble", session=0.01)
-    Radio(session=0.01, joules_per_bit_up=2.411e-08, joules_per_bit_down=1.926e-08)
+    >>> radio_of("ble", session=0.01).session
+    0.01
     """
-    own = _given(session=session, joules_per_bit_up=joules_per_bit_up, joules_per_bit_down=joules_per_bit_down)
+    given = _given(own)
     known = {} if name is None else _named("radio", name, radios()).values()
-    missing = [field.name for field in fields(Radio) if field.name not in known | own]
+    missing = [one.name for one in fields(Radio) if one.default is MISSING and one.name not in known | given]
     if missing:
         raise InvalidValue("radio", f"{_allowed(radios())}, or {', '.join(missing)} given", "nothing")
-    return Radio(**(known | own))
+    return Radio(**(known | given))
 
 
-def _given(**figures: float | None) -> dict[str, float]:
+def _given(figures: Mapping[str, float | None]) -> dict[str, float]:
     return {name: figure for name, figure in figures.items() if figure is not None}
 
 

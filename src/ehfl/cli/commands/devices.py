@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,21 +14,28 @@ from typer import Option
 from ehfl.cli.options import AsJson, Given, command, named_by_option
 from ehfl.cli.streams import own_prints_aside
 from ehfl.files import json_text
+from ehfl.quantities import as_bytes, as_time
 from ehfl.validation import InvalidValue
 
 if TYPE_CHECKING:
-    from ehfl.energy import RoundCost
     from ehfl.energy.cost import Profile
+    from ehfl.experiment.spec.costing import Turn
     from ehfl.experiment.spec.models import LearningSpec
 
 _WIDTH = 80
 _UNITS = {"flop_per_joule": "FLOP/J", "joules_per_sample": "J/sample", "session": "J a session",
-          "joules_per_bit_up": "J/bit up", "joules_per_bit_down": "J/bit down"}  # fmt: skip
+          "joules_per_bit_up": "J/bit up", "joules_per_bit_down": "J/bit down", "flop_per_second": "FLOP/s",
+          "memory": "B", "session_seconds": "s a session", "bits_per_second_up": "bit/s up",
+          "bits_per_second_down": "bit/s down", "duty_cycle": "of the time"}  # fmt: skip
 _PREFIXES = {1e-9: "n", 1e-6: "u", 1e-3: "m", 1.0: "", 1e3: "k", 1e6: "M", 1e9: "G"}
 
 
 @command(
-    "What devices and radios draw; a round's cost.", task="digits", local_steps=5, batch_size=50, aggregation="mean"
+    "What devices and radios take; a round's cost and time.",
+    task="digits",
+    local_steps=5,
+    batch_size=50,
+    aggregation="mean",
 )
 def devices(
     given: Given,
@@ -39,11 +47,11 @@ def devices(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    r"""List devices and radios with what they draw and the source of every figure; or the cost of a round with them.
+    r"""List devices and radios with the source of every figure; or the cost and time of a round with them.
 
-    A round costs a session, bits times J/bit both ways, and K times the batch size times what training on a sample
-    takes. Specs name them in fleet.cost, where every figure can be replaced. docs/energy.md says where the figures are
-    wrong.
+    A round takes a session, bits both ways, and K times the batch size times what training on a sample takes, in joules
+    and in seconds; after sending, a duty cycle may impose silence. Specs name devices and radios in fleet.cost, where
+    every figure can be replaced, and a turn must fit into a round. docs/energy.md says where the figures are wrong.
 
     \b
     Examples:
@@ -61,21 +69,25 @@ def devices(
         return
     names = {"device": device, "radio": radio}
     with named_by_option(given.names | {name: f"--{name}" for name in names}), own_prints_aside():
-        learning, cost = _cost(given, names)
+        learning, turn = _turn(given, names)
+    cost, seconds = turn.cost, turn.time
+    weak = [f"{name}.{figure}" for name, known in ((device, energy.devices()), (radio, energy.radios()))
+            for figure in (known[name].weak() if name in known else ())]  # fmt: skip
     if as_json:
         chosen = {name: given[name] for name in (*names, *given.options)}
         step = cost.step(learning.local_steps) if learning.local_epochs is None else None
         joules = dict(cost.parts()) | {"total": cost.total, "base": cost.base, "step": step}
-        typer.echo(json_text(chosen | {"joules": joules}))
+        typer.echo(json_text(chosen | {"joules": joules, "weak": weak, "fits_memory": turn.fits_memory(),
+                                       "seconds": dict(seconds.parts()) | {"total": seconds.total}}))  # fmt: skip
     else:
         on = f"on {device or 'a device of your own'} over {radio or 'a radio of your own'}"
-        _print_cost(f"{learning.task['name']} {on}", cost, learning)
+        _print_cost(f"{learning.task['name']} {on}", turn, learning, weak)
 
 
-def _cost(given: Given, names: Mapping[str, str | None]) -> tuple[LearningSpec, RoundCost]:
+def _turn(given: Given, names: Mapping[str, str | None]) -> tuple[LearningSpec, Turn]:
     from ehfl.experiment import read_spec
     from ehfl.experiment.spec.build import size_of
-    from ehfl.experiment.spec.costing import costs_of, read_costing
+    from ehfl.experiment.spec.costing import read_costing, turns_of
     from ehfl.experiment.spec.overrides import parsed_overrides
 
     own = parsed_overrides(given["override"] or ())
@@ -83,8 +95,8 @@ def _cost(given: Given, names: Mapping[str, str | None]) -> tuple[LearningSpec, 
         raise InvalidValue(name, f"left out where --{name} is given", own[name])
     table = {name: value for name, value in names.items() if value is not None} | own
     setting = read_spec({}, given.changes()).base
-    (cost,) = costs_of(read_costing(table, ""), setting.learning, 1, lambda: size_of(setting), key="")
-    return setting.learning, cost
+    (turn,) = turns_of(read_costing(table, ""), setting.learning, 1, lambda: size_of(setting), key="")
+    return setting.learning, turn
 
 
 def _list(kinds: Mapping[str, Mapping[str, Profile]], as_json: bool) -> None:
@@ -95,8 +107,10 @@ def _list(kinds: Mapping[str, Mapping[str, Profile]], as_json: bool) -> None:
     for kind, profiles in kinds.items():
         typer.echo(kind)
         for one in profiles.values():
-            figures = "".join(f"{amount(x.value, _UNITS[name]):18}" for name, x in one.figures.items())
-            typer.echo(f"  {one.name:17}{figures}".rstrip())
+            figures = [amount(x.value, _UNITS[name]) for name, x in one.figures.items() if name != "duty_cycle"]
+            typer.echo(f"  {one.name:21}{''.join(f'{figure:18}' for figure in figures[:3])}".rstrip())
+            if figures[3:]:
+                typer.echo(f"  {'':21}{''.join(f'{figure:18}' for figure in figures[3:])}".rstrip())
         typer.echo()
     typer.echo("sources")
     for profile in (one for profiles in kinds.values() for one in profiles.values()):
@@ -112,19 +126,32 @@ def _lines(profile: Profile) -> Iterator[str]:
     yield f"  {profile.name}: {profile.what}"
     for name, figure in profile.figures.items():
         derived = f" (= {figure.arithmetic})" if figure.arithmetic else ""
-        yield from _wrapped(f"{amount(figure.value, _UNITS[name])}: {figure.source}{derived}")
+        weak = ", weak" if figure.weak else ""
+        yield from _wrapped(f"{amount(figure.value, _UNITS[name])} ({figure.how}{weak}): {figure.source}{derived}")
     yield from _wrapped(f"but: {profile.wrong}")
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 6, break_long_words=False)
+    return textwrap.wrap(text, _WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 6, break_long_words=False,
+                         break_on_hyphens=False)  # fmt: skip
 
 
-def _print_cost(title: str, cost: RoundCost, learning: LearningSpec) -> None:
-    typer.echo(f"{title}: {amount(cost.total, 'J')} a round\n")
-    for name, joules in cost.parts():
-        share = joules / cost.total if cost.total else 0.0
-        typer.echo(f"  {name:10}{amount(joules, 'J'):>10}{share:>8.1%}")
+def _print_cost(title: str, turn: Turn, learning: LearningSpec, weak: Sequence[str]) -> None:
+    cost, time = turn.cost, turn.time
+    typer.echo(f"{title}: {amount(cost.total, 'J')} and {as_time(time.total)} a round\n")
+    joules = dict(cost.parts())
+    for name, seconds in time.parts():
+        if name == "silence" and not seconds > 0:
+            continue
+        spent = joules.get(name, 0.0)
+        share = spent / cost.total if cost.total else 0.0
+        shown = "unknown" if math.isnan(seconds) else as_time(seconds)
+        typer.echo(f"  {name:10}{amount(spent, 'J'):>10}{share:>8.1%}{shown:>12}")
+    if not turn.fits_memory():
+        typer.echo(f"\nwarning: weights of {as_bytes(turn.work['model_bytes'])} exceed the device's memory")
+    if weak:
+        warning = f"warning: weak figures, see `ehfl devices`: {', '.join(weak)}"
+        typer.echo("\n" + textwrap.fill(warning, _WIDTH, break_on_hyphens=False))
     if learning.local_epochs is not None:
         typer.echo(f"\n{learning.local_epochs} passes over a mean share of the examples")
         return

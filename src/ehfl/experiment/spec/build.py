@@ -88,7 +88,8 @@ def turn_of(setting: Setting) -> Table:
     fleet, learning = setting.fleet, setting.learning
     turn: Table = {"cost": fleet.cost}
     if is_costing(fleet.cost):
-        turn = turn_in_joules(fleet.cost, learning, fleet.clients, lambda: size_of(setting))
+        assert fleet.round_length is not None  # else the cost was refused
+        turn = turn_in_joules(fleet.cost, learning, fleet.clients, lambda: size_of(setting), fleet.round_length)
     given = {} if fleet.step_cost is None else {"step_cost": fleet.step_cost}
     return turn | given | {"steps": learning.local_steps}
 

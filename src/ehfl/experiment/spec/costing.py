@@ -1,4 +1,4 @@
-"""What a round costs in joules, from a table of devices and radios and from what is learned.
+"""What a turn takes in joules and seconds, from a table of devices and radios and from what is learned.
 
     cost = { device = "cortex-m4", radio = "esp32-wifi-mqtt" }
     cost = { device = ["cortex-m4", "raspberry-pi"], radio = "ble", session = 0.01 }    # clients in turn have either
@@ -12,13 +12,25 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ehfl.energy import RoundCost, device_of, radio_of, round_cost
-from ehfl.quantities import is_quantity, quantity
+from ehfl.energy import (
+    Device,
+    Radio,
+    RoundCost,
+    RoundTime,
+    device_of,
+    devices,
+    radio_of,
+    radios,
+    round_cost,
+    round_time,
+)
+from ehfl.quantities import as_bytes, as_time, is_quantity, quantity
 from ehfl.registry import Table
 from ehfl.validation import InvalidValue, at, closest, is_number, short
 
@@ -29,8 +41,8 @@ if TYPE_CHECKING:
 # keys of the fleet that are amounts of energy; here, since a device reads them and needs no pydantic
 ENERGIES = ("capacity", "initial", "cost", "step_cost")
 _NAMES = ("device", "radio")  # each a name, or a list over which clients take turns
-_OF_DEVICE = ("flop_per_joule", "joules_per_sample")
-_OF_RADIO = ("session", "joules_per_bit_up", "joules_per_bit_down")
+_OF_DEVICE = tuple(field.name for field in fields(Device))
+_OF_RADIO = tuple(field.name for field in fields(Radio))
 _NUMBERS = (*_OF_RADIO, *_OF_DEVICE, "model_bytes", "flop_per_sample", "samples")
 _KEYS = (*_NAMES, *_NUMBERS)
 Load = Callable[[], "TaskSize"]
@@ -72,22 +84,103 @@ def _is_names(value: Any) -> bool:
     return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(name, str) for name in value)
 
 
-def costs_of(
-    costing: Any, learning: LearningSpec, clients: int, load: Load, key: str = "fleet.cost"
-) -> list[RoundCost]:
-    """Return the cost of a round by parts: one if all clients are alike, else one per client.
+class Turn(NamedTuple):
+    """What computes and sends, what it has to do, and what that takes."""
+
+    key: str  # where it stands in the spec
+    device: Device
+    radio: Radio
+    work: Table  # keywords of `round_cost` and `round_time`
+
+    @property
+    def cost(self) -> RoundCost:
+        """The energy by parts [J]."""
+        return round_cost(self.device, self.radio, **self.work)
+
+    @property
+    def time(self) -> RoundTime:
+        """The time by parts [s]."""
+        return round_time(self.device, self.radio, **self.work)
+
+    def fits_memory(self) -> bool:
+        """Return whether the weights alone fit into the device's memory, as far as that is known."""
+        return self.device.memory is None or self.work["model_bytes"] <= self.device.memory
+
+
+def turns_of(costing: Any, learning: LearningSpec, clients: int, load: Load, key: str = "fleet.cost") -> list[Turn]:
+    """Return the kinds of turns over which the clients take turns; one if all are alike.
 
     `load` counts the task's size; it is called only for tasks that are not ehfl's own.
     """
     kinds = _kinds(costing, clients, key)
-    costs = [_cost(table, place, learning, clients, load) for table, place in kinds]
-    alike = len({json.dumps(table) for table, _ in kinds}) == 1
-    return costs[:1] if alike else [costs[client % len(costs)] for client in range(clients)]
+    turns = [_turn(table, place, learning, clients, load) for table, place in kinds]
+    return turns[:1] if len({json.dumps(table) for table, _ in kinds}) == 1 else turns
 
 
-def turn_in_joules(costing: Any, learning: LearningSpec, clients: int, load: Load) -> Table:
+def check_feasible(turns: Sequence[Turn], round_length: float) -> None:
+    """Refuse a turn that takes longer than a round, or weights that the device cannot hold, with what would fit.
+
+    Figures that are unknown take no time: what passes may still be too slow.
+    """
+    for turn in turns:
+        seconds, held = turn.time, turn.fits_memory()
+        if held and seconds.total <= round_length:
+            continue
+        needs = []
+        if seconds.total > round_length:
+            needs.append(
+                f"{as_time(seconds.total)} in a round of {as_time(round_length)} ({_slow(turn, round_length)})"
+            )
+        if not held:
+            assert turn.device.memory is not None
+            needs.append(f"{as_bytes(turn.work['model_bytes'])} of memory for weights on a device that has"
+                         f" {as_bytes(turn.device.memory)}")  # fmt: skip
+        raise InvalidValue(
+            turn.key, f"a turn that fits ({_remedies(turn, round_length)})", f"one that needs {' and '.join(needs)}"
+        )
+
+
+def _slow(turn: Turn, round_length: float) -> str:
+    """Return the parts of a turn that take a hundredth of a round or more."""
+    duty = f"silence by a duty cycle of {100 * turn.radio.duty_cycle:g} %"
+    return ", ".join(
+        f"{duty if name == 'silence' else name} {as_time(seconds)}"
+        for name, seconds in turn.time.parts()
+        if seconds >= round_length / 100
+    )
+
+
+def _remedies(turn: Turn, round_length: float) -> str:
+    """Return the known devices and radios with which the turn would fit, and the rounds that it would fit into."""
+    found = []
+    if not _computes(turn, round_length):
+        able = [name for name in devices() if _computes(turn._replace(device=device_of(name)), round_length)]
+        found.append(f"on {', '.join(able) or 'no known device'}")
+    if not _sends(turn, round_length):
+        quick = [name for name in radios() if _sends(turn._replace(radio=radio_of(name)), round_length)]
+        found.append(f"over {', '.join(quick) or 'no known radio'}")
+    if turn.fits_memory():
+        found.append(f"in rounds of {as_time(turn.time.total)} or more")
+    return "; ".join(found)
+
+
+def _computes(turn: Turn, round_length: float) -> bool:
+    """Return whether the device is known to hold the weights and to train on them within a round."""
+    return turn.device.memory is not None and turn.fits_memory() and turn.time.computing <= round_length
+
+
+def _sends(turn: Turn, round_length: float) -> bool:
+    """Return whether the radio is known to get the model and to send it within a round."""
+    time = turn.time
+    return time.session + time.download + time.upload + time.silence <= round_length
+
+
+def turn_in_joules(costing: Any, learning: LearningSpec, clients: int, load: Load, round_length: float) -> Table:
     """Return the cost of a turn and of a step in it [J], one number for all or one per client."""
-    costs = costs_of(costing, learning, clients, load)
+    turns = turns_of(costing, learning, clients, load)
+    check_feasible(turns, round_length)
+    kinds = [turn.cost for turn in turns]
+    costs = kinds if len(kinds) == 1 else [kinds[client % len(kinds)] for client in range(clients)]
     amounts = {"cost": [cost.total for cost in costs]}
     if learning.local_epochs is None:  # otherwise all turns are whole
         amounts["step_cost"] = [cost.step(learning.local_steps) for cost in costs]
@@ -106,7 +199,7 @@ def _kinds(costing: Any, clients: int, key: str) -> list[tuple[Table, str]]:
     ]
 
 
-def _cost(table: Table, key: str, learning: LearningSpec, clients: int, load: Load) -> RoundCost:
+def _turn(table: Table, key: str, learning: LearningSpec, clients: int, load: Load) -> Turn:
     with at(key):
         device = device_of(table.get("device"), **{name: table.get(name) for name in _OF_DEVICE})
         radio = radio_of(table.get("radio"), **{name: table.get(name) for name in _OF_RADIO})
@@ -124,7 +217,9 @@ def _cost(table: Table, key: str, learning: LearningSpec, clients: int, load: Lo
         if "flop_per_sample" in wanted and not size["flop_per_sample"]:
             why = f"{learning.task['name']} is no network whose work could be counted"
             raise InvalidValue("flop_per_sample", f"given, above 0: {why}", size["flop_per_sample"] or "nothing")
-        return round_cost(device, radio, samples=samples, **size, **sent)
+        turn = Turn(key, device, radio, {"samples": samples} | size | sent)
+        _ = turn.cost  # refuses values that cannot be
+        return turn
 
 
 def _known_size(learning: LearningSpec, load: Load) -> dict[str, int]:
