@@ -56,6 +56,7 @@ class Purpose(IntEnum):
     CHANCES = 9  # seeds that chances are estimated with, apart from those of runs
     WEATHER = 10  # sun and wind: what all clients share
     OWN_WEATHER = 11  # and each client's own factor of it
+    TRAINING = 12  # what a model or its data draw in a turn: dropout, augmentation
 
 
 def philox(c0: Word, c1: Word, c2: Word, c3: Word, k0: np.uint64, k1: np.uint64) -> tuple[Word, Word, Word, Word]:

@@ -97,7 +97,7 @@ def test_the_demo_leaves_no_default_out() -> None:
 
     assert set(type(spec).model_fields) - spec.model_fields_set == {"scheduler"}  # its arms have them
     assert set(type(spec.fleet).model_fields) - spec.fleet.model_fields_set == {"rate", *JOULES}
-    without = {"data", "clip", "local", "local_epochs", "local_decay"}
+    without = {"data", "clip", "local", "local_epochs", "local_decay", "buffers"}
     assert set(type(spec.learning).model_fields) - spec.learning.model_fields_set == without
     assert set(type(spec.evaluation).model_fields) == spec.evaluation.model_fields_set
     assert set(type(spec.flower).model_fields) - spec.flower.model_fields_set == set()

@@ -49,7 +49,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "unknown in learning": (
         {"learning": {"localsteps": 1}},
         "learning.localsteps is not a key of learning (task, data, local_steps, local_epochs, local, local_decay, "
-        "batch_size, step_size, partition, order, aggregation, clip, weight_decay, device) (did you mean local_steps?)",
+        "buffers, batch_size, step_size, partition, order, aggregation, clip, weight_decay, device) "
+        "(did you mean local_steps?)",
     ),
     "unknown in evaluation": (
         {"evaluation": {"evry": 1}},

@@ -89,6 +89,30 @@ def test_every_way_of_training_has_the_run_of_one_process(how: dict[str, Any], t
     check_same(play(spec, tmp_path / "devices", loopback(tmp_path / "nodes", 4)), play_here(spec, tmp_path / "here"))
 
 
+MODERN = """
+from torch import nn
+from ehfl.learning.tasks.digits import Digits
+
+class Modern(Digits):
+    def model(self, rng):
+        first = nn.Conv2d(1, 4, 3, stride=2).requires_grad_(False)
+        return nn.Sequential(first, nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Dropout(0.2), nn.Linear(36, 10))
+"""
+
+
+@pytest.mark.parametrize("buffers", ["mean", "local", "frozen"])
+def test_buffers_and_random_numbers_are_those_of_one_process(buffers: str, tmp_path: Path) -> None:
+    (tmp_path / "modern_models.py").write_text(MODERN)
+    learning = {"task": "modern_models:Modern", "batch_size": 50, "step_size": 0.1, "buffers": buffers}
+    spec = tiny(code=str(tmp_path), learning=learning)
+
+    devices = play(spec, tmp_path / "devices", loopback(tmp_path / "nodes", 4))
+    here = play_here(spec, tmp_path / "here")
+
+    check_same(devices, here)
+    assert here.folder.meta()["model_weights"] == 370 + (0 if buffers == "frozen" else 8) + 8
+
+
 def test_digits_with_ten_clients_for_twenty_rounds(tmp_path: Path) -> None:
     spec = tiny(rounds=20, fleet={"clients": 10}, learning={"task": "digits", "local_steps": 5, "batch_size": 50})
 

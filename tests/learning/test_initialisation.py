@@ -159,7 +159,9 @@ class Positions(nn.Module):
         return tokens.float() @ self.place
 
 
-def test_a_bare_parameter_from_torchs_generator_is_refused_by_name() -> None:
-    message = r"model must be made from the given rng alone .*not bare parameters.*got place that differs"
-    with pytest.raises(ValueError, match=message):
-        first_model(Sequences(Positions), 0)
+def test_a_model_drawn_by_torch_is_a_function_of_the_seed_and_leaves_torchs_generator_alone() -> None:
+    before = torch.random.get_rng_state()
+    one, same, other = (first_model(Sequences(Positions), seed).state_dict()["place"] for seed in (0, 0, 1))
+
+    assert torch.equal(one, same) and not torch.equal(one, other)
+    assert torch.equal(torch.random.get_rng_state(), before)

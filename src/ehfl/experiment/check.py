@@ -197,7 +197,8 @@ def memory_needed(setting: Setting) -> int:
         if not remembered_by(aggregation, clients, n_params=1):
             return 0
         model = first_model(build.load_task(setting)[0], seed=0)
-        return remembered_by(aggregation, clients, sum(weights.numel() for weights in model.parameters()))
+        trained = sum(weights.numel() for weights in model.parameters() if weights.requires_grad)
+        return remembered_by(aggregation, clients, trained)
 
 
 def _aggregation_that_fits(setting: Setting) -> Aggregation | None:

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from ehfl.arrays import IntArray
 from ehfl.learning.engine.device import one_thread, pick_device
+from ehfl.learning.engine.flat import Traits
 from ehfl.learning.first_model import initial_model
 from ehfl.learning.tasks import Task
 from ehfl.randomness import Purpose, generator
@@ -129,6 +130,8 @@ class _Probe:
     def __init__(self, task: Task, batch_size: int, seed: int, device: str) -> None:
         self.task, self.batch_size = task, whole_number("batch_size", batch_size, low=1)
         self.model = initial_model(task, seed, pick_device(device))
+        if self.model.traits != Traits():  # f is a function of x alone: without dropout, with fixed running means
+            self.model.module.eval()
         self.rng = generator(seed, Purpose.PROBE)
 
     def loss_and_gradient(self, rows: Tensor) -> tuple[float, Tensor]:

@@ -39,6 +39,7 @@ def train(
     local: str | Mapping[str, Any] | None = None,
     local_epochs: int | None = None,
     local_decay: float = 1.0,
+    buffers: str = "mean",
     step_size: str | float | Mapping[str, Any] | StepSize = "nominal",
     aggregation: str | Mapping[str, Any] | Aggregation = "mean",
     partition: str | Mapping[str, Any] | Partition = "iid",
@@ -55,7 +56,8 @@ def train(
 
     `local` names an optimiser of torch.optim for the local steps, such as "sgd:momentum=0.9"; its state is new in every
     turn, and eta_t is its step, times `local_decay` after each step of the turn. With `local_epochs` a turn is that
-    many passes over the client's examples, and `local_steps` is not used.
+    many passes over the client's examples, and `local_steps` is not used. Buffers that training changes, such as the
+    running means of batch normalisation, are averaged, kept by each client ("local") or not changed ("frozen").
 
     With a `Lockstep` instead of a participation, the scheduler selects clients during training. `step_size`,
     `aggregation` and `partition` are names, tables of a name and parameters, or user objects; a number is a constant
@@ -76,7 +78,7 @@ def train(
     training = training_in_process(
         TASKS.make(task),
         participation,
-        rule=LocalSgd(local_steps, batch_size, clip, weight_decay, local, local_epochs, local_decay),
+        rule=LocalSgd(local_steps, batch_size, clip, weight_decay, local, local_epochs, local_decay, buffers),
         step_size=step_size_of(step_size),
         aggregation=AGGREGATIONS.make(aggregation),
         partition=PARTITIONS.make(partition),
@@ -122,9 +124,9 @@ def training_in_process(
     _check_steps(rule, played)
     # With a known participation compute all step sizes now: some rules use later rounds of their window.
     etas = step_sizes(step_size, played) if isinstance(played, Participation) else None
-    model = initial_model(task, seed, place)
+    model = initial_model(task, seed, place, rule.buffers)
     examples = Engine(task, deal(task, played.n_clients, partition, seed), rule, place)
-    server = Server(model, aggregation, played.n_clients, seed)
+    server = Server(model, aggregation, played.n_clients, seed, buffers=rule.buffers)
     team = Workers(model, pick_workers(workers, model.weights.numel(), place, most_workers))
     return Training(
         task,

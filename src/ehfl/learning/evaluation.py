@@ -86,13 +86,14 @@ def judged(
 
 def outputs_in(model: nn.Module, inputs: Tensor) -> Tensor:
     """Return the model's outputs in evaluation mode, which some layers distinguish from training mode."""
-    was_training = model.training
+    training = [module for module in model.modules() if module.training]
     model.eval()
     try:
         with torch.inference_mode():
             return outputs_of(model, inputs)
     finally:
-        model.train(was_training)
+        for module in training:  # not model.train(), as some layers stay in evaluation mode
+            module.training = True
 
 
 def _versions(examples: Examples) -> list[int]:

@@ -8,10 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from ehfl.learning.checkpoint import STATE
-from ehfl.learning.engine.flat import FlatModel
+from ehfl.learning.engine.chance import Chance
+from ehfl.learning.engine.flat import FlatModel, Traits
 from ehfl.learning.evaluation import outputs_of
+from ehfl.learning.initialisation import build_model
 from ehfl.learning.tasks import Task
-from ehfl.randomness import Purpose, generator
 from ehfl.validation import InvalidValue
 
 # Examples that a model is tried on, all of them at once and then cut in two: no part has a single one, which batch
@@ -20,29 +21,57 @@ _TRIED, _FIRST = 8, 3
 # A float32 sum of n terms is off by n 2^-24 of their sizes at most, and a batch of another size may be summed in
 # another order: room for n = 2^16 over all layers, in the worst case. Batch normalisation changes outputs by far more.
 _ROUNDING = 2.0**-8
-_DROPOUT = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 
 
-def initial_model(task: Task, seed: int, device: torch.device) -> FlatModel:
-    """Return x_0 on a device, all its weights in one vector."""
-    return FlatModel(first_model(task, seed), device)
+def initial_model(task: Task, seed: int, device: torch.device, buffers: str = "mean") -> FlatModel:
+    """Return x_0 on a device, all its weights in one vector; `buffers` is what becomes of those that training moves."""
+    model, spare = _two_models(task, seed)
+    traits = traits_of(task, spare, seed)
+    if buffers == "frozen":  # the layers that own them use them in training, too
+        owners = dict.fromkeys(name.rpartition(".")[0] for name in (*traits.moving, *traits.restarted))
+        traits = Traits(fixed=tuple(owners), draws=traits.draws)
+    return FlatModel(model, device, traits)
 
 
 def first_model(task: Task, seed: int) -> nn.Module:
     """Return x_0; raise an error if the task's model is not a pure function of task and seed."""
-    model, second = (task.model(generator(seed, Purpose.INIT)) for _ in range(2))
+    return _two_models(task, seed)[0]
+
+
+def _two_models(task: Task, seed: int) -> tuple[nn.Module, nn.Module]:
+    """Return x_0, and another model that may be changed."""
+    model, second = (build_model(task, seed) for _ in range(2))
     check_model(model)
     if second is model:  # the next run would start from the weights that this run has trained
         raise InvalidValue("model", "a new one whenever the task is asked for it", "the same one twice")
     there = second.state_dict()
     for name, value in model.state_dict().items():
         if name not in there or not torch.equal(value, there[name]):
-            allowed = (
-                "made from the given rng alone (ehfl.learning.initialise draws layers from it, not bare parameters)"
-            )
+            allowed = "made from the given rng, or by torch's own random numbers"
             raise InvalidValue("model", allowed, f"{name} that differs when asked again")
     _check_examples_apart(second, some_rows(task.training.inputs, _TRIED))  # it changes weights: spare `model`
-    return model
+    return model, second
+
+
+def traits_of(task: Task, model: nn.Module, seed: int) -> Traits:
+    """Return what training does to a model beside its parameters, tried on a few examples; the model is changed."""
+    model.train()
+    before = {name: value.clone() for name, value in model.named_buffers()}
+    inputs, targets = (some_rows(values, _TRIED) for values in (task.training.inputs, task.training.targets))
+    with Chance(seed) as chance:
+        task.loss(model(inputs), targets)
+    after, kept = dict(model.named_buffers()), model.state_dict()
+    changed = [name for name, value in after.items() if name not in before or not _alike(value, before[name])]
+    for name in changed:
+        if name not in kept or name not in before or after[name].shape != before[name].shape:
+            allowed = "one whose buffers keep their shapes and, if training changes them, are persistent"
+            raise InvalidValue("model", allowed, name)
+    moving = tuple(name for name in changed if after[name].is_floating_point())
+    return Traits(moving, tuple(name for name in changed if name not in moving), draws=chance.drew)
+
+
+def _alike(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape and torch.equal(one, other)
 
 
 def some_rows(values: Tensor, count: int) -> Tensor:
@@ -78,10 +107,10 @@ def _check_examples_apart(model: nn.Module, inputs: Tensor) -> None:
 
 
 def check_model(model: nn.Module) -> None:
-    """Raise an error if the model has state that averaging misses, uses random numbers, or has no parameters."""
+    """Raise an error if the model has nothing to train, or parameters or names that a run cannot hold."""
     if not isinstance(model, nn.Module):
         raise InvalidValue("model", "a torch.nn.Module", type(model).__name__)
-    if not any(True for _ in model.parameters()):
+    if not any(parameter.requires_grad for parameter in model.parameters()):
         raise InvalidValue("model", "one with parameters to learn", "none")
     for allowed, given in _unfit(model):
         raise InvalidValue("model", allowed, given)
@@ -89,23 +118,9 @@ def check_model(model: nn.Module) -> None:
 
 def _unfit(model: nn.Module) -> Iterator[tuple[str, str]]:
     """Yield each violated requirement and the value found."""
-    for name, layer in model.named_modules():
-        kind = f"{type(layer).__name__} ({name})" if name else type(layer).__name__
-        # Running statistics are buffers, which averaging parameters misses: each client would keep its own.
-        if getattr(layer, "track_running_stats", False):
-            yield "without running statistics (use GroupNorm)", f"{kind} with them"
-        # Dropout draws from torch's global generator: the run could not be repeated or resumed.
-        rate = getattr(layer, "p" if isinstance(layer, _DROPOUT) else "dropout", 0)
-        if isinstance(rate, int | float) and rate > 0:
-            yield "without dropout, whose chance does not come from the seed", kind
     for name, parameter in model.named_parameters():
-        if parameter.dtype != torch.float32:
-            yield "one whose parameters are float32", f"{parameter.dtype} for {name}"
-        if not parameter.requires_grad:
-            yield (
-                "one whose parameters are all trained (register what is fixed as a buffer)",
-                f"{name} without gradient",
-            )
+        if parameter.requires_grad and parameter.dtype != torch.float32:
+            yield "one whose trained parameters are float32", f"{parameter.dtype} for {name}"
     # A checkpoint holds the state dict as plain tensors, and the aggregation's state under the prefix STATE.
     for name, value in model.state_dict().items():
         if not isinstance(value, Tensor) or name.startswith(STATE):

@@ -1,21 +1,33 @@
-"""Initial weights from ehfl's random streams: torch's global generator is not used."""
+"""Initial weights from ehfl's random streams: the state of torch's global generator is neither used nor changed."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ehfl.randomness import Purpose, generator
+
+if TYPE_CHECKING:
+    from ehfl.learning.tasks import Task
+
 Model = TypeVar("Model", bound=nn.Module)
 
 _FILLED = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 # Layers whose initial values are fixed: values that a model sets before (a norm that starts at zero) stay.
 _FIXED = (nn.LayerNorm, nn.GroupNorm, nn.RMSNorm, nn.PReLU, nn.modules.batchnorm._NormBase)
+
+
+def build_model(task: Task, seed: int) -> nn.Module:
+    """Return a model as the task makes it: from its rng, or by torch's own generator, both under the seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(int(generator(seed, Purpose.INIT, client=1).integers(2**63)))
+        return task.model(generator(seed, Purpose.INIT))
 
 
 def initialise(model: Model, rng: np.random.Generator) -> Model:
@@ -26,7 +38,7 @@ def initialise(model: Model, rng: np.random.Generator) -> Model:
     parameters of modules without that method, keep their values. Set values of your own afterwards.
 
     >>> rng = np.random.default_rng(0)
-    >>> bool(initialise(blank(nn.Linear, 4, 3), rng).weight.abs().max() <= 0.5)
+    >>> bool(initialise(nn.Linear(4, 3), rng).weight.abs().max() <= 0.5)
     True
     """
     layers = list(model.modules())
@@ -41,12 +53,6 @@ def initialise(model: Model, rng: np.random.Generator) -> Model:
         with torch.no_grad():
             parameter.copy_(torch.from_numpy(values))
     return model
-
-
-def blank(kind: type[Model], *sizes: int, **options: int) -> Model:
-    """Return a layer with uninitialised weights, without advancing torch's generator."""
-    with torch.random.fork_rng(devices=[]):  # torch's own skip_init imports sympy, which takes a second
-        return kind(*sizes, **options)
 
 
 def _uniform(layer: Any, rng: np.random.Generator) -> list[tuple[Tensor, NDArray[np.float64]]]:

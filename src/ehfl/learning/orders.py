@@ -33,3 +33,4 @@ class Order:
     seed: int = 0  # the run's
     pull: float = 0.0
     shift: Tensor | None = None  # (n_params,)
+    buffers: Tensor | None = None  # to start from, (n_buffers,); None for a model without

@@ -15,9 +15,9 @@ from ehfl import user_code
 from ehfl.learning.aggregation import State
 from ehfl.learning.checkpoint import NAME, PREVIOUS, Checkpoint, CheckpointError, read_checkpoint
 from ehfl.learning.engine.flat import Arrays, load_state
+from ehfl.learning.initialisation import build_model
 from ehfl.learning.memory.rows import Rows
 from ehfl.learning.tasks import TASKS, Task, load_task
-from ehfl.randomness import Purpose, generator
 from ehfl.runs import RunFolder, check_same, identity_of, inside
 from ehfl.validation import UserError, at, visible
 
@@ -76,7 +76,7 @@ def load_model(
     run = RunFolder(Path(folder))
     found = _newest(run)
     made = _task_of(run, found, trust) if task is None else TASKS.make(task)
-    model = made.model(generator(0, Purpose.INIT))  # any seed: the weights are overwritten
+    model = build_model(made, seed=0)  # any seed: the weights are overwritten
     load_state(model, found.model)
     return model.eval()
 

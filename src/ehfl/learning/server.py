@@ -5,13 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+import torch
+from torch import Tensor
+
 from ehfl.learning.aggregation import Aggregation, State, Update, assignment_of, share_of
+from ehfl.learning.aggregation.mean import exact_on
 from ehfl.learning.engine.flat import FlatModel
+from ehfl.learning.memory.rows import Rows
 from ehfl.learning.orders import Order, Turns
 from ehfl.learning.saved import on_device
 from ehfl.learning.update_spread import UpdateSpread
 from ehfl.runs import LARGEST
 from ehfl.validation import UserError, at
+
+_LOCAL = "server/buffers"  # each client's own, in the state beside that of the aggregation
 
 
 class Diverged(UserError, ArithmeticError):
@@ -24,30 +31,41 @@ class Server:
     With `Mean` and clients in this process, a round equals `reference_round` up to float32 rounding.
     """
 
-    def __init__(self, model: FlatModel, aggregation: Aggregation, n_clients: int, seed: int = 0) -> None:
+    def __init__(
+        self, model: FlatModel, aggregation: Aggregation, n_clients: int, seed: int = 0, *, buffers: str = "mean"
+    ) -> None:
         self.model, self.aggregation, self.seed = model, aggregation, seed
         self._x = model.weights  # x_t; from `orders` to the end of the round a copy apart from the model
         # Aggregations ignore devices, so the server moves their state to the model's device.
         with at("aggregation"):
             started = aggregation.init(n_clients, model.weights.numel())
         self.state: State = on_device(started, model.weights.device)
+        self._buffers = model.buffers()  # those of x_t
+        if buffers == "local" and self._buffers is not None:
+            self.state[_LOCAL] = Rows(n_clients, self._buffers.numel())
+            self.state[_LOCAL].put(self._buffers, range(n_clients))
 
     def orders(self, t: int, turns: Turns, eta: float) -> Iterator[Order]:
         """Return an iterator over the orders of round t; each is made on demand, to save memory."""
-        self._x = self.model.weights.clone()  # with one worker, clients train in the server's own model
+        # With one worker, clients train in the server's own model.
+        self._x, self._buffers = self.model.weights.clone(), self.model.buffers()
         return (self._order(t, *turn, eta) for turn in zip(turns.clients.tolist(), turns.steps.tolist(), strict=True))
 
     def _order(self, t: int, client: int, steps: int, eta: float) -> Order:
         given = assignment_of(self.aggregation, self._x, client, self.state)
-        return Order(client, t, given.start, steps, eta, self.seed, given.pull, given.shift)
+        own = self.state[_LOCAL][client].to(self._x.device) if _LOCAL in self.state else self._buffers
+        return Order(client, t, given.start, steps, eta, self.seed, given.pull, given.shift, own)
 
     def absorb(self, t: int, updates: Iterator[Update]) -> Received:
         """Replace x_t by x_{t+1}, computed from the updates of round t."""
         x = self._x
         version = x._version  # torch increments it on every in-place change
-        received = Received(updates, self.aggregation)
+        own = {_LOCAL: self.state[_LOCAL].copy()} if _LOCAL in self.state else {}
+        received = Received(updates, self.aggregation, own.get(_LOCAL))
         # Apply empty rounds too: an aggregation with a memory may move the model in them.
-        after, self.state = self.aggregation.apply(x, received, self.state)
+        state = {name: value for name, value in self.state.items() if name != _LOCAL}
+        after, state = self.aggregation.apply(x, received, state)
+        self.state = {**state, **own}
         name = f"{type(self.aggregation).__name__}.apply"
         if x._version != version:
             raise UserError(f"{name} must not change x")
@@ -55,7 +73,8 @@ class Server:
             raise UserError(f"{name} must go through all updates once, and stopped after {len(received.losses)}")
         if after.shape != x.shape:  # torch would broadcast a single number over all weights
             raise UserError(f"{name} must return a model of shape {tuple(x.shape)}, got {tuple(after.shape)}")
-        self.model.weights.copy_(after)
+        self._buffers = received.mean_buffers(self._buffers)
+        self.model.put(after, self._buffers)
         self._check_finite(received.mean_loss(), t)
         return received
 
@@ -64,7 +83,8 @@ class Server:
         if loss is not None and not abs(loss) <= LARGEST:  # or NaN
             raise Diverged(f"training loss is {loss} in round {t}: try a smaller step size or gradient clipping")
         # The sum is not finite if any weight is not, and it is only one number to copy from the device.
-        if not math.isfinite(float(self.model.weights.sum())):
+        total = self.model.weights.sum() + (0 if self._buffers is None else self._buffers.sum())
+        if not math.isfinite(float(total)):
             raise Diverged(f"the model is not finite after round {t}: try a smaller step size or gradient clipping")
 
 
@@ -75,8 +95,9 @@ class Received:
     participants, and the spread of the updates needs one more.
     """
 
-    def __init__(self, updates: Iterator[Update], aggregation: Aggregation) -> None:
-        self._updates, self._aggregation = updates, aggregation
+    def __init__(self, updates: Iterator[Update], aggregation: Aggregation, local: Rows | None = None) -> None:
+        self._updates, self._aggregation, self._local = updates, aggregation, local
+        self._buffers: Tensor | None = None  # their sum, weighted by the shares
         self.losses: list[float] = []  # of each update, in the order of the clients
         self.steps: list[int] = []  # likewise
         self.all = False  # whether the aggregation has read all updates
@@ -96,8 +117,24 @@ class Received:
         self.steps.append(update.steps)
         self._start_losses.append(update.start_loss)
         self._shares.append(share_of(self._aggregation, update.examples))
+        self._add_buffers(update)
         self._spread.add(update)  # before the aggregation, which may change the update's tensors
         return update
+
+    def _add_buffers(self, update: Update) -> None:
+        """Add the buffers of a client to the sum, and remember them where each client keeps its own."""
+        if update.buffers is None:
+            return
+        if self._local is not None:
+            self._local[update.client] = update.buffers
+        if self._buffers is None:
+            self._buffers = torch.zeros_like(update.buffers, dtype=exact_on(update.buffers.device))
+        self._buffers.add_(update.buffers, alpha=self._shares[-1])
+
+    def mean_buffers(self, before: Tensor | None) -> Tensor | None:
+        """Return the clients' mean buffers, weighted as their losses are; those before if there are none."""
+        total = sum(self._shares)
+        return before if self._buffers is None or not total else (self._buffers / total).float()
 
     def mean_loss(self) -> float | None:
         """Return the mean loss weighted by the aggregation's shares, None if no client took part."""

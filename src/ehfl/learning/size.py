@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from ehfl.learning.first_model import first_model
+from ehfl.learning.first_model import initial_model
 from ehfl.learning.tasks import Task
 
 _BYTES_A_WEIGHT = 4  # float32, as models are sent
@@ -17,27 +17,26 @@ _BYTES_A_WEIGHT = 4  # float32, as models are sent
 class TaskSize(NamedTuple):
     """The size of a model and the work of training it on one sample."""
 
-    model_bytes: int
+    model_bytes: int  # of what is sent: trained weights, and buffers that training changes
     flop_per_sample: int  # forward and backward; 0 for a model without matrix products
     examples: int  # to train on, of all clients together
 
 
-def task_size(task: Task) -> TaskSize:
+def task_size(task: Task, buffers: str = "mean") -> TaskSize:
     """Return the bytes of a task's model, the FLOP that one more sample of a minibatch takes, and the examples.
 
     FLOP are of forward and backward, as torch's FlopCounterMode counts them: matrix products and convolutions, with 2
     FLOP per multiply-add; elementwise operations, those of optimisers too, are left out. Work that does not depend on
-    the batch size, such as the transform of a kernel, cancels because the result is the count for two samples minus
-    that for one.
+    the batch size, such as the transform of a kernel, cancels because the result is the count for three samples
+    minus that for two.
 
     >>> from ehfl.learning import load_task
     >>> task_size(load_task("digits"))
     TaskSize(model_bytes=24360, flop_per_sample=127488, examples=1437)
     """
-    model = first_model(task, seed=0)
-    n_params = sum(parameter.numel() for parameter in model.parameters())
-    one, two = (_flop(task, model, samples) for samples in (1, 2))
-    return TaskSize(n_params * _BYTES_A_WEIGHT, two - one, len(task.training))
+    model = initial_model(task, 0, torch.device("cpu"), buffers)
+    one, two = (_flop(task, model.module, samples) for samples in (2, 3))  # batch normalisation refuses one
+    return TaskSize(model.sent * _BYTES_A_WEIGHT, two - one, len(task.training))
 
 
 def _flop(task: Task, model: nn.Module, samples: int) -> int:

@@ -60,7 +60,7 @@ class Training:
         self._test = Examples(task.test.inputs.to(self._device), task.test.targets.to(self._device))
         self._classes = classes_of(task)
         with at("aggregation"):
-            self._traffic = traffic_of(server.aggregation, self.n_parameters)
+            self._traffic = traffic_of(server.aggregation, server.model.sent)
         self._identity = identity
         # States of the last two checkpoints: their files stay, so that a damaged checkpoint has a predecessor.
         self._checkpointed: deque[State] = deque(maxlen=2)
@@ -177,11 +177,11 @@ class Training:
 
     def _outputs(self, chunks: Iterable[Tensor]) -> Iterator[Tensor]:
         """Yield x_t's outputs for chunks of inputs, computed by the workers."""
-        x = self._server.model.weights
+        x, buffers = self._server.model.weights, self._server.model.buffers()
 
         def work(model: FlatModel, chunk: Tensor) -> Tensor:
             if model.weights is not x:
-                model.weights.copy_(x)
+                model.put(x, buffers)
             return outputs_in(model.module, chunk)
 
         return self._workers.map(work, chunks)

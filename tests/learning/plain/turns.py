@@ -39,18 +39,23 @@ class Player:
     ) -> Update:  # fmt: skip
         """Return a client's turn from this model."""
         steps = self.engine.rule.steps_of(self.engine.parts[client].size) if steps is None else steps
-        return self.engine.train(Order(client, t, start, steps, eta, self.seed, pull, shift), self.model)
+        buffers = self.model.buffers()
+        return self.engine.train(Order(client, t, start, steps, eta, self.seed, pull, shift, buffers), self.model)
+
+    def turns(self, clients: Sequence[int] | IntArray) -> Turns:
+        """Return whole turns of these clients."""
+        who = np.asarray(clients, np.int32)
+        return Turns(who, np.full(who.size, self.engine.rule.local_steps), who.size)
 
     def play(self, t: int, clients: Sequence[int] | IntArray, eta: float) -> Received:
         """Play a round."""
-        who = np.asarray(clients, np.int32)
-        turns = Turns(who, np.full(who.size, self.engine.rule.local_steps), who.size)
-        orders = self.server.orders(t, turns, eta)
+        orders = self.server.orders(t, self.turns(clients), eta)
         return self.server.absorb(t, (self.engine.train(order, self.model) for order in orders))
 
 
 def player(
     task: Task, parts: Sequence[IntArray], rule: LocalSgd, aggregation: Aggregation | None = None, *, seed: int = 0
 ) -> Player:
-    model = initial_model(task, seed, CPU)
-    return Player(Engine(task, parts, rule, CPU), Server(model, aggregation or Mean(), len(parts), seed), seed)
+    model = initial_model(task, seed, CPU, rule.buffers)
+    server = Server(model, aggregation or Mean(), len(parts), seed, buffers=rule.buffers)
+    return Player(Engine(task, parts, rule, CPU), server, seed)

@@ -101,9 +101,9 @@ def size_of(setting: Setting) -> TaskSize:
     def count() -> TaskSize:
         task = task_of(setting)
         with users_own("learning.task", "one that a step can be taken on"):
-            return task_size(task)
+            return task_size(task, setting.learning.buffers or "mean")
 
-    return SIZES.get((setting.learning.task, setting.learning.data), count)
+    return SIZES.get((setting.learning.task, setting.learning.data, setting.learning.buffers), count)
 
 
 def build_fleet(table: Table, key: str = "fleet.harvest") -> Fleet:

@@ -117,6 +117,7 @@ class LearningSpec(Section):
     local_epochs: Whole | None = None  # passes over a client's examples, in place of local_steps
     local: Annotated[Table | None, PlainValidator(read_local)] = None  # an optimiser; None is plain SGD
     local_decay: Annotated[float | None, PlainValidator(number("(0, 1]"))] = None  # of the step size inside a turn
+    buffers: Literal["mean", "local", "frozen"] | None = None  # what becomes of those that training changes; mean
     batch_size: Whole = 50
     step_size: Annotated[Table, PlainValidator(read_step_size)] = Field(
         default_factory=lambda: read_step_size("nominal")

@@ -27,6 +27,7 @@ from ehfl.validation import InvalidValue, UserError, one_line, whole_number
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ehfl.learning.engine.flat import FlatModel
     from ehfl.learning.orders import Order
 
 log = logging.getLogger("ehfl.flower")
@@ -87,7 +88,7 @@ def trained(request: Request, run: NodeRun, node: NodeConfig) -> Answer:
     account, (engine, model) = _account(request, run, node), trainer_of(run, node.data, owns_all=node.owns_all)
     every = engine.rule.steps_of(engine.parts[node.client].size)
     steps = whole_number("steps of the message", request.steps, low=0, high=every) or None
-    order = _order(request, node.client, steps or every, run.seed, model.weights)
+    order = _order(request, node.client, steps or every, run.seed, model)
     stated = account.pay(request.round, mains_powered=request.mains_powered, steps=steps)
     with one_thread():  # one thread an operation, as in one process: a device comes to the same bits
         update = engine.train(order, model)
@@ -103,18 +104,23 @@ def trained(request: Request, run: NodeRun, node: NodeConfig) -> Answer:
         weights=update.weights.cpu().numpy(),
         owns_data=node.owns_all,
         start_loss=update.start_loss,
+        buffers=None if update.buffers is None else update.buffers.cpu().numpy(),
     )
 
 
-def _order(request: Request, client: int, steps: int, seed: int, like: Tensor) -> Order:
+def _order(request: Request, client: int, steps: int, seed: int, model: FlatModel) -> Order:
     """Return what the client shall train, where the node's model is."""
     from ehfl.learning.orders import Order
 
     if request.weights is None:
         raise InvalidValue("the message", "one with a model to train", "none")
+    like, own = model.weights, model.buffers()
+    if (own is None) != (request.buffers is None):
+        raise InvalidValue("the message", f"one {'without' if own is None else 'with'} buffers", "another")
     shift = None if request.shift is None else _vector("shift", request.shift, like)
+    buffers = None if own is None or request.buffers is None else _vector("buffers", request.buffers, own)
     start = _vector("model", request.weights, like)
-    return Order(client, request.round, start, steps, request.eta, seed, request.pull, shift)
+    return Order(client, request.round, start, steps, request.eta, seed, request.pull, shift, buffers)
 
 
 def _vector(name: str, sent: Weights, like: Tensor) -> Tensor:

@@ -50,8 +50,8 @@ def trainer_of(node_run: NodeRun, data: str | None = None, *, owns_all: bool = F
         clients, device = setting.fleet.clients, pick_device(setting.learning.device)
         everything = np.arange(len(task.training.targets))
         parts = [everything] * clients if owns_all else deal(task, clients, build.partition_of(setting), run.seed)
-        engine = Engine(task, parts, build.local_sgd_of(setting), device)
-        return engine, initial_model(task, run.seed, device)
+        rule = build.local_sgd_of(setting)
+        return Engine(task, parts, rule, device), initial_model(task, run.seed, device, rule.buffers)
 
 
 def _run(run: NodeRun, data: str | None) -> Run:

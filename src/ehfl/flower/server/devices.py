@@ -105,8 +105,9 @@ class OnDevices:
             self._seen.counts(client, self._fleet.cost_of(client, steps))
             trained = torch.from_numpy(answer.model).to(order.start.device)
             eta = self._rule.mean_step(order.eta, answer.steps)
+            buffers = None if answer.buffers is None else torch.from_numpy(answer.buffers).to(order.start.device)
             yield Update(client, order.start, trained, answer.loss, answer.steps, answer.examples, eta, weight,
-                         answer.start_loss)  # fmt: skip
+                         answer.start_loss, buffers)  # fmt: skip
 
     def report(self, t: int, losses: Sequence[float]) -> Devices:
         """Record the participants; return the state of all devices in the round."""
@@ -167,7 +168,9 @@ class OnDevices:
         """Return the valid answers of the first `wanted` clients; record the others as lost, with the reason."""
         kept: dict[int, Answer] = {}
         asked = sorted(sent)
-        n_parameters, t = sent[asked[0]].start.numel(), sent[asked[0]].round
+        first = sent[asked[0]]
+        n_parameters, t = first.start.numel(), first.round
+        n_buffers = 0 if first.buffers is None else first.buffers.numel()
         contents = self._orders.train(sent, by_steps=self.keeps_steps)
         with closing(self._nodes.trained(t, asked, contents)) as replies:
             for client, reply in replies:
@@ -175,7 +178,7 @@ class OnDevices:
                     answer = self._screening.answer(reply, t, client)
                     self._seen.paid(answer)  # also for an invalid model: the client has spent the energy
                     examples = None if answer.owns_data else self._dealt().examples[client]
-                    check_model(answer, n_parameters, sent[client].steps or None, examples)
+                    check_model(answer, n_parameters, sent[client].steps or None, examples, n_buffers)
                 except BadMessage as error:
                     self._seen.lose(client, str(error))
                     continue

@@ -37,10 +37,11 @@ class Orders:
 
     def request(self, order: Order, steps: int) -> Request:
         """Return the order as a request."""
-        shift = None if order.shift is None else as_weights(order.shift)
+        shift, buffers = (None if one is None else as_weights(one) for one in (order.shift, order.buffers))
         return replace(
             self._request(order.round), eta=order.eta, mains_powered=self.mains_powered,
             weights=as_weights(order.start), pull=float(order.pull), shift=shift, steps=steps,
+            buffers=buffers,
         )  # fmt: skip
 
     def _request(self, t: int) -> Request:
@@ -59,7 +60,8 @@ class _Training:
         steps = order.steps if self._by_steps else 0
         if self._last is not None and self._last[0].start is order.start:
             before, taken, other = self._last
-            if before.shift is order.shift and before.pull == order.pull and taken == steps:
+            alike = before.shift is order.shift and before.buffers is order.buffers
+            if alike and before.pull == order.pull and taken == steps:
                 return other
         self._last = order, steps, self._orders.request(order, steps).content(other)
         return self._last[2]

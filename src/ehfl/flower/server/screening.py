@@ -66,7 +66,7 @@ class Screening:
             raise BadMessage(str(error)) from None
 
 
-def check_model(answer: Answer, n_parameters: int, steps: int | None, examples: int | None) -> None:
+def check_model(answer: Answer, n_parameters: int, steps: int | None, examples: int | None, n_buffers: int = 0) -> None:
     """Raise BadMessage if a model cannot be averaged, or if steps or examples differ from the order.
 
     `examples` is None for a node that trains on its own data, and `steps` where they follow these.
@@ -80,10 +80,14 @@ def check_model(answer: Answer, n_parameters: int, steps: int | None, examples: 
         raise BadMessage("no model came back")
     if answer.weights.size != n_parameters:
         raise BadMessage(f"a model of {answer.weights.size} weights, not {n_parameters}")
+    buffers = np.zeros(0, np.float32) if answer.buffers is None else answer.buffers
+    if buffers.size != n_buffers:
+        raise BadMessage(f"a model with buffers of {buffers.size} numbers, not {n_buffers}")
+    numbers = np.concatenate([answer.weights, buffers])
     losses_finite = math.isfinite(answer.loss) and math.isfinite(answer.start_loss)
-    if not losses_finite or not np.isfinite(answer.weights).all():
+    if not losses_finite or not np.isfinite(numbers).all():
         raise BadMessage("a model or a loss that is not finite")
-    largest = max(float(np.abs(answer.weights).max()), abs(answer.loss), abs(answer.start_loss))
+    largest = max(float(np.abs(numbers).max()), abs(answer.loss), abs(answer.start_loss))
     if largest > LARGEST:
         raise BadMessage(f"a weight or a loss of {largest:.3g}, beyond {LARGEST:g}")
     if answer.steps < 1 or steps not in (None, answer.steps):

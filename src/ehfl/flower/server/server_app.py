@@ -110,11 +110,12 @@ def play_on_devices(
         return None if on_round is None else on_round(record, module)
 
     place = pick_device(setting.learning.device)
-    model = initial_model(task, run.seed, place)
+    buffers = build.local_sgd_of(setting).buffers
+    model = initial_model(task, run.seed, place, buffers)
     workers = pick_workers(threads.asked, model.weights.numel(), place, threads.most)
     training = Training(
         task,
-        Server(model, build.aggregation_of(setting), clients.n_clients, run.seed),
+        Server(model, build.aggregation_of(setting), clients.n_clients, run.seed, buffers=buffers),
         clients,
         Workers(model, workers),
         step_size=build.step_size_rule_of(setting),

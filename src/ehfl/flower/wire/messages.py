@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from ehfl.energy import EnergyTotals
 from ehfl.validation import UserError, short
 
-PROTOCOL = 5
-_FACTS, _MODEL, _SHIFT, _WEIGHTS = "ehfl", "model", "shift", "weights"
+PROTOCOL = 6
+_FACTS, _MODEL, _SHIFT, _BUFFERS, _WEIGHTS = "ehfl", "model", "shift", "buffers", "weights"
 _NOTHING = EnergyTotals(0, 0, 0, 0, 0, 0)
 _TOTALS = tuple(field.name for field in fields(EnergyTotals))
 
@@ -45,6 +45,7 @@ class Request:
     pull: float = 0.0  # pull * (y - weights) is added to each gradient at y
     shift: Weights | None = None  # is added to each gradient
     steps: int = 0  # local steps to take, and to pay for; 0 for all K
+    buffers: Weights | None = None  # of the model, if training changes any
 
     def content(self, other: RecordDict | None = None) -> RecordDict:
         """Return the records; `other` is the content of a request with the same model, whose bytes are shared."""
@@ -52,7 +53,7 @@ class Request:
         facts |= {"arm": self.arm, "seed": self.seed, "digest": self.digest}
         facts |= {"eta": self.eta, "mains_powered": self.mains_powered, "pull": self.pull, "steps": self.steps}
         model = _record(self.weights) if other is None else other.array_records[_MODEL]
-        return _packed(facts, {_MODEL: model, _SHIFT: _record(self.shift)})
+        return _packed(facts, {_MODEL: model, _SHIFT: _record(self.shift), _BUFFERS: _record(self.buffers)})
 
     @staticmethod
     def read(content: RecordDict) -> Request:
@@ -73,6 +74,7 @@ class Request:
             _value(facts, "pull", float),
             _weights(content, _SHIFT),
             _count(facts, "steps"),
+            _weights(content, _BUFFERS),
         )
 
 
@@ -92,11 +94,12 @@ class Answer:
     weights: Weights | None = None
     owns_data: bool = False  # whether it trains on its own examples, unknown to the server
     start_loss: float = 0.0  # of its first minibatch
+    buffers: Weights | None = None  # of the trained model, if training changes any
 
     def content(self) -> RecordDict:
         """Return the records."""
         told = {name: getattr(self, name) for name in _SAID}
-        return _packed(told | asdict(self.totals), {_MODEL: _record(self.weights)})
+        return _packed(told | asdict(self.totals), {_MODEL: _record(self.weights), _BUFFERS: _record(self.buffers)})
 
     @property
     def model(self) -> Weights:
@@ -112,7 +115,7 @@ class Answer:
         said = {name: _value(facts, name, kind) for name, kind in _SAID.items()}
         for name in ("round", "client", "energy", "steps", "examples"):
             _count(facts, name)
-        return Answer(**said, totals=totals, weights=_weights(content, _MODEL))
+        return Answer(**said, totals=totals, weights=_weights(content, _MODEL), buffers=_weights(content, _BUFFERS))
 
 
 _SAID: dict[str, type] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from itertools import islice
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from ehfl.arrays import IntArray
 from ehfl.learning.aggregation import Update
+from ehfl.learning.engine.chance import Chance
 from ehfl.learning.engine.flat import FlatModel
 from ehfl.learning.engine.local_sgd import LocalSgd, minibatches
 from ehfl.learning.orders import Order
@@ -30,24 +32,29 @@ class Engine:
         """
         if order.start.data_ptr() == model.weights.data_ptr():
             raise ValueError("an order must not start from the model that is trained in: its steps would change it")
-        model.weights.copy_(order.start)
+        model.put(order.start, order.buffers)
         examples = self.parts[order.client]
         batches = islice(minibatches(self.rule, examples, order.seed, order.client, order.round), order.steps)
         step, losses = self.rule.step_of(model.weights), []
+        chance = Chance(order.seed, order.client, order.round) if model.traits.draws else nullcontext()
         for k, batch in enumerate(batches):
-            loss, gradient = self._gradient(torch.from_numpy(batch), order, model)
+            with chance:
+                loss = self._loss(torch.from_numpy(batch), model)
+            gradient = self._gradient(loss, order, model)
             step(gradient, order.eta * self.rule.local_decay**k)
-            losses.append(loss)
+            losses.append(loss.detach())
         weights = model.weights.clone()  # the next client overwrites this buffer
         mean, eta = float(torch.stack(losses).mean()), self.rule.mean_step(order.eta, len(losses))
         return Update(order.client, order.start, weights, mean, len(losses), examples.size, eta,
-                      start_loss=float(losses[0]))  # fmt: skip
+                      start_loss=float(losses[0]), buffers=model.buffers())  # fmt: skip
 
-    def _gradient(self, batch: Tensor, order: Order, model: FlatModel) -> tuple[Tensor, Tensor]:
-        """Return the loss of the batch and the gradient by which the client's next step moves."""
+    def _loss(self, batch: Tensor, model: FlatModel) -> Tensor:
         batch = batch.to(self.training.inputs.device)
         outputs = model.module(self.training.inputs.index_select(0, batch))
-        loss = self.task.loss(outputs, self.training.targets.index_select(0, batch))
+        return self.task.loss(outputs, self.training.targets.index_select(0, batch))
+
+    def _gradient(self, loss: Tensor, order: Order, model: FlatModel) -> Tensor:
+        """Return the gradient by which the client's next step moves."""
         gradient = model.gradient(loss)
         # Clip first, so that the bound applies to the data's gradient alone, without decay, pull and shift.
         if self.rule.clip is not None:
@@ -58,4 +65,4 @@ class Engine:
             gradient.add_(model.weights - order.start, alpha=order.pull)
         if order.shift is not None:
             gradient.add_(order.shift)
-        return loss.detach(), gradient
+        return gradient

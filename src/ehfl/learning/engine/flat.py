@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -15,14 +16,27 @@ from ehfl.validation import UserError
 Arrays = Mapping[str, NDArray[Any]]
 
 
-class FlatModel:
-    """A module whose parameters are views of one float32 vector."""
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What training does to a model beside moving its parameters."""
 
-    def __init__(self, module: nn.Module, device: torch.device) -> None:
-        self.module = module.to(device).train()
-        self.parameters = list(module.parameters())
+    moving: tuple[str, ...] = ()  # buffers of real numbers that it changes: sent and averaged with the weights
+    restarted: tuple[str, ...] = ()  # other buffers that it changes, such as counts: every turn starts from x_0's
+    fixed: tuple[str, ...] = ()  # modules that stay in evaluation mode
+    draws: bool = False  # whether it takes random numbers
+
+
+class FlatModel:
+    """A module whose trained parameters are views of one float32 vector; its other parameters stay as they are."""
+
+    def __init__(self, module: nn.Module, device: torch.device, traits: Traits | None = None) -> None:
+        self.module, self.traits = module.to(device).train(), traits or Traits()
+        for name in self.traits.fixed:
+            module.get_submodule(name).eval()
+        self.parameters = [p for p in module.parameters() if p.requires_grad]
         self.weights = torch.cat([p.detach().reshape(-1) for p in self.parameters]).float()  # (n_params,)
         self._gradient = torch.empty_like(self.weights)
+        self._restarted = {name: module.get_buffer(name).clone() for name in self.traits.restarted}
         # Each parameter becomes a view of the vector: torch trains the views, and the server averages the vector.
         start = 0
         for p in self.parameters:
@@ -31,7 +45,27 @@ class FlatModel:
 
     def copy(self) -> FlatModel:
         """Return an independent model with the same weights."""
-        return FlatModel(deepcopy(self.module), self.weights.device)
+        return FlatModel(deepcopy(self.module), self.weights.device, self.traits)
+
+    def buffers(self) -> Tensor | None:
+        """Return a copy of the buffers that training changes as one vector, (n_buffers,); None without such buffers."""
+        found = [self.module.get_buffer(name).reshape(-1).float() for name in self.traits.moving]
+        return torch.cat(found) if found else None
+
+    @property
+    def sent(self) -> int:
+        """How many numbers a model has that is sent: trained weights, and buffers that training changes."""
+        return self.weights.numel() + sum(self.module.get_buffer(name).numel() for name in self.traits.moving)
+
+    def put(self, weights: Tensor, buffers: Tensor | None) -> None:
+        """Replace weights and buffers by copies of these."""
+        self.weights.copy_(weights)
+        if buffers is not None:
+            own = [self.module.get_buffer(name) for name in self.traits.moving]
+            for one, values in zip(own, torch.split(buffers, [one.numel() for one in own]), strict=True):
+                one.copy_(values.view(one.shape))
+        for name, value in self._restarted.items():
+            self.module.get_buffer(name).copy_(value)
 
     def gradient(self, loss: Tensor) -> Tensor:
         """Return the gradient of the loss as one vector, shape (n_params,), good until the next call."""

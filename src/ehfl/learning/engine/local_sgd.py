@@ -16,6 +16,8 @@ from ehfl.scheduling import Participation
 from ehfl.theory import StepSize
 from ehfl.validation import InvalidValue, is_number, number_in, whole_number
 
+BUFFERS = ("mean", "local", "frozen")
+
 
 @dataclass(frozen=True, slots=True)
 class LocalSgd:
@@ -28,6 +30,7 @@ class LocalSgd:
     local: str | Mapping[str, Any] | None = None  # an optimiser of torch.optim; None is plain SGD
     local_epochs: int | None = None  # passes over a client's examples, in place of local_steps
     local_decay: float = 1.0  # step k of a turn, from 0 on, has the size eta_t local_decay^k
+    buffers: str = "mean"  # what becomes of the buffers that training changes, such as running means
 
     def __post_init__(self) -> None:
         # Python's own numbers, because a checkpoint writes them as JSON, which knows none of NumPy's.
@@ -43,6 +46,9 @@ class LocalSgd:
         if self.local_epochs is not None:
             object.__setattr__(self, "local_epochs", whole_number("local_epochs", self.local_epochs, low=1))
         object.__setattr__(self, "local_decay", number_in("local_decay", self.local_decay, "(0, 1]"))
+
+        if self.buffers not in BUFFERS:
+            raise InvalidValue("buffers", f"one of {', '.join(BUFFERS)}", self.buffers)
 
     def step_of(self, weights: Tensor) -> Step:
         """Return the function that moves these weights in one turn; its state is the turn's own."""

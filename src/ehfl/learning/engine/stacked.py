@@ -35,7 +35,7 @@ class Stack:
 
     def __init__(self, engine: Engine, model: FlatModel) -> None:
         self._engine, self._module = engine, model.module
-        self._shapes = {name: p.shape for name, p in model.module.named_parameters()}
+        self._shapes = {name: p.shape for name, p in model.module.named_parameters() if p.requires_grad}
         self._sizes = [shape.numel() for shape in self._shapes.values()]
         self._gradients = vmap(grad_and_value(self._loss))
 
@@ -114,6 +114,8 @@ def stack_of(engine: Engine, model: FlatModel, participants: float, asked: str =
     """
     if engine.rule.local is not None or engine.rule.local_epochs is not None:
         return None  # a stack takes plain steps on batches of one size
+    if model.traits.draws or model.traits.moving or model.traits.restarted:
+        return None  # of models without buffers or random numbers of their own
     if asked == "plain" or (asked == "auto" and (participants < _FEW or not _is_small(engine, model))):
         return None
     stack, start, n = Stack(engine, model), model.weights.clone(), len(engine.parts)

@@ -6,26 +6,27 @@ import math
 from collections.abc import Iterator
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from ehfl.learning.engine.chance import Chance
 from ehfl.learning.evaluation import checked_score, outputs_of, right_by_class
-from ehfl.learning.first_model import first_model, some_rows
+from ehfl.learning.first_model import first_model, initial_model, some_rows
 from ehfl.learning.tasks import TASKS, Examples, Task, classes_of
 from ehfl.randomness import check_seed
 from ehfl.runs import Metric
 from ehfl.validation import FAILURES, BrokenRules, UserError, blame, whole_number
 
-_CHANCE = "(chance comes from the seed alone, so leave dropout and the like out)"
+_CHANCE = "(random numbers must be torch's, which come from the seed: not NumPy's, not Python's)"
 
 
 def check_task(task: Task | str, *, examples: int = 64, seed: int = 0) -> None:
     """Test a task on a few of its examples; raise BrokenRules with a list of the faults.
 
     The check passes silently if: all attributes exist and the data are finite; each call returns a new model, made from
-    the rng alone, without other state and without random numbers in training; the output for an example does not depend
-    on the rest of its batch; the loss is one finite number with a gradient for every parameter; the score is a value of
-    the metric; no method changes its input; and, if the task names classes, the model has an output per class and every
-    target is a class.
+    the rng or by torch alone, whose random numbers in training are torch's; the output for an example does not depend
+    on the rest of its batch in evaluation; the loss is one finite number with a gradient for every parameter that is
+    trained; the score is a value of the metric; no method changes its input; and, if the task names classes, the model
+    has an output per class and every target is a class.
     The check uses `examples` examples of the training set and of the test set.
 
     >>> from ehfl.learning.tasks.digits import Digits
@@ -74,23 +75,24 @@ def _facts(task: Task, count: int) -> Iterator[str]:
 
 def _training(task: Task, count: int, seed: int) -> Iterator[str]:
     classes_of(task)  # raises an error for invalid names, and for targets out of range
-    model = first_model(task, seed).train()
+    model = initial_model(task, seed, torch.device("cpu"))
     inputs, targets = (some_rows(values, count) for values in (task.training.inputs, task.training.targets))
-    kept, state = (inputs.clone(), targets.clone()), _state(model)
+    kept, x, buffers = (inputs.clone(), targets.clone()), model.weights.clone(), model.buffers()
     losses = []
     for _ in range(2):
-        outputs = outputs_of(model, inputs)
-        losses.append(task.loss(outputs, targets))
+        model.put(x, buffers)
+        with Chance(seed):
+            outputs = outputs_of(model.module, inputs)
+            losses.append(task.loss(outputs, targets))
         if fault := _loss_fault(losses[-1]) or _spread_fault(task, outputs, targets):
             yield fault
             return
     yield from _changed("training", (inputs, targets), kept)
-    if changed := [name for name, value in _state(model).items() if not torch.equal(value, state[name])]:
-        yield f"has a model that keeps state: training changed {changed[0]}, which is not averaged"
-    elif not torch.equal(*losses):
+    if not torch.equal(*losses):
         gave = " and ".join(f"{float(loss.detach()):g}" for loss in losses)
         yield f"draws chance while training: one batch gave the losses {gave} {_CHANCE}"
-    names, parameters = zip(*model.named_parameters(), strict=True)
+    trained = [(name, one) for name, one in model.module.named_parameters() if one.requires_grad]
+    names, parameters = zip(*trained, strict=True)
     gradients: tuple[Tensor | None, ...] = torch.autograd.grad(losses[-1], parameters, allow_unused=True)
     for name, gradient in zip(names, gradients, strict=True):
         if gradient is None:
@@ -149,9 +151,3 @@ def _changed(where: str, after: tuple[Tensor, Tensor], before: tuple[Tensor, Ten
     for name, one, other in zip(names, after, before, strict=True):
         if not torch.equal(one, other):
             yield f"changes what it is given: {name}, in {where}"
-
-
-def _state(model: nn.Module) -> dict[str, Tensor]:
-    """Return copies of parameters and of all buffers, by name."""
-    named = [*model.named_parameters(), *model.named_buffers()]
-    return {name: value.detach().clone() for name, value in named}

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ehfl.learning.initialisation import blank, initialise
+from ehfl.learning.initialisation import initialise
 from ehfl.learning.tasks.cifar10_files import RECORDS, read_cifar10
 from ehfl.learning.tasks.contract import ACCURACY, Examples, accuracy
 from ehfl.learning.tasks.convolution import Convolution5x5
@@ -70,11 +70,11 @@ def paper_network(rng: np.random.Generator) -> nn.Module:
     """
     layers = nn.Sequential(
         Standardise(),
-        *_block(blank(nn.Conv2d, 3, 64, 5, padding=2)),
-        *_block(blank(Convolution5x5, 64, 64)),
+        *_block(nn.Conv2d(3, 64, 5, padding=2)),
+        *_block(Convolution5x5(64, 64)),
         nn.Flatten(),
-        *(blank(nn.Linear, 64 * 8 * 8, 384), nn.ReLU(), blank(nn.Linear, 384, 192), nn.ReLU()),
-        blank(nn.Linear, 192, 10),
+        *(nn.Linear(64 * 8 * 8, 384), nn.ReLU(), nn.Linear(384, 192), nn.ReLU()),
+        nn.Linear(192, 10),
     )
     return initialise(layers, rng)
 
@@ -83,10 +83,10 @@ def small_network(rng: np.random.Generator) -> nn.Module:
     """Return three 3x3 convolutions of stride 2 (16, 32, 32 channels, ReLU) and a linear layer: 19,466 weights."""
     layers = nn.Sequential(
         Standardise(),
-        *(blank(nn.Conv2d, 3, 16, 3, padding=1, stride=2), nn.ReLU()),
-        *(blank(nn.Conv2d, 16, 32, 3, padding=1, stride=2), nn.ReLU()),
-        *(blank(nn.Conv2d, 32, 32, 3, padding=1, stride=2), nn.ReLU()),
-        *(nn.Flatten(), blank(nn.Linear, 32 * 4 * 4, 10)),
+        *(nn.Conv2d(3, 16, 3, padding=1, stride=2), nn.ReLU()),
+        *(nn.Conv2d(16, 32, 3, padding=1, stride=2), nn.ReLU()),
+        *(nn.Conv2d(32, 32, 3, padding=1, stride=2), nn.ReLU()),
+        *(nn.Flatten(), nn.Linear(32 * 4 * 4, 10)),
     )
     return initialise(layers, rng)
 

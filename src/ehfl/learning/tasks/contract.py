@@ -39,9 +39,9 @@ class Examples:
 class Task(Protocol):
     """Data, model, loss and metric; implement these and `train` does the rest.
 
-    The four properties may be plain attributes. Only the model's parameters are trained and averaged: it must have no
-    other state and not mix the examples of a batch (no batch normalisation), and use no random numbers in training (no
-    dropout). `check_task` tests an implementation.
+    The four properties may be plain attributes. The model may have frozen parameters, buffers that training changes and
+    random operations of torch; in evaluation it must not mix the examples of a batch. `check_task` tests an
+    implementation.
 
     A task whose targets are class labels 0, 1, ... may name them in an attribute `classes: tuple[str, ...]`; its model
     then has one output per class, predicts the class of the largest, and every evaluation also reports each class.
@@ -68,7 +68,7 @@ class Task(Protocol):
         ...
 
     def model(self, rng: np.random.Generator) -> nn.Module:
-        """Return a new model, its weights drawn from `rng` (`initialise` does it) or fixed."""
+        """Return a new model, its weights drawn from `rng` (`initialise` does it), by torch itself, or fixed."""
         ...
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ehfl.learning.initialisation import blank, initialise
+from ehfl.learning.initialisation import initialise
 from ehfl.learning.tasks.contract import ACCURACY, Examples, accuracy
 from ehfl.randomness import Purpose, generator
 from ehfl.runs import Metric
@@ -46,9 +46,9 @@ class Digits:
     def model(self, rng: np.random.Generator) -> nn.Module:
         """Return two 3x3 convolutions of stride 2 (16 and 32 channels) and a linear layer: 6,090 weights."""
         layers = nn.Sequential(
-            *(blank(nn.Conv2d, 1, 16, 3, padding=1, stride=2), nn.ReLU()),
-            *(blank(nn.Conv2d, 16, 32, 3, padding=1, stride=2), nn.ReLU()),
-            *(nn.Flatten(), blank(nn.Linear, 128, 10)),
+            *(nn.Conv2d(1, 16, 3, padding=1, stride=2), nn.ReLU()),
+            *(nn.Conv2d(16, 32, 3, padding=1, stride=2), nn.ReLU()),
+            *(nn.Flatten(), nn.Linear(128, 10)),
         )
         return initialise(layers, rng)
 
