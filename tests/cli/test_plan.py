@@ -47,7 +47,26 @@ def test_a_year_under_the_sun_by_month(capsys: pytest.CaptureFixture[str]) -> No
     out = run(SUN, capsys)
 
     assert "1,460 rounds of 6 h (a year), 1 seed" in out
-    assert "worst month" in out
+    assert "winter" in "\n".join(out.splitlines()[:10]) and "Dec" in out
+
+
+def test_a_spec_s_seeds_and_rounds_are_played(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = tmp_path / "fleet.toml"
+    spec.write_text('scheduler = "greedy"\nrounds = 50\nseeds = [4, 5]\n[fleet]\nclients = 5\nrate = 0.3\n')
+    facts = json.loads(run(f"plan {spec} --json", capsys))
+
+    assert (facts["rounds"], facts["seeds"]) == (50, [4, 5])
+    assert json.loads(run(f"plan {spec} --json --seed 7 --rounds 20", capsys))["seeds"] == [7, 8, 9]
+
+
+def test_a_want_may_be_about_a_month_or_the_night(capsys: pytest.CaptureFixture[str]) -> None:
+    shares = {}
+    for when in ("", " in December", " in June", " at night", " by day"):
+        found = run(SUN.replace("300 J", "900 J") + f" --json --want|6 clients in 90 %{when}", capsys)
+        shares[when] = json.loads(found)["schedulers"][0]["as_wanted"]["share"]
+
+    assert shares[" in December"] < shares[""] < shares[" in June"]
+    assert shares[""] == pytest.approx((shares[" at night"] + shares[" by day"]) / 2)  # two rounds each
 
 
 def test_json_has_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,7 +156,7 @@ def test_a_hopeless_search_says_so_below_the_table(capsys: pytest.CaptureFixture
 
 def test_a_hopeless_number_of_clients_ends_soon(capsys: pytest.CaptureFixture[str]) -> None:
     """Without a battery that lasts the night no number of clients does; fleets of a million nodes were once tried."""
-    line = f"{SUN} --rounds 40 -s always-on --free clients --json --want|2 clients in 99 % of rounds"
+    line = f"{SUN} --rounds 40 --from-empty -s always-on --free clients --json --want|2 clients in 99 % of rounds"
     facts = json.loads(run(line.replace("|1 Wh|", "|310 J|"), capsys))
 
     assert facts["answer"]["scheduler"] != "always-on"
@@ -167,7 +186,17 @@ def test_larger_batteries_than_the_quantum_can_count_do_not_end_the_search(
     capacity: str, cost: str, quantum: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = "plan -n 4 --harvest sun:watts=0.2 --round-length 6h --rounds 200 --seeds 1 --free battery -s myopic --json"
-    more = ["--capacity", capacity, "--cost", cost, "-o", f"fleet.quantum={quantum}", "--want", "4 clients in 100 %"]
+    more = [
+        "--from-empty",
+        "--capacity",
+        capacity,
+        "--cost",
+        cost,
+        "-o",
+        f"fleet.quantum={quantum}",
+        "--want",
+        "4 clients in 100 %",
+    ]
     answer = json.loads(called([*words.split(), *more], capsys))["answer"]
 
     assert not answer["found"]  # batteries start empty, so that no client takes part in the first round

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from ehfl.planning import (
 )
 from ehfl.planning.optimum import check_size
 from ehfl.quantities import as_time
+from ehfl.runs import read_facts
 from ehfl.scheduling.contract import is_mains_powered
 from ehfl.validation import InvalidValue, SpecError, UserError, number_in
 
@@ -58,6 +60,7 @@ def plan(
     sustain: float | None = None,
     curves: bool = False,
     clairvoyant: bool = False,
+    from_empty: bool = False,
     jobs: int | None = None,
     on_step: OnStep | None = None,
     **overrides: Any,
@@ -66,7 +69,9 @@ def plan(
 
     `spec` is a TOML file, a dict with the same keys, a Spec, or None for a fleet that overrides describe:
     `plan(fleet={"clients": 50, "capacity": 5})`; overrides are those of `compare`, objects included. If rounds have a
-    length, those of a year are played. Seeds are 0, 1 and 2 unless overrides give others; those of a file are ignored.
+    length, those of a year are played, unless `rounds` or the spec say otherwise. A seed is a year of weather: 0, 1
+    and 2 unless the spec or overrides give others. Batteries start as they are after a year of operation
+    (`planning.steady_start`), unless fleet.initial is given; with `from_empty`, empty on the day of installation.
 
     `want`, "20 clients in 99 % of rounds", and `free` (battery, panel, clients or round) search the smallest value that
     meets it, under each scheduler on harvested energy. `sustain`, 0.99, finds the most clients that take part in this
@@ -80,11 +85,13 @@ def plan(
     """
     wanted = Want.parse(want) if isinstance(want, str) else want
     changes = by_keyword(overrides)
-    if not isinstance(spec, Spec) and not (isinstance(spec, Mapping) and "seeds" in spec):
+    if not has_seeds(spec):
         changes = {"seeds": SEEDS} | changes
     if spec is None:
         given = [key for key in changes if key.split(".")[0] in ("scheduler", "schedulers", "arms")]
-        changes = {"rounds": ROUNDS} | ({} if given else {"schedulers": list(SCHEDULERS)}) | changes
+        changes = ({} if given else {"schedulers": list(SCHEDULERS)}) | changes
+    if from_empty:
+        changes["fleet.initial"] = 0
     source = spec.facts() if isinstance(spec, Spec) else spec
 
     def read(more: dict[str, Any]) -> Spec:
@@ -93,6 +100,13 @@ def plan(
     ready, note = read_plannable(read, wanted, free)
     return make_plan(ready, rounds=rounds, want=wanted, free=free, sustain=sustain, curves=curves,
                      possible=clairvoyant, jobs=jobs, on_step=on_step, note=note)  # fmt: skip
+
+
+def has_seeds(source: Source) -> bool:
+    """Return whether a spec says its seeds."""
+    if source is None or isinstance(source, Spec):
+        return source is not None
+    return "seeds" in (source if isinstance(source, Mapping) else read_facts(Path(source)))
 
 
 def read_plannable(read: Read, want: Want | None, free: str | None) -> tuple[Spec, str]:
@@ -146,6 +160,7 @@ class _Planner:
     table: Mapping[str, Any]  # of the fleet that is planned
     rounds: int
     want: Want | None
+    steady: bool  # whether batteries start as they are after a year
     player: Player
     on_step: OnStep
     known: dict[tuple[str, str, float, int], FloatArray] = field(default_factory=dict)
@@ -156,9 +171,12 @@ class _Planner:
         for arm in spec.arms:
             if arm.setting.fleet != spec.base.fleet:
                 raise InvalidValue(arm.key_of("fleet"), "the same for all arms of a plan", "another one")
-        played = rounds or rounds_of(spec.base.fleet.round_length, spec.base.rounds)
+        given = spec.base.rounds if "rounds" in spec.base.model_fields_set else None
+        played = rounds or given or rounds_of(spec.base.fleet.round_length, ROUNDS)
         player = Player(code=spec.code, jobs=jobs)
-        return _Planner(spec, build.fleet_table(spec.base), played, want, player, on_step or (lambda step: None))
+        steady = "initial" not in spec.base.fleet.model_fields_set
+        step = on_step or (lambda step: None)
+        return _Planner(spec, build.fleet_table(spec.base), played, want, steady, player, step)
 
     def plan(self, free: str | None, sustain: float | None, curves: bool, possible: bool, note: str) -> Plan:
         limited = [arm for arm in self.spec.arms if not is_mains_powered(build.scheduler_of(arm.setting))]
@@ -180,6 +198,8 @@ class _Planner:
                 finite = replace(self, table=may_change.varied(may_change.high))
                 return finite.plan(free, sustain, curves, possible, note)
         if possible:
+            if self.steady:  # an optimum and a scheduler are compared from the same start
+                return replace(self, steady=False).plan(free, sustain, curves, possible, note)
             check_size(fleet, self.rounds)  # before the rounds, which take long, are played
         outlooks = self._outlooks([(arm, self.table, None) for arm in self.spec.arms])
         self.as_it_is.update((one.label, one) for one in outlooks)
@@ -232,7 +252,8 @@ class _Planner:
         rounds = self.rounds if now is None or length is None else max(1, round(self.rounds * now / length))
         wanted = clients or (self.want.clients if self.want else build.target_of(arm.setting))
         # If the number of clients is free, more may be wanted than there are.
-        return World(dict(table), scheduler, rounds, None if wanted is None else min(wanted, table["clients"]))
+        return World(dict(table), scheduler, rounds, None if wanted is None else min(wanted, table["clients"]),
+                     self.steady)  # fmt: skip
 
     def _held(self, arm: Arm, clients: int) -> FloatArray:
         """Return the share of rounds in which `clients` clients take part if wanted, (n_seeds,)."""
@@ -244,7 +265,9 @@ class _Planner:
         """Return the share of rounds with as many clients as wanted, (n_seeds,); NaN if the value cannot be played."""
         key = arm.label, free.name, value, want.clients
         if value == free.now:
-            return self.as_it_is[arm.label].on_target(want.clients)
+            return self.as_it_is[arm.label].on_target(
+                want.clients, want.rounds(calendar_of(build.build_fleet(dict(self.table))), self.rounds)
+            )
         if key not in self.known:
             self.known[key] = self._played_shares(arm, free, want, value)
         return self.known[key]
@@ -254,7 +277,9 @@ class _Planner:
         if table["clients"] < want.clients:
             return np.zeros(len(self.spec.seeds))
         try:
-            shares = self._outlooks([(arm, table, None)])[0].on_target(want.clients)
+            outlook = self._outlooks([(arm, table, None)])[0]
+            within = want.rounds(calendar_of(build.build_fleet(table)), outlook.counts.shape[1])
+            shares = outlook.on_target(want.clients, within)
         except UserError as error:  # due to this value, since the fleet as given was played
             self.on_step(f"{tried} cannot be played: {error}")
             return np.full(len(self.spec.seeds), np.nan)
@@ -291,7 +316,8 @@ def calendar_of(fleet: Fleet) -> Calendar | None:
     first_day = getattr(power, "first_day", None)
     if fleet.round_length is None or first_day is None:
         return None
-    return Calendar(int(first_day), fleet.round_length, float(getattr(power, "first_second", 0.0)))
+    second, southern = float(getattr(power, "first_second", 0.0)), bool(getattr(power, "southern", False))
+    return Calendar(int(first_day), fleet.round_length, second, southern)
 
 
 def _times(free: Free, factor: float) -> float:

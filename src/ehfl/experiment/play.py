@@ -39,6 +39,7 @@ class World:
     scheduler_table: Table
     rounds: int
     target: int | None = None
+    steady: bool = False  # whether batteries start as they are after a year, see `planning.steady_start`
 
     @staticmethod
     def of(setting: Setting) -> World:
@@ -63,7 +64,12 @@ class World:
 
     def play(self, seed: int, **options: Any) -> Participation:
         """Play all rounds under a seed; `options` are those of `simulate`."""
-        return simulate(self.fleet, self.scheduler, self.rounds, seed, target=self.target, **options)
+        fleet = self.fleet
+        if self.steady:
+            from ehfl.planning import steady_start
+
+            fleet = steady_start(fleet, self.scheduler, self.rounds, seed, self.target)
+        return simulate(fleet, self.scheduler, self.rounds, seed, target=self.target, **options)
 
     def begin(self, seed: int, *, record_energy: bool) -> Participation | Lockstep:
         """Play all rounds, or, if the scheduler wants losses, return a Lockstep that decides them while learning."""

@@ -1,23 +1,33 @@
 """The public names of the room."""
 
-from .budget import MONTHS as MONTHS, YEAR as YEAR, Budget as Budget, Calendar as Calendar, budget_of as budget_of
+from .budget import (
+    MONTHS as MONTHS,
+    SEASONS as SEASONS,
+    YEAR as YEAR,
+    Budget as Budget,
+    Calendar as Calendar,
+    budget_of as budget_of,
+)
 from .optimum import Optimum as Optimum, Share as Share, clairvoyant as clairvoyant, share as share
 from .outlook import (
+    RELIABLE as RELIABLE,
     Month as Month,
     Outlook as Outlook,
     SeedOutlook as SeedOutlook,
     hours_short as hours_short,
     months_of as months_of,
+    seasons_of as seasons_of,
     turns_by_site as turns_by_site,
     worst_month as worst_month,
 )
-from .plan import RELIABLE as RELIABLE, Changeable as Changeable, Curve as Curve, Plan as Plan
+from .plan import Changeable as Changeable, Curve as Curve, Plan as Plan
 from .search import (
     Answer as Answer,
     Sustained as Sustained,
-    Want as Want,
     most_sustained as most_sustained,
     smallest as smallest,
 )
+from .steady import steady_start as steady_start
 from .turns import TurnBatteries as TurnBatteries, income_of as income_of, turn_batteries as turn_batteries
 from .vary import FREE as FREE, Free as Free, free_of as free_of, variable as variable
+from .want import Want as Want

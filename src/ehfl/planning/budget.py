@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.energy import Fleet
@@ -89,6 +90,7 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
+SEASONS = {"winter": (11, 0, 1), "spring": (2, 3, 4), "summer": (5, 6, 7), "autumn": (8, 9, 10)}  # in the north
 _DAY, _HOUR = 86_400, 3600  # [s]
 YEAR = 365 * _DAY  # without leap days, as typical years are [s]
 
@@ -104,6 +106,7 @@ class Calendar:
     first_day: int
     round_length: float  # [s]
     first_second: float = 0.0  # of that day at which round 0 begins
+    southern: bool = False  # whether winter begins in June
 
     def months(self, rounds: range) -> IntArray:
         """Return the month in which each round begins, 0 to 11."""
@@ -113,6 +116,20 @@ class Calendar:
         """Return the hour of the day in which each round begins, 0 to 23."""
         hours: IntArray = (self._begins(rounds) % _DAY // _HOUR).astype(np.int64)
         return hours
+
+    def in_season(self, name: str, n_rounds: int) -> NDArray[np.bool_]:
+        """Return which rounds begin in a season or month of this name, (n_rounds,)."""
+        return np.isin(self.months(range(n_rounds)), self.months_of(name))
+
+    def months_of(self, name: str) -> tuple[int, ...]:
+        """Return the months of a season or of a month's name.
+
+        >>> Calendar(0, 3600).months_of("winter"), Calendar(0, 3600, southern=True).months_of("winter")
+        ((11, 0, 1), (5, 6, 7))
+        """
+        if name in MONTHS:
+            return (MONTHS.index(name),)
+        return tuple((month + 6 * self.southern) % 12 for month in SEASONS[name])
 
     def by_month(self, values: FloatArray) -> FloatArray:
         """Return the mean of the rounds' values in each month, (12, ...); NaN for months without rounds."""

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ehfl.arrays import FloatArray, IntArray
-from ehfl.planning.budget import MONTHS, Calendar
+from ehfl.planning.budget import MONTHS, SEASONS, Calendar
 from ehfl.planning.optimum import has_other_means
 from ehfl.scheduling import Participation, Summary
 from ehfl.theory.noise_scale import slowdown, slowdowns
 from ehfl.validation import number_in
 
+RELIABLE = 0.95  # share of rounds for a reliable number of participants
+Rounds = NDArray[np.bool_] | None  # those that count, (n_rounds,); None for all
 _SCALES = np.geomspace(1e-3, 1e3, 61)  # noise scales that are tried, in parts of the clients on mains power
 
 
@@ -60,20 +63,25 @@ class Outlook:
             any(one.mains_powered for one in played),
         )
 
-    def on_target(self, clients: int | None = None) -> FloatArray:
+    def on_target(self, clients: int | None = None, within: Rounds = None) -> FloatArray:
         """Return the share of rounds with at least `clients` participants, by default the target, (n_seeds,)."""
         wanted = self.target if clients is None else clients
-        shares: FloatArray = (self.counts >= wanted).mean(axis=1)
+        shares: FloatArray = (self._within(within) >= wanted).mean(axis=1)
         return shares
 
-    def count_on(self, share: float) -> int:
+    def count_on(self, share: float, within: Rounds = None) -> int:
         """Return the number of participants reached in at least this share of the rounds, all seeds together.
+
+        `within` are the rounds that count, a mask of shape (n_rounds,); by default all.
 
         >>> outlook = Outlook("greedy", 3, np.array([[0, 3, 3, 2, 3, 3, 3, 3, 3, 3]]), np.ones((1, 3), int), ())
         >>> outlook.count_on(0.9), outlook.count_on(0.8), outlook.count_on(1.0)
         (2, 3, 0)
         """
-        return int(_counted_on(self.counts.reshape(1, -1), share)[0])
+        return int(_counted_on(self._within(within).reshape(1, -1), share)[0])
+
+    def _within(self, rounds: Rounds) -> IntArray:
+        return self.counts if rounds is None else self.counts[:, rounds]
 
     def count_on_by_seed(self, share: float) -> FloatArray:
         """Return the same for each seed alone, (n_seeds,)."""
@@ -122,6 +130,7 @@ class Month:
     number: int  # 0 to 11
     on_target: float  # share of its rounds with as many clients as wanted
     mean: float  # participants a round
+    count_on: int  # participants in 95 % of its rounds
 
     @property
     def name(self) -> str:
@@ -134,11 +143,24 @@ def months_of(outlook: Outlook, calendar: Calendar) -> list[Month]:
 
     >>> outlook = Outlook("greedy", 2, np.array([[2] * 31 + [1] * 28]), np.ones((1, 3), int), ())
     >>> months_of(outlook, Calendar(first_day=0, round_length=86_400))
-    [Month(number=0, on_target=1.0, mean=2.0), Month(number=1, on_target=0.0, mean=1.0)]
+    [Month(number=0, on_target=1.0, mean=2.0, count_on=2), Month(number=1, on_target=0.0, mean=1.0, count_on=1)]
     """
-    shares = calendar.by_month((outlook.counts >= outlook.target).mean(axis=0))
-    means = calendar.by_month(outlook.counts.mean(axis=0))
-    return [Month(n, float(shares[n]), float(means[n])) for n in range(12) if np.isfinite(means[n])]
+    months = calendar.months(range(outlook.counts.shape[1]))
+    found = []
+    for number in np.unique(months).tolist():
+        within = months == number
+        share, mean = float(outlook.on_target(within=within).mean()), float(outlook.counts[:, within].mean())
+        found.append(Month(number, share, mean, outlook.count_on(RELIABLE, within)))
+    return found
+
+
+def seasons_of(outlook: Outlook, calendar: Calendar | None) -> dict[str, int]:
+    """Return the clients to count on in 95 % of the rounds of each season; none if under two seasons were played."""
+    if calendar is None:
+        return {}
+    within = {name: calendar.in_season(name, outlook.counts.shape[1]) for name in SEASONS}
+    played = {name: mask for name, mask in within.items() if mask.any()}
+    return {name: outlook.count_on(RELIABLE, mask) for name, mask in played.items()} if len(played) > 1 else {}
 
 
 def worst_month(outlook: Outlook, calendar: Calendar | None) -> Month | None:

@@ -12,13 +12,12 @@ from ehfl.arrays import FloatArray
 from ehfl.energy import Fleet
 from ehfl.planning.budget import Budget, Calendar
 from ehfl.planning.optimum import Optimum, Share
-from ehfl.planning.outlook import Outlook
-from ehfl.planning.search import Answer, Sustained, Want
+from ehfl.planning.outlook import RELIABLE, Outlook, Rounds, seasons_of
+from ehfl.planning.search import Answer, Sustained
+from ehfl.planning.want import Want
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-RELIABLE = 0.95  # share of rounds for a reliable number of participants
 
 
 class Changeable(Protocol):
@@ -74,6 +73,11 @@ class Plan:
     note: str = ""  # a sentence on deviations from the given spec
 
     @property
+    def within(self) -> Rounds:
+        """The rounds that `want` is about; None for all."""
+        return None if self.want is None else self.want.rounds(self.calendar, self.rounds)
+
+    @property
     def ranked(self) -> tuple[Outlook, ...]:
         """Schedulers on harvested energy, the best first (`merit`); mains power is a reference, never an answer."""
         limited = [one for one in self.outlooks if not one.mains_powered]
@@ -102,7 +106,7 @@ class Plan:
     def scores(self, one: Outlook) -> FloatArray:
         """Return the share of rounds that meet the requirement; without one, the reliable clients; (n_seeds,)."""
         if self.want is not None:
-            return one.on_target(self.want.clients)
+            return one.on_target(self.want.clients, self.within)
         if self.has_target:
             return one.on_target()
         return one.count_on_by_seed(RELIABLE)
@@ -140,7 +144,9 @@ class Plan:
         names = ("on_target", "empty_rounds", "worst_streak", "used", "waste", "lost", "fairness")
         counted = {f"count_on_{100 * share:.0f}": one.count_on(share) for share in (RELIABLE, 0.99)}
         means = {name: float(one.figure(name).mean()) for name in names}
-        figures: dict[str, float] = {"target": one.target, "mean": float(one.counts.mean())} | counted | means
+        seasons = {f"count_on_95_{name}": count for name, count in seasons_of(one, self.calendar).items()}
+        mean = float(one.counts.mean())
+        figures: dict[str, float] = {"target": one.target, "mean": mean} | counted | seasons | means
         if answer := self.answers.get(one.label):
             figures |= {"value": answer.value, "found": answer.found, "share": answer.share}
         if held := self.sustained.get(one.label):

@@ -17,7 +17,7 @@ from ehfl.arrays import FloatArray, spread
 from ehfl.energy import Fleet
 from ehfl.energy.battery import MAX_LEVEL
 from ehfl.planning.budget import Budget, budget_of
-from ehfl.planning.search import Want
+from ehfl.planning.want import Want
 from ehfl.quantities import as_energy, as_power, as_time
 from ehfl.validation import InvalidValue
 
@@ -132,7 +132,8 @@ def _panel(table: Table, fleet: Fleet, means: Budget, want: Want, rounds: int) -
         return Free(
             "panel", table, 1.0, 1 / _WIDE, most, _times, lambda f: {"harvest": harvest | {_PANEL: list(f * own)}}
         )
-    return Free("panel", table, float(given), float(given) / _WIDE, float(given) * most, as_power,
+    shown = _times if harvest["name"] == "trace" else as_power  # a factor of recorded power
+    return Free("panel", table, float(given), float(given) / _WIDE, float(given) * most, shown,
                 lambda value: {"harvest": harvest | {_PANEL: value}})  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ehfl.analysis.statistics import difference, estimate
 from ehfl.arrays import FloatArray
-from ehfl.planning import Curve, Outlook, Plan, hours_short, worst_month
+from ehfl.planning import MONTHS, Curve, Outlook, Plan, hours_short, seasons_of, worst_month
 from ehfl.quantities import as_time
 from ehfl.report.tables import cells
 from ehfl.report.write import amount, counted, fixed, kept_off, listed, percent
@@ -40,7 +40,7 @@ def _answer(plan: Plan) -> Iterator[str]:
     if answer is None or free is None:
         reached, best = float(plan.scores(plan.best).mean()), plan.best.label
         met = "as wanted" if reached >= want.share - 1e-12 else f"not in the {100 * want.share:g} % wanted"
-        there = f"{counted(want.clients, 'client')} take part in {exact(reached, want.share)} of rounds"
+        there = f"{counted(want.clients, 'client')} take part in {exact(reached, want.share)} of rounds{want.when}"
         yield f"{there} under {best}, {met}."
         return
     name, value, thing = plan.answered_by, free.shown(answer.value), _THINGS.get(free.name, free.name)
@@ -87,8 +87,18 @@ def _count_on(plan: Plan) -> str:
     in_most, in_nearly_all = (f"{100 * share:g} %" for share in COUNTED_ON)
     counts = f"{most:,} of {counted(plan.fleet.clients, 'client')} in {in_most} of rounds"
     more = f", {nearly_all:,} in {in_nearly_all}" if nearly_all != most else f" and in {in_nearly_all}"
+    seasons = seasons_of(best, plan.calendar)
+    poorest = min(seasons, key=lambda name: seasons[name], default="")
+    lean = f"; on {seasons[poorest]:,} in {in_most} in {poorest} ({_months(plan, poorest)})" if seasons else ""
     met = f"the target of {best.target:,} is met in {_mean(best.on_target())}"
-    return f"Count on {counts}{more} (under {best.label}); {met}."
+    return f"Count on {counts}{more} (under {best.label}){lean}; {met}."
+
+
+def _months(plan: Plan, season: str) -> str:
+    """Return a season's first and last month."""
+    assert plan.calendar is not None
+    months = plan.calendar.months_of(season)
+    return f"{MONTHS[months[0]]} to {MONTHS[months[-1]]}"
 
 
 def _mean(shares: FloatArray) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -41,7 +41,9 @@ _MOST_SEEDS = 1000
 def plan(
     given: Given,
     spec: Annotated[Path | None, Argument(metavar="SPEC", parser=path, help="A TOML file [what options say].")] = None,
-    seeds: Annotated[int, Option(metavar="N", parser=whole, help="Seeds to play, from --seed on.")] = 3,
+    seeds: Annotated[
+        int | None, Option(metavar="N", parser=whole, help="Years of weather, from --seed on [3].")
+    ] = None,
     want: Annotated[str | None, Option(metavar="TEXT", help="What is wanted: '20 clients in 99 % of rounds'.")] = None,
     free: Annotated[
         str | None, Option(metavar="NAME", help="What may be changed for it: battery, panel, clients or round.")
@@ -54,6 +56,9 @@ def plan(
         bool, Option("--curves", help="Play a quarter to four times the battery, panel and clients, too.")
     ] = False,
     clairvoyant: Clairvoyant = False,
+    from_empty: Annotated[
+        bool, Option("--from-empty", help="Start with empty batteries, not as they are after a year.")
+    ] = False,
     jobs: Annotated[
         int | None, Option(metavar="N", parser=whole, help="Processes [one a core, for large fleets].")
     ] = None,
@@ -98,7 +103,7 @@ def plan(
 
 
 def _planned(given: Given, file: Path | None) -> tuple[Plan, Spec]:
-    from ehfl.experiment.plan import MOST_ROUNDS, ROUNDS, make_plan, read_plannable
+    from ehfl.experiment.plan import MOST_ROUNDS, SEEDS, has_seeds, make_plan, read_plannable
     from ehfl.experiment.spec.build import scheduler_of
     from ehfl.planning import FREE, Want
 
@@ -110,10 +115,13 @@ def _planned(given: Given, file: Path | None) -> tuple[Plan, Spec]:
     if sustain is not None:
         number_in("--sustain", sustain, "(0, 100]")
     want = None if given["want"] is None else Want.parse(given["want"], "--want")
-    # Rounds of a spec are those of its training: --rounds says how many are played, and is not one of its keys.
-    source, options = (file, ["scheduler"]) if file is not None else ({"rounds": ROUNDS}, None)
+    source: Path | dict[str, Any] = {} if file is None else file
+    options = None if file is None else ["scheduler"]
     seeds = given.seeds(_MOST_SEEDS)
-    read, note = read_plannable(lambda changes: given.spec(source, options, seeds=seeds, **changes), want, free)
+    if seeds is None and (given.has("seed") or not has_seeds(file)):
+        seeds = list(range(given["seed"], given["seed"] + SEEDS))
+    start = {"fleet.initial": 0} if given["from_empty"] else {}
+    read, note = read_plannable(lambda changes: given.spec(source, options, seeds=seeds, **start | changes), want, free)
     for arm in read.arms:
         say_if_blind(arm.label, scheduler_of(arm.setting))
     if given["clairvoyant"]:
@@ -127,9 +135,11 @@ def _planned(given: Given, file: Path | None) -> tuple[Plan, Spec]:
 
 def _write(found: Plan, spec: Spec, out: Path) -> None:
     import ehfl
-    from ehfl.experiment.spec.read import write_spec
+    from ehfl.experiment.spec.read import open_spec, write_spec
     from ehfl.report import write_plan
 
     out.mkdir(parents=True, exist_ok=True)
     command, facts = shlex.join(["ehfl", *sys.argv[1:]]), {"ehfl": ehfl.__version__}
-    say_where("page", write_plan(found, out, spec=write_spec(spec.facts()), facts=facts, commands=[command]))
+    played = {"rounds": found.rounds} | ({} if found.want is None else {"target": found.want.clients})
+    text = write_spec(open_spec(spec, played).facts())
+    say_where("page", write_plan(found, out, spec=text, facts=facts, commands=[command]))

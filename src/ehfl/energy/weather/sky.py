@@ -49,6 +49,7 @@ class UnderSkies:
     weather: str
     start: str
     first_day: int  # day of the year at which round 0 begins at the first site, 0 is January 1
+    southern: bool  # whether all sites are south of the equator
     _skies: tuple[Sky, ...]
 
     def _settle_under(self, read: Callable[[str | Path], Any], tables: Callable[[Any], FloatArray]) -> None:
@@ -59,6 +60,7 @@ class UnderSkies:
             Sky(tables(file), start, self.weather == "shuffled", self.variation)
             for file, start in zip(files, starts, strict=True)
         ]
+        object.__setattr__(self, "southern", all(getattr(file, "latitude", 0.0) < 0 for file in files))
         object.__setattr__(self, "first_day", files[0].days.day_at(starts[0]))
         object.__setattr__(self, "_skies", tuple(skies))
 

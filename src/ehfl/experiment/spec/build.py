@@ -148,6 +148,8 @@ def describe_fleet(fleet: Fleet) -> Table:
     size, length, harvest = fleet.quantum or 1, fleet.round_length, fleet.harvest
     names = ("capacity", "initial", "cost", *(["step_cost"] if fleet.step_cost is not None else []))
     amounts = {name: np.asarray(getattr(fleet, name)) * size for name in names}
+    if not amounts["initial"].any():
+        del amounts["initial"]  # the default
     table: Table = {"clients": fleet.clients} | {name: values.tolist() for name, values in amounts.items()}
     if length is None:
         if fleet.storage is not None:

@@ -8,7 +8,18 @@ import numpy as np
 
 from ehfl.analysis.statistics import Estimate
 from ehfl.arrays import FloatArray
-from ehfl.planning import MONTHS, YEAR, Month, Outlook, Plan, turns_by_site, worst_month
+from ehfl.planning import (
+    MONTHS,
+    RELIABLE,
+    YEAR,
+    Month,
+    Outlook,
+    Plan,
+    months_of,
+    seasons_of,
+    turns_by_site,
+    worst_month,
+)
 from ehfl.quantities import as_energies, as_energy, as_time
 from ehfl.report.plan_verdict import COUNTED_ON, exact, verdict_of_plan
 from ehfl.report.tables import cells
@@ -50,7 +61,8 @@ def budget_lines(plan: Plan) -> Iterator[str]:
     pays = f"That pays for {amount(budget.sustainable)} of {counted(plan.fleet.clients, 'client')} a round"
     if months is not None and np.isfinite(months).sum() > 1:
         poorest, richest = int(np.nanargmin(months)), int(np.nanargmax(months))
-        pays += f": {amount(months[poorest])} in {MONTHS[poorest]}, {amount(months[richest])} in {MONTHS[richest]}"
+        lean, rich = amount(months[poorest]), amount(months[richest])
+        pays += ", in every month" if lean == rich else f": {lean} in {MONTHS[poorest]}, {rich} in {MONTHS[richest]}"
     if plan.possible:
         least = min(best.least for best in plan.possible)
         pays += f"; achievable in every round with perfect foresight: {least:,}"
@@ -144,15 +156,17 @@ def _columns(plan: Plan) -> Iterator[Column]:
         number_column(_BLANK, {one.label: float(one.count_on(share)) for one in outlooks}) for share in COUNTED_ON
     )
     yield pair_column(f"count on, in\n{100 * most:g} %, {100 * nearly_all:g} %", in_most, in_nearly_all)
-    if plan.want is not None and any(one.target != plan.want.clients for one in outlooks):
-        wanted = plan.want.clients
-        yield _percent(plan, f"{counted(wanted, 'client')}\n[% rounds]", lambda one: one.on_target(wanted))
+    seasons = {one.label: seasons_of(one, plan.calendar) for one in outlooks}
+    for name in next(iter(seasons.values())):
+        yield number_column(f"in\n{name}", {label: float(found[name]) for label, found in seasons.items()})
+    if plan.want is not None and (plan.want.when or any(one.target != plan.want.clients for one in outlooks)):
+        yield _percent(plan, f"{counted(plan.want.clients, 'client')}\n[% rounds]", plan.scores)
     targets = {one.target for one in outlooks}
     target = counted(targets.pop(), "client") if len(targets) == 1 else "the target"
     yield _percent(plan, f"{target}\n[% rounds]", Outlook.on_target)
     yield number_column("longest\nshort", {one.label: one.figure("worst_streak").max() for one in outlooks})
     months = _worst_months(plan)
-    if any(months.values()):
+    if any(months.values()) and not any(seasons.values()):
         met = {label: month.on_target if month else None for label, month in months.items()}
         names = (_BLANK, {label: month.name[:3] if month else DASH for label, month in months.items()})
         yield pair_column("worst month\n[% rounds]", names, number_column(_BLANK, met, 100), " ")
@@ -187,8 +201,18 @@ def _note(plan: Plan) -> str:
         "x mains: rounds for one on mains power, if rounds alone matter to if participants do",
         "" if all(best.exact for best in plan.possible) else "what was possible is an upper bound",
         f"on mains power, for reference: {', '.join(mains)}" if mains else "",
+        _by_month(plan),
     ]
     return "; ".join(part for part in parts if part)
+
+
+def _by_month(plan: Plan) -> str:
+    """Return how many clients to count on by month, under the best scheduler."""
+    months = [] if plan.calendar is None else months_of(plan.best, plan.calendar)
+    if len(months) < 2:
+        return ""
+    counts = ", ".join(f"{month.name[:3]} {month.count_on:,}" for month in months)
+    return f"in {100 * RELIABLE:g} % of each month's rounds under {plan.best.label}: {counts}"
 
 
 # Every figure.
@@ -217,11 +241,11 @@ def _rounds(plan: Plan) -> Lines:
         return
 
     def seeds(one: Outlook) -> Cell:
-        shares = one.on_target(want.clients)
+        shares = plan.scores(one)
         return Cell(f"{np.count_nonzero(shares >= want.share - 1e-12)} of {len(shares)}")
 
     yield Quantity(group, f"rounds with {want.clients:,}", "Share of rounds with as many as --want asks for",
-                   _line(lambda one: one.on_target(want.clients), cells.share))  # fmt: skip
+                   _line(plan.scores, cells.share))  # fmt: skip
     yield Quantity(group, "seeds that do it", f"Seeds with {want}, each by itself", seeds, nested=True)
 
 

@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 
 from ehfl.analysis.statistics import estimate
-from ehfl.planning import Curve, Outlook, Plan, Sustained, hours_short, months_of, turns_by_site, worst_month
+from ehfl.planning import (
+    Curve,
+    Outlook,
+    Plan,
+    Sustained,
+    hours_short,
+    months_of,
+    seasons_of,
+    turns_by_site,
+    worst_month,
+)
 from ehfl.report.plan_verdict import COUNTED_ON, verdict_of_plan
 
 _ESTIMATED = ("mean", "std", "empty_rounds", "worst_streak", "shortfall", "used", "waste", "lost", "fairness")
@@ -77,7 +87,8 @@ def _outlook(plan: Plan, one: Outlook) -> dict[str, Any]:
                      "least": low_high[0], "most": low_high[1]},
     }  # fmt: skip
     if plan.want is not None:
-        facts["as_wanted"] = bool(one.on_target(plan.want.clients).mean() >= plan.want.share - 1e-12)
+        share = float(plan.scores(one).mean())
+        facts["as_wanted"] = {"share": share, "met": share >= plan.want.share - 1e-12}
     if plan.possible:
         reached = plan.shares(one)  # none on mains power and with turns of fewer steps
         by_seed = {name: [getattr(share, name) for share in reached] for name in ("mean_sqrt", "least")}
@@ -86,8 +97,11 @@ def _outlook(plan: Plan, one: Outlook) -> dict[str, Any]:
         } or None
     if plan.calendar is not None:
         worst = worst_month(one, plan.calendar)
-        facts["months"] = [{"month": month.name, "on_target": month.on_target, "mean": month.mean}
-                           for month in months_of(one, plan.calendar)]  # fmt: skip
+        facts["months"] = [
+            {"month": month.name, "on_target": month.on_target, "mean": month.mean, "counted_on": month.count_on}
+            for month in months_of(one, plan.calendar)
+        ]
+        facts["seasons"] = seasons_of(one, plan.calendar)
         facts |= {"worst_month": worst and worst.name, "hours_short": hours_short(one, plan.calendar)}
     if plan.sites is not None:
         facts["turns_by_site"] = turns_by_site(one, plan.sites)
