@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ehfl import Fleet, Sun
+from ehfl import Bernoulli, Fleet, Sun
 from ehfl.planning import Calendar, Want, steady_start
 from ehfl.validation import InvalidValue
 
@@ -34,7 +34,7 @@ def test_a_large_battery_carries_summer_into_january() -> None:
 
 
 def test_fleets_without_a_year_start_as_given() -> None:
-    units = Fleet(3, "bernoulli:0.5", capacity=9, initial=4)
+    units = Fleet(3, Bernoulli(0.5), capacity=9, initial=4)
     endless = Fleet.in_joules(3, Sun(1), capacity=np.inf, cost=300, round_length=3600)
 
     assert steady_start(units, "greedy", 100, seed=0) is units
