@@ -61,6 +61,7 @@ ANOTHER: dict[type[BaseModel], dict[str, Any]] = {
         "aggregation": "weighted",
         "clip": 1.0,
         "weight_decay": 0.1,
+        "precision": "bf16",
         "device": "cpu",
     },
     EvaluationSpec: {"every": 1, "goal": 0.5},

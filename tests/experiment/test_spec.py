@@ -123,6 +123,7 @@ def test_the_papers_experiment_is_what_it_was_when_its_results_were_made(name: s
         "device": "auto",
         "step_size": {"name": "nominal", "initial": 0.15, "decay": 0.99, "every": 10, "window": 10},
         "weight_decay": 0.0,
+        "precision": "float32",
         "partition": {"name": "iid"}, "order": "random", "aggregation": {"name": "mean"},
     }  # fmt: skip
 

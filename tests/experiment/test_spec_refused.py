@@ -49,7 +49,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "unknown in learning": (
         {"learning": {"localsteps": 1}},
         "learning.localsteps is not a key of learning (task, data, local_steps, local_epochs, local, local_decay, "
-        "buffers, batch_size, step_size, partition, order, aggregation, clip, weight_decay, device) "
+        "buffers, batch_size, step_size, partition, order, aggregation, clip, weight_decay, precision, device) "
         "(did you mean local_steps?)",
     ),
     "unknown in evaluation": (

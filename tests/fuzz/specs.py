@@ -65,6 +65,7 @@ RIGHT: dict[str, tuple[Any, ...]] = {
     "learning.aggregation": ("mean", "weighted", {"name": "mean"}),
     "learning.clip": (1, 0.5, "none"),
     "learning.weight_decay": (0, 0.0, 0.1),
+    "learning.precision": ("float32", "bf16"),
     "learning.device": ("cpu", "auto"),
     "learning.data": ("none",),
     "evaluation.every": (1, 2),
@@ -74,8 +75,8 @@ RIGHT: dict[str, tuple[Any, ...]] = {
 # Keys whose values come back as they were given; others have short forms.
 AS_GIVEN = (
     "name", "rounds", "target", "fleet.clients", "fleet.capacity", "fleet.initial", "fleet.cost", "fleet.unit",
-    "learning.local_steps", "learning.batch_size", "learning.order", "learning.weight_decay", "learning.device",
-    "evaluation.every", "evaluation.goal",
+    "learning.local_steps", "learning.batch_size", "learning.order", "learning.weight_decay", "learning.precision",
+    "learning.device", "evaluation.every", "evaluation.goal",
 )  # fmt: skip
 
 

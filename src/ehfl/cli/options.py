@@ -74,6 +74,7 @@ SPEC_OPTIONS = {
                               "How the server combines models: mean, fedau, mifa, ... or module:Class", "mean"),
     "clip": SpecOption("learning.clip", float, "NORM", "The longest gradient", "none"),
     "weight_decay": SpecOption("learning.weight_decay", float, "X", "Adds X times the weights to gradients", "0"),
+    "precision": SpecOption("learning.precision", str, "NAME", "Of products in training: float32 or bf16", "float32"),
     "device": SpecOption("learning.device", str, "NAME", "auto, cpu, cuda or mps", "auto"),
     "eval_every": SpecOption("evaluation.every", int, "N", "Rounds between evaluations", "5"),
 }  # fmt: skip

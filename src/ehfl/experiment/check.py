@@ -102,15 +102,16 @@ class _Checks:
     def learnable(self, setting: Setting) -> str:
         """Return the fingerprint of a setting's data; refuse a setting that cannot be learned."""
         from ehfl.learning.engine.device import pick_device
+        from ehfl.learning.engine.precision import check_precision
 
         learning = setting.learning
         if wants_losses(build.scheduler_of(setting)):  # so participants are decided only while learning goes on
             build.check_causal_steps(setting, f"{setting.scheduler['name']} chooses by losses")
-        build.local_sgd_of(setting)
+        rule = build.local_sgd_of(setting)
         task, data = build.load_task(setting)
         build.plain_aggregation_of(setting)
         with at("learning"):
-            pick_device(learning.device)
+            check_precision(rule.precision, pick_device(learning.device))
         dealt = _key(learning.task, learning.data, learning.partition, learning.order, setting.fleet.clients)
         # A partition that cannot fail for some seeds alone is tried under one.
         sure = learning.partition["name"] in ("iid", "shards")

@@ -40,6 +40,7 @@ def train(
     local_epochs: int | None = None,
     local_decay: float = 1.0,
     buffers: str = "mean",
+    precision: str = "float32",
     step_size: str | float | Mapping[str, Any] | StepSize = "nominal",
     aggregation: str | Mapping[str, Any] | Aggregation = "mean",
     partition: str | Mapping[str, Any] | Partition = "iid",
@@ -66,6 +67,7 @@ def train(
     and ends with the same bits on the same machine and device, for any number of `workers` (default: one per core, one
     for a small model). Without `run_dir`, nothing is written. `engine="plain"` trains clients one by one, "stacked"
     trains small models of all participants as one batch (equal up to rounding), and "auto" selects by model size.
+    `precision="bf16"` computes products of training steps in bfloat16, on processors that have instructions for it.
     `on_round(record)` or `on_round(record, model)` is called after each round; it must not change the model.
 
     >>> from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
@@ -78,7 +80,9 @@ def train(
     training = training_in_process(
         TASKS.make(task),
         participation,
-        rule=LocalSgd(local_steps, batch_size, clip, weight_decay, local, local_epochs, local_decay, buffers),
+        rule=LocalSgd(
+            local_steps, batch_size, clip, weight_decay, local, local_epochs, local_decay, buffers, precision
+        ),
         step_size=step_size_of(step_size),
         aggregation=AGGREGATIONS.make(aggregation),
         partition=PARTITIONS.make(partition),

@@ -60,8 +60,8 @@ def compare(
                    in joules round_length, quantum, efficiency, arrival,
                    self_discharge, reserve, standby, step_cost
       learning.    task, data, local_steps, batch_size, step_size, partition,
-                   order, aggregation, clip, weight_decay, device, local,
-                   local_epochs, local_decay, buffers
+                   order, aggregation, clip, weight_decay, precision, device,
+                   local, local_epochs, local_decay, buffers
       evaluation.  every, goal
       flower.      deadline, pace, least_nodes, spare, norm_limit
     """

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @command(
     "One scheduler, one task, one run.",
     *(*FLEET, "round_length", "target", "task", "data", "local_steps", "batch_size", "step_size", "partition"),
-    *("aggregation", "clip", "weight_decay", "device"),
+    *("aggregation", "clip", "weight_decay", "precision", "device"),
     scheduler="myopic",
     rounds=300,
     seed=0,

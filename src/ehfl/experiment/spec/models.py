@@ -127,6 +127,7 @@ class LearningSpec(Section):
     aggregation: Annotated[Table, PlainValidator(read_aggregation)] = Field(default_factory=lambda: {"name": "mean"})
     clip: Positive | None = None
     weight_decay: NotNegative = 0.0
+    precision: Literal["float32", "bf16"] = "float32"
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
 
 

@@ -14,6 +14,7 @@ from ehfl.learning.aggregation import Update
 from ehfl.learning.engine.chance import Chance
 from ehfl.learning.engine.flat import FlatModel
 from ehfl.learning.engine.local_sgd import LocalSgd, minibatches
+from ehfl.learning.engine.precision import check_precision, forward
 from ehfl.learning.orders import Order
 from ehfl.learning.tasks import Examples, Task
 
@@ -22,6 +23,7 @@ class Engine:
     """The read-only data of all turns: the task, the clients' examples and the training rule."""
 
     def __init__(self, task: Task, parts: Sequence[IntArray], rule: LocalSgd, device: torch.device) -> None:
+        check_precision(rule.precision, device)
         self.task, self.parts, self.rule = task, parts, rule
         self.training = Examples(task.training.inputs.to(device), task.training.targets.to(device))
 
@@ -50,7 +52,7 @@ class Engine:
 
     def _loss(self, batch: Tensor, model: FlatModel) -> Tensor:
         batch = batch.to(self.training.inputs.device)
-        outputs = model.module(self.training.inputs.index_select(0, batch))
+        outputs = forward(model.module, self.training.inputs.index_select(0, batch), self.rule.precision)
         return self.task.loss(outputs, self.training.targets.index_select(0, batch))
 
     def _gradient(self, loss: Tensor, order: Order, model: FlatModel) -> Tensor:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ehfl.arrays import FloatArray, IntArray, real_numbers
 from ehfl.learning.engine.optimisers import Step, read_optimiser, step_of
+from ehfl.learning.engine.precision import PRECISIONS
 from ehfl.randomness import Purpose, generator
 from ehfl.scheduling import Participation
 from ehfl.theory import StepSize
@@ -31,6 +32,7 @@ class LocalSgd:
     local_epochs: int | None = None  # passes over a client's examples, in place of local_steps
     local_decay: float = 1.0  # step k of a turn, from 0 on, has the size eta_t local_decay^k
     buffers: str = "mean"  # what becomes of the buffers that training changes, such as running means
+    precision: str = "float32"  # of products in a step; "bf16" keeps weights and steps in float32
 
     def __post_init__(self) -> None:
         # Python's own numbers, because a checkpoint writes them as JSON, which knows none of NumPy's.
@@ -41,6 +43,8 @@ class LocalSgd:
             given = self.clip if is_number(self.clip) else repr(self.clip)
             raise InvalidValue("clip", "a number in [1e-30, 1e30] or None", given)
         object.__setattr__(self, "clip", None if self.clip is None else float(self.clip))
+        if self.precision not in PRECISIONS:
+            raise InvalidValue("precision", f"one of {', '.join(PRECISIONS)}", self.precision)
         object.__setattr__(self, "weight_decay", number_in("weight_decay", self.weight_decay, "[0, 1e30]"))
         object.__setattr__(self, "local", read_optimiser(self.local))
         if self.local_epochs is not None:

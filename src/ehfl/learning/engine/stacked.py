@@ -7,6 +7,7 @@ pays it once for all its clients. The result equals that of `Engine.train` up to
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -19,6 +20,7 @@ from ehfl.learning.aggregation import Update
 from ehfl.learning.engine.engine import Engine
 from ehfl.learning.engine.flat import FlatModel
 from ehfl.learning.engine.local_sgd import minibatches
+from ehfl.learning.engine.precision import forward
 from ehfl.learning.orders import Order
 
 ENGINES = ("auto", "plain", "stacked")
@@ -97,7 +99,8 @@ class Stack:
             yield torch.from_numpy(np.stack([next(draw) for draw in draws]))
 
     def _loss(self, parameters: dict[str, Tensor], inputs: Tensor, targets: Tensor) -> Tensor:
-        return self._engine.task.loss(functional_call(self._module, parameters, (inputs,)), targets)
+        outputs = forward(partial(functional_call, self._module, parameters), inputs, self._engine.rule.precision)
+        return self._engine.task.loss(outputs, targets)
 
     def _parameters(self, weights: Tensor) -> dict[str, Tensor]:
         """Return views of each client's vector, by torch's names."""

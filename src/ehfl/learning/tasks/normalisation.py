@@ -62,7 +62,8 @@ class LocalResponseNorm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Return the normalised x, shape (n_examples, n_channels, ...)."""
         last = x.movedim(1, -1)  # no copy in channels_last
-        flat = last.reshape(-1, last.shape[-1])
-        rows = _BandedNormalisation.apply(flat, self.band, self.beta, self.k)  # type: ignore[no-untyped-call]
+        with torch.autocast(x.device.type, enabled=False):  # the backward by hand is in float32
+            flat = last.reshape(-1, last.shape[-1]).to(self.band.dtype)
+            rows = _BandedNormalisation.apply(flat, self.band, self.beta, self.k)  # type: ignore[no-untyped-call]
         out: Tensor = rows.view(last.shape).movedim(-1, 1)
         return out
