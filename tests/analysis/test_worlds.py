@@ -89,13 +89,13 @@ def test_the_table_marks_the_baselines_and_says_what_is_relative_to_what() -> No
     found = [lines["difference [points]"].cell(row) for row in compared.rows]
 
     assert [cell.text for cell in found] == ["baseline", "0.0", "baseline", "0.0", "+10.00"]
-    assert "minus that of Equal fleet: myopic or Unequal fleet: greedy, whichever met the same" in (
+    assert "minus that of the baseline (Equal fleet: myopic, Unequal fleet: greedy)" in (
         lines["difference [points]"].meaning
     )
     assert lines["participants, mean"].group == "Participants a round, 3 or 4 wanted"
     below = caption(compared)
-    assert "; differences to Equal fleet: myopic or Unequal fleet: greedy, whichever met the same; " in below
-    assert "; slowdowns relative to Equal fleet: myopic or Unequal fleet: myopic, whichever met the same; " in below
+    assert "; differences to the baseline (Equal fleet: myopic, Unequal fleet: greedy); " in below
+    assert "; slowdowns relative to the best arm by theory (Equal fleet: myopic, Unequal fleet: myopic); " in below
 
 
 def test_an_arm_alone_in_its_world_has_no_difference_and_no_slowdown() -> None:

@@ -174,5 +174,5 @@ def test_the_table_has_the_weights_and_what_they_do_to_labels() -> None:
     labels_of = [line.label for line in quantities(found)]
 
     assert labels_of[labels_of.index("chi^2 of weights") :][:4] == [
-        "chi^2 of weights", "least heard [1/N]", "most heard [1/N]", "labels moved"
+        "chi^2 of weights", "smallest weight [1/N]", "largest weight [1/N]", "labels moved"
     ]  # fmt: skip

@@ -90,7 +90,7 @@ def test_without_energy_and_goal_their_figures_are_left_out(tmp_path: Path) -> N
     drawings = draw_all(two_arms(goal=2.0, recorded=False), tmp_path)
 
     assert [d.name for d in drawings] == ["learning", "differences", "participation", "weights", "energy"]
-    assert "No run came to the goal of 200.0 %." in drawings[0].caption
+    assert "No run reached the goal of 200.0 %." in drawings[0].caption
 
 
 @pytest.mark.usefixtures("unwritten")
@@ -133,7 +133,7 @@ def test_an_arm_that_met_other_weather_has_no_point_and_the_caption_says_why(tmp
 
     (caption,) = [d.caption for d in draw_all(comparison, tmp_path) if d.name == "slowdown"]
 
-    assert caption.endswith("Not shown (no other arm met the same): deep.")
+    assert caption.endswith("Not shown (no other arm to compare with): deep.")
 
 
 def test_with_two_worlds_each_panel_says_what_is_subtracted() -> None:

@@ -166,7 +166,7 @@ def test_with_two_worlds_differences_are_to_each_arms_baseline(tmp_path: Path) -
     assert gaps == [None, pytest.approx(0, abs=1e-12), None, pytest.approx(0, abs=1e-12), pytest.approx(0.1)]
     assert page.data["difference"]["label"] == "difference to its baseline [points]"
     text = " ".join(page.text)
-    assert "between runs that met the same weather" in text
+    assert "between runs with the same weather" in text
     assert "3 of 6 clients or 4 of 6 clients wanted a round" in text
 
 

@@ -32,7 +32,8 @@ def verdict_of(comparison: Comparison) -> list[str]:
     found = []
     for world in comparison.worlds:
         if text := "; ".join(_world(comparison, world, clients)):
-            found.append(f"{world.name}: {text}." if world.name else f"{text[0].upper()}{text[1:]}.")
+            said = f"{world.name}: {text}." if world.name else f"{text}."
+            found.append(f"No{said[2:]}" if said.startswith("no difference") else said)  # a label stays as it is
     return [*found, *_cautions(comparison)]
 
 
@@ -145,7 +146,7 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
     gaps = [row.difference for row in comparison.rows if row.difference and row.difference.p_value is not None]
     fewest = min((gap.n for gap in gaps), default=FEW_SEEDS)
     if fewest < FEW_SEEDS and not all(gap.distinguishable for gap in gaps):
-        yield f"{fewest} seeds are few: a difference that is not shown may be there all the same."
+        yield f"{fewest} seeds are few: with more, smaller differences can be shown."
 
 
 def log_sentences(log: DeviceLog, scale: Scale) -> list[str]:

@@ -54,8 +54,8 @@ def differences_caption(comparison: Comparison) -> str:
     lines = "lines are single pairs, one seed each"
     if comparison.most_seeds > 1:
         lines = (
-            "lines are means over pairs of runs that met the same, bands their 95 % t-intervals, each for its round "
-            "alone; dots mark rounds where the interval leaves zero out"
+            "lines are means over paired runs (same seed, weather, data and first model), bands their 95 % t-intervals "
+            "at each round; dots mark rounds where the interval excludes zero"
         )
     level = linear_within([curve.gaps for curve in difference_curves(comparison)])
     bent = "" if level is None else f" The axis is linear within {level:g} of zero and logarithmic beyond."

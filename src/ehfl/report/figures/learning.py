@@ -44,7 +44,7 @@ def rounds_figure(comparison: Comparison) -> Figure:
 
 
 def energy_figure(comparison: Comparison) -> Figure:
-    """Draw the metric on the test set against the energy that training had taken by each evaluation."""
+    """Draw the metric on the test set against the energy spent on training by each evaluation."""
     figure = style.new_figure(7.2, 3.2)
     axes = figure.subplots()
     scale = comparison.energy_scale(max(float(arm.mean_energy[-1]) for arm in comparison.arms))
@@ -62,11 +62,11 @@ def rounds_caption(comparison: Comparison) -> str:
     along = "time, since arms' rounds differ in length" if clock.differs else along
     goal = value(metric, comparison.goal)
     missed = [row.arm for row in comparison.rows if row.reached == 0]
-    ends = f", to which no run of {listed(missed)} came." if missed else "."
+    ends = f"; no run of {listed(missed)} reached it." if missed else "."
     dashed = f"Dashed: the goal, {goal}{ends}"
     return (
         f"{metric.name.capitalize()} (left) and loss (right) on the test set against {along}; {_lines(comparison)}. "
-        f"{f'No run came to the goal of {goal}.' if len(missed) == len(comparison.rows) else dashed}"
+        f"{f'No run reached the goal of {goal}.' if len(missed) == len(comparison.rows) else dashed}"
     )
 
 
@@ -76,7 +76,7 @@ def energy_caption(comparison: Comparison) -> str:
     source = f" The energy of {listed(mains)} comes from the mains, not from batteries." if mains else ""
     mean = ", mean over seeds" if comparison.most_seeds > 1 else ""
     return (
-        f"{comparison.metric.name.capitalize()} on the test set against the energy that training had taken by each "
+        f"{comparison.metric.name.capitalize()} on the test set against the energy spent on training by each "
         f"evaluation, all clients together{mean}; {_lines(comparison)}.{source}"
     )
 

@@ -68,8 +68,8 @@ def slowdown_caption(comparison: Comparison) -> str:
     bars = " Bars are 95 % t-intervals, cut off at the axis." if comparison.most_seeds > 1 else ""
     return (
         f"{measure} to the goal of {value(comparison.metric, comparison.goal)}, relative to {best_arms(comparison)}. "
-        f"Diamonds: the noise limit, what theory says if gradient noise alone held learning back and clients' "
-        f"data did not differ.{bars}{without}{style.say_alone(comparison)}"
+        f"Diamonds: the noise limit, the bound if gradient noise dominates and the clients' data do not "
+        f"differ.{bars}{without}{style.say_alone(comparison)}"
     )
 
 

@@ -133,7 +133,7 @@ def not_shown(why: str, names: Sequence[str]) -> str:
 
 def say_alone(comparison: Comparison) -> str:
     """Return the same of arms that have none to be compared with."""
-    return not_shown("no other arm met the same", [one.baseline for one in comparison.worlds if len(one.arms) == 1])
+    return not_shown("no other arm to compare with", [one.baseline for one in comparison.worlds if len(one.arms) == 1])
 
 
 def first_seed(comparison: Comparison) -> str:

@@ -44,8 +44,8 @@ class Chart:
         time = [("time", "time")] if comparison.clock.is_known else []
         one_seed = all(len(arm.seeds) == 1 for arm in comparison.arms)
         lines = "Lines are single runs" if one_seed else "Lines are means over seeds, bands 95 % intervals"
-        pairs = " Differences are between runs that met the same weather, data and first model." if paired else ""
-        note = f"{lines}.{pairs} Energy is what training had taken [{data['unit']}]."
+        pairs = " Differences are between runs with the same weather, data and first model." if paired else ""
+        note = f"{lines}.{pairs} Energy is what training has used [{data['unit']}]."
         point = "Point at the chart for values, or use the arrow keys."
         return cls(tuple(heights), (("rounds", "rounds"), *time, ("energy", "energy spent")), f"{note} {point}", data)
 

@@ -24,7 +24,7 @@ _LABELS = "Label mixture"
 
 def audit_output(title: str, audits: Sequence[Audit]) -> Output:
     """Return what `ehfl audit` prints."""
-    fact = "weights are a plain mean's; of every client and class: --full"
+    fact = "weights in a plain mean of the participants; every client and class: --full"
     verdict, hint = tuple(audit_verdict(audits)), "weights and labels: --figure FILE.png"
     return Output((title, fact), audit_table(audits), verdict, (full_table(audits),), hint)
 

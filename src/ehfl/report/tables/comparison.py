@@ -21,8 +21,8 @@ if TYPE_CHECKING:  # SciPy, behind estimates, takes longer to load than `ehfl si
 ACCURACY = Metric("accuracy", bounds=(0, 1))  # what classes and clients are judged by, whatever the task's metric is
 _POINTS = Scale("points", 0.01)  # of shares
 _INTERVAL = "mean over seeds and 95 % interval"
-_PAIRS = "over pairs of runs that met the same; in bold if p < 0.05 after Holm's correction"
-_UNLESS = "empty unless every seed did"
+_PAIRS = "over paired runs; in bold if p < 0.05 after Holm's correction"
+_UNLESS = "empty unless every seed reached it"
 
 Rows = Iterator[Quantity["Row"]]
 
@@ -61,7 +61,7 @@ def caption(comparison: Comparison) -> str:
         f"slowdowns relative to {best_arms(comparison)}" if comparison.contests else "",
         "one seed, so no intervals" if seeds == [1] else f"95 % t-intervals over {over} seeds",
         f"p-values of paired t-tests{corrected}" if tested else "",
-        "what was possible is an upper bound"
+        "what is achievable is an upper bound"
         if any(row.possible == "an upper bound" for row in comparison.rows)
         else "",
     ]
@@ -70,22 +70,21 @@ def caption(comparison: Comparison) -> str:
 
 def baselines(comparison: Comparison) -> str:
     """Return what differences are to: the first arm of each world that has others."""
-    return _whichever([world.baseline for world in comparison.contests])
+    return _each("the baseline", [world.baseline for world in comparison.contests])
 
 
 def best_arms(comparison: Comparison) -> str:
     """Return what slowdowns are relative to: the arm that theory calls best of each world that has others."""
-    return _whichever([world.best for world in comparison.contests])
+    return _each("the best arm by theory", [world.best for world in comparison.contests])
 
 
-def _whichever(arms: Sequence[str]) -> str:
-    """Return the arms of which an arm is compared with one.
+def _each(what: str, arms: Sequence[str]) -> str:
+    """Return the arm; of several worlds, what it is in each.
 
-    >>> _whichever(["a"]), _whichever(["a", "b", "c"])
-    ('a', 'a, b or c, whichever met the same')
+    >>> _each("the baseline", ["a"]), _each("the baseline", ["a", "b"])
+    ('a', 'the baseline (a, b)')
     """
-    *others, last = arms or [""]
-    return f"{', '.join(others)} or {last}, whichever met the same" if others else last
+    return arms[0] if len(arms) == 1 else f"{what} ({', '.join(arms)})"
 
 
 def _results(comparison: Comparison) -> Rows:
@@ -105,7 +104,7 @@ def _results(comparison: Comparison) -> Rows:
         minus = f"Final {metric.name} minus that of {baselines(comparison)}, {_PAIRS}"
         yield Quantity(group, label, minus, difference, nested=True)
         yield from p_value_lines(group, comparison.rows, lambda row: row.difference)
-    mean = f"Mean height of the curve, first evaluation to last; {better}"
+    mean = f"Mean of the curve from the first evaluation to the last; {better}"
     yield Quantity(group, "area under the curve", mean, lambda row: cells.metric(metric, row.area))
 
 
@@ -119,7 +118,7 @@ def _served(comparison: Comparison) -> Rows:
     which = "The class whose accuracy is the lowest, mean over seeds"
     yield Quantity(group, "lowest on average", which, lambda row: Cell(row.worst_class_name or DASH), nested=True)
     if any(row.worst_class_difference for row in rows):
-        minus = f"Accuracy of the worst class minus that of {baselines(comparison)}, whichever class it is, {_PAIRS}"
+        minus = f"Accuracy of the worst class minus that of {baselines(comparison)}, {_PAIRS}"
         yield Quantity(group, "difference [points]", minus,
                        lambda row: cells.gap(ACCURACY, row.worst_class_difference), nested=True)  # fmt: skip
         yield from p_value_lines(group, rows, lambda row: row.worst_class_difference)
@@ -136,9 +135,9 @@ def _to_goal(comparison: Comparison) -> Rows:
     rows, clock, energy = comparison.rows, comparison.clock, _energy_scale(comparison)
     group = f"To the goal of {value(comparison.metric, comparison.goal)}"
     if any(row.reached < row.seeds for row in rows):
-        reached = "Seeds whose run came to the goal, of all seeds"
+        reached = "Seeds whose run reached the goal, of all seeds"
         yield Quantity(group, "seeds at the goal", reached, lambda row: Cell(f"{row.reached} of {row.seeds}"))
-    until = f"Rounds until the {comparison.metric.name} came to the goal; {_UNLESS}"
+    until = f"Rounds until the {comparison.metric.name} reached the goal; {_UNLESS}"
     yield Quantity(group, "rounds to goal", until, lambda row: cells.amount(row.rounds_to_goal))
     if clock.is_known:
         yield Quantity(group, f"time to goal [{clock.scale.unit}]", f"How long these rounds take; {_UNLESS}",
@@ -194,8 +193,8 @@ def _energy(comparison: Comparison) -> Rows:
 def _weights(rows: Sequence[Row]) -> Rows:
     group = "Weight of clients in a plain mean"
     yield shared(group, "chi^2 of weights", lambda row: cells.positive(row.chi_square))
-    yield shared(group, "least heard [1/N]", lambda row: cells.amount(row.least_weight), nested=True)
-    yield shared(group, "most heard [1/N]", lambda row: cells.amount(row.most_weight), nested=True)
+    yield shared(group, "smallest weight [1/N]", lambda row: cells.amount(row.least_weight), nested=True)
+    yield shared(group, "largest weight [1/N]", lambda row: cells.amount(row.most_weight), nested=True)
     if any(row.labels_moved is not None for row in rows):
         moved = "Share of the label mixture that these weights move to other labels, mean over seeds"
         yield Quantity(group, "labels moved", moved, lambda row: cells.share(row.labels_moved), nested=True)
@@ -207,10 +206,10 @@ def _slowdown(comparison: Comparison) -> Rows:
         return
     best, counted = best_arms(comparison), "Time" if comparison.clock.differs else "Rounds"
     group, compared = f"{counted}, relative to {best}", {arm.name for one in comparison.contests for arm in one.arms}
-    over = f"{counted} to the goal over that of {best}, over pairs of runs that met the same, and 95 % interval"
+    over = f"{counted} to the goal over that of {best}, over paired runs, and 95 % interval"
     yield Quantity(group, "slowdown, measured", over, lambda row: cells.amount(row.measured_slowdown, null=1.0))
-    alone = "if gradient noise alone held learning back and clients' data did not differ"
-    yield Quantity(group, "noise limit", f"What theory says of a plain mean {alone}",
+    limit = "Bound for a plain mean if gradient noise dominates and the clients' data do not differ"
+    yield Quantity(group, "noise limit", limit,
                    lambda row: cells.amount(row.noise_limit if row.arm in compared else None), nested=True)  # fmt: skip
 
 

@@ -199,7 +199,7 @@ def _note(plan: Plan) -> str:
     parts = [
         f"± 95 % interval over {seeds} seeds" if seeds > 1 else "one seed: no intervals",
         "x mains: rounds for one on mains power, if rounds alone matter to if participants do",
-        "" if all(best.exact for best in plan.possible) else "what was possible is an upper bound",
+        "" if all(best.exact for best in plan.possible) else "what is achievable is an upper bound",
         f"on mains power, for reference: {', '.join(mains)}" if mains else "",
         _by_month(plan),
     ]

@@ -79,7 +79,7 @@ class Table:
 
     def html(self) -> str:
         """Return the table as HTML without style or script; a column of an arm is of class `arm-0`, with a swatch."""
-        caption = f"<caption>{escape(self.caption)}</caption>\n" if self.caption else ""
+        caption = f"<caption><span>{escape(self.caption)}</span></caption>\n" if self.caption else ""
         heads = "".join(map(self._html_head, range(len(self.names))))
         bodies = "".join(
             f"<tbody>\n{''.join(self._html_rows(group, lines))}</tbody>\n"
@@ -180,5 +180,7 @@ def _blocks(widths: Sequence[int], room: int) -> list[range]:
 
 
 def _html_cell(cell: Cell) -> str:
-    text = f"<strong>{escape(cell.text)}</strong>" if cell.strong else escape(cell.text.strip())
+    text = escape(cell.text.strip())
+    text = f"<strong>{text}</strong>" if cell.strong else text
+    text = "\u2007" * (len(cell.text) - len(cell.text.lstrip())) + text  # spaces as wide as digits, so that they align
     return f"<td>{text}{f'<small>{escape(cell.ends)}</small>' if cell.ends else ''}</td>"

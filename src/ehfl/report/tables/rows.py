@@ -14,23 +14,22 @@ if TYPE_CHECKING:  # SciPy, behind estimates, takes longer to load than `ehfl si
 
 Subject = TypeVar("Subject")  # what a table has one of for each arm: a Row, Simulations, an Audit
 
-ENERGY, POSSIBLE = "Energy and turns", "What was possible"  # groups
+ENERGY, POSSIBLE = "Energy and turns", "Perfect foresight"  # groups
 _WEIGHT = "weight in a plain mean of the participants, relative to equal weights"
 _MEANINGS = {  # of rows that both played and trained arms have, by label
     "participants, mean": "Clients that took part in a round, mean over seeds",
-    "standard deviation": "Of their number over the rounds: the lower, the steadier",
+    "standard deviation": "Standard deviation of n_t over the rounds",
     "empty rounds": "Rounds without any participant, mean over seeds",
-    "clients short a round": "Clients missing to the number wanted, mean",
-    "harvest wasted": "Share of the harvest that found the battery full",
-    "energy lost": "Share of all energy that charging, leaks and standing by took",
-    "fairness (Jain)": "Jain's index of turns per client: 1 when all have equally many",
+    "clients short a round": "Mean of max(wanted - n_t, 0)",
+    "harvest wasted": "Share of the harvest that arrived at full batteries",
+    "energy lost": "Share of all energy that was lost in charging, leakage and standby",
+    "fairness (Jain)": "Jain's index of the turns of clients: 1 where all have the same number",
     "chi^2 of weights": "N sum (q_i - 1/N)^2, where q_i is the weight of client i in a plain mean of the participants: "
     "0 if all are equal",
-    "least heard [1/N]": f"Smallest {_WEIGHT}",
-    "most heard [1/N]": f"Largest {_WEIGHT}",
-    "share of possible": "Mean of sqrt(n_t), in parts of the largest that any scheduler could have reached had it "
-    "known all harvests",
-    "of the lowest": "The same of the fewest participants, from the first round on that can have any",
+    "smallest weight [1/N]": f"Smallest {_WEIGHT}",
+    "largest weight [1/N]": f"Largest {_WEIGHT}",
+    "share of possible": "Mean of sqrt(n_t), relative to the largest that is achievable with perfect foresight",
+    "of the lowest": "The same for the smallest n_t, from the first round that can have participants",
 }
 
 

@@ -221,7 +221,7 @@ def simulate_table(simulations: Mapping[str, Simulations]) -> Table:
     many = list(simulations.values())
     intervals = f"± 95 % interval over {many[0].seeds} seeds" if many[0].seeds > 1 else ""
     shares = [share for one in many for share in one.shares]
-    bound = "what was possible is an upper bound" if any(share and not share.exact for share in shares) else ""
+    bound = "what is achievable is an upper bound" if any(share and not share.exact for share in shares) else ""
     return table_of(list(_columns(simulations)), list(simulations), "; ".join(filter(None, (intervals, bound))))
 
 
@@ -296,8 +296,8 @@ def simulated(seeds: int = 1, *, losses: bool = False, possible: bool = False) -
         yield shared(ENERGY, "energy lost", _line("lost", cells.share))
     yield shared(ENERGY, "fairness (Jain)", _line("fairness", cells.index))
     yield shared(ENERGY, "chi^2 of weights", _line("chi_square", cells.index))
-    yield shared(ENERGY, "least heard [1/N]", _line("least_weight"), nested=True)
-    yield shared(ENERGY, "most heard [1/N]", _line("most_weight"), nested=True)
+    yield shared(ENERGY, "smallest weight [1/N]", _line("least_weight"), nested=True)
+    yield shared(ENERGY, "largest weight [1/N]", _line("most_weight"), nested=True)
 
 
 def _line(figure: str, cell: Callable[[Estimate | float], Cell] = cells.amount) -> Callable[[Simulations], Cell]:
