@@ -31,9 +31,11 @@ def verdict_of(comparison: Comparison) -> list[str]:
     clients = worst_tenth_differences(comparison)
     found = []
     for world in comparison.worlds:
-        if text := "; ".join(_world(comparison, world, clients)):
-            said = f"{world.name}: {text}." if world.name else f"{text}."
-            found.append(f"No{said[2:]}" if said.startswith("no difference") else said)  # a label stays as it is
+        parts = list(_world(comparison, world, clients))
+        if world.name:
+            found += [f"{world.name}: {'; '.join(parts)}."] if parts else []
+        else:  # sentences of their own; a label at their beginning stays as it is
+            found += [f"No{part[2:]}." if part.startswith("no difference") else f"{part}." for part in parts]
     return [*found, *_cautions(comparison)]
 
 
