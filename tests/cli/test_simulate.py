@@ -336,7 +336,7 @@ def test_shares_of_several_seeds_are_means_with_intervals_and_bounds_say_so(caps
     assert run(*options, "--json") == 0
     facts = json.loads(capsys.readouterr().out)["schedulers"]["greedy"]
 
-    assert "what was possible is an upper bound" in text
+    assert "what is achievable is an upper bound" in text
     shares = [one["share"]["mean_sqrt"] for one in facts["by_seed"]]
     assert facts["estimates"]["share_mean_sqrt"]["mean"] == pytest.approx(sum(shares) / 3)
     assert not any(one["possible"]["exact"] for one in facts["by_seed"])

@@ -6,10 +6,9 @@ import math
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from ehfl.report import bound_output, draw_slowdown, draw_verified, verified_output
+from ehfl.report import bound_output, extra_rounds_figure, verified_figure, verified_output
 from ehfl.report.figures import style
 from ehfl.report.figures.looks import looks
 from ehfl.report.tables.bound import Bounds, shared_constants
@@ -52,7 +51,7 @@ def test_bounds_have_arms_as_rows_and_every_figure_side_by_side() -> None:
     assert [line.split()[-2:] for line in lines[2:6]] == [
         ["none", "A"], ["2.5", "0.5"], ["–", "0.125"], ["0.25", "0.0625"]  # noqa: RUF001
     ]  # fmt: skip
-    assert output.verdict[0].startswith("not greedy comes closest to mains power: ")
+    assert output.verdict[0].startswith("not-greedy comes closest to mains power: ")
     assert output.verdict[1:] == ("not-greedy: no theorem covers this: steps are beyond 1/L",)
 
 
@@ -94,10 +93,8 @@ def test_colours_go_by_scheduler_and_not_by_label(tmp_path: Path, kind: str) -> 
     path = tmp_path / "bound.svg"
     schedulers = {"not-greedy": "", "b": "greedy", "mains": "always-on"}
 
-    if kind == "slowdown":
-        draw_slowdown(SLOW, path, schedulers=schedulers)
-    else:
-        draw_verified(VERIFIED, path, schedulers=schedulers)
+    look = looks(schedulers)
+    style.save(extra_rounds_figure(SLOW, look) if kind == "slowdown" else verified_figure(VERIFIED, look), path)
 
     drawn = path.read_text(encoding="utf-8").lower()
     own, greedy = looks({"not-greedy": "", "b": "greedy"}).values()
@@ -105,16 +102,11 @@ def test_colours_go_by_scheduler_and_not_by_label(tmp_path: Path, kind: str) -> 
     assert (greedy.colour.lower() in drawn) == (kind == "verified")
 
 
-def test_extra_rounds_start_at_zero_with_numbers_and_what_was_played(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[Figure] = []
-    monkeypatch.setattr(style, "save", lambda figure, path: drawn.append(figure))
+def test_extra_rounds_start_at_zero_with_numbers_and_what_was_played() -> None:
     slow = {"a": {"constant": 1.0084, "sqrt": 1.5, "linear": 4.26, "best": math.inf}, "mains": SLOW["mains"]}
 
-    draw_slowdown(
-        slow, Path("unused.svg"), schedulers={"a": "", "mains": "always-on"}, about="10 clients, K = 5, seed 3"
-    )
+    figure = extra_rounds_figure(slow, looks({"a": "", "mains": "always-on"}), "10 clients, K = 5, seed 3")
 
-    (figure,) = drawn
     assert figure.get_suptitle() == "10 clients, K = 5, seed 3"
     assert "extra rounds" in figure.get_supxlabel() and "[%], one seed" in figure.get_supxlabel()
     assert [axes.texts[0].get_text() for axes in figure.axes] == ["+0.84", "+50", "+326", "never"]

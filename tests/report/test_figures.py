@@ -18,9 +18,9 @@ from ehfl.report.figures.comparison import draw_all
 from ehfl.report.figures.differences import clear_rounds, differences_figure
 from ehfl.report.figures.learning import energy_figure, rounds_figure
 from ehfl.report.figures.looks import looks, looks_of
-from ehfl.report.figures.participation import draw_participation, participation_figure
+from ehfl.report.figures.participation import participation_figure
 from ehfl.report.figures.rasters import batteries_figure, levels, on_batteries, scale
-from ehfl.report.figures.slowdown import slowdown_figure, span, ticks
+from ehfl.report.figures.slowdown import slowdown_figure, span
 from ehfl.report.tables.compact import most_telling
 from ehfl.report.write import amount
 from ehfl.runs import Metric
@@ -171,12 +171,10 @@ def test_participation_of_a_simulation_is_drawn_by_scheduler_and_not_by_label(tm
     played = {"not-greedy": np.array([[1, 2, 3]]), "b": np.array([[2, 2, 2]])}
     path = tmp_path / "n.svg"
 
-    draw_participation(played, path, schedulers={"not-greedy": "", "b": "greedy"}, target=2)
+    style.save(participation_figure(played, looks({"not-greedy": "", "b": "greedy"}), {}), path)
 
     text = path.read_text(encoding="utf-8").lower()
     assert looks({"a": "", "b": "greedy"})["a"].colour.lower() in text
-    with pytest.raises(KeyError, match="b"):
-        draw_participation(played, path, schedulers={"not-greedy": ""})
 
 
 def test_dollars_in_names_are_no_formula(tmp_path: Path) -> None:
@@ -251,11 +249,6 @@ def test_participants_are_told_as_in_the_table_and_dots_on_target_are_seen() -> 
     order = {str(line.get_color()): line.get_zorder() for line in axes.get_lines()}
     assert order["#CCCCCC"] == min(order.values())
     assert len(order) == 2
-
-
-def test_ticks_lie_within_the_axis() -> None:
-    assert ticks(0.6, 2.5) == [0.7, 1, 1.5, 2]
-    assert ticks(0.9, 5000) == [1, 10, 100, 1000]
 
 
 # differences

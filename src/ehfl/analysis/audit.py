@@ -14,7 +14,6 @@ from ehfl.analysis.trials import Arm
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.scheduling import Chances, observed_chances
 
-HARDLY_HEARD = "hardly heard"
 _ROUNDING = 1e-12  # of a chi^2 that is 0
 _A_TENTH_OFF = 0.01  # chi^2, since it is the mean of (N q_i - 1)^2
 _FIFTHS = ("least heard", "second", "third", "fourth", "most heard")
@@ -27,9 +26,7 @@ class Group:
     name: str
     clients: IntArray
     probability: float  # P(i in S), mean over its clients
-    updates: float  # share of all updates that come from it
     weight: float  # in the mean, of all its clients together
-    fair: float  # the weight that as many clients would have if all were heard alike
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -117,27 +114,9 @@ class Audit:
         parts = [part for part in np.array_split(self.order, len(_FIFTHS)) if part.size]
         return [self._group(f"{name} fifth", part) for name, part in zip(_FIFTHS, parts, strict=False)]
 
-    def hardly_heard(self) -> Group:
-        """Return the clients that weigh less than half of what is fair; the least heard fifth, if that is them or none.
-
-        Not always the fifth: where several are heard as rarely, who is in it would be chance.
-        """
-        fifth = self.fifths()[0]
-        clients = np.flatnonzero(self.chances.weights < 0.5 / self.n_clients)
-        if not clients.size or set(clients) == set(fifth.clients):
-            return fifth
-        return self._group(HARDLY_HEARD, clients)
-
     def _group(self, name: str, clients: IntArray) -> Group:
-        own, everyone = self.chances.probabilities[clients], float(self.chances.probabilities.sum())
-        return Group(
-            name,
-            clients,
-            probability=float(own.mean()),
-            updates=float(own.sum()) / everyone if everyone else 0.0,
-            weight=float(self.chances.weights[clients].sum()),
-            fair=clients.size / self.n_clients,
-        )
+        probability, weight = self.chances.probabilities[clients].mean(), self.chances.weights[clients].sum()
+        return Group(name, clients, float(probability), float(weight))
 
     @property
     def mixture(self) -> FloatArray:
@@ -158,13 +137,6 @@ class Audit:
         """
         gaps = [np.abs((self.chances.weights - 1 / self.n_clients) @ shares).sum() / 2 for shares in self._shares()]
         return float(np.mean(gaps))
-
-    def held(self, group: Group) -> FloatArray:
-        """Return the share of each label's examples that these clients hold, (n_classes,); 0 of a label without any."""
-        counts: FloatArray = np.mean(self.deals, axis=0)
-        total = counts.sum(axis=0)
-        held: FloatArray = counts[group.clients].sum(axis=0) / np.where(total > 0, total, 1)
-        return held
 
     def _mean(self, weights: FloatArray) -> FloatArray:
         mixed: FloatArray = np.mean([weights @ shares for shares in self._shares()], axis=0)

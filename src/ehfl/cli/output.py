@@ -15,6 +15,8 @@ from ehfl.cli.streams import own_prints_aside
 from ehfl.validation import InvalidValue, visible
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ehfl.analysis import Comparison
     from ehfl.experiment import Outcome, Spec
     from ehfl.report.tables.output import Output
@@ -83,6 +85,14 @@ def say_if_blind(label: str, scheduler: Scheduler) -> None:
 
     if wants_losses(scheduler):
         typer.echo(f"{label} chooses by losses, which only training gives: none are known here", err=True)
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """Write a figure, and tell the user where."""
+    from ehfl.report.figures import style
+
+    style.save(figure, path)
+    say_where("figure", path)
 
 
 def say_where(what: str, path: Path, *, more: int = 0, err: bool = True) -> None:

@@ -1,10 +1,11 @@
 """The public names of the room."""
 
-from .figures.audit import draw_audit as draw_audit
-from .figures.bound import draw_slowdown as draw_slowdown, draw_verified as draw_verified
+from .figures.audit import audit_figure as audit_figure
+from .figures.bound import extra_rounds_figure as extra_rounds_figure, verified_figure as verified_figure
 from .figures.comparison import draw_all as draw_all
-from .figures.harvest import draw_fit as draw_fit, draw_survey as draw_survey
-from .figures.participation import draw_participation as draw_participation
+from .figures.harvest import fit_figure as fit_figure, survey_figure as survey_figure
+from .figures.looks import looks as looks
+from .figures.participation import participation_figure as participation_figure
 from .figures.plan import PlanFigure as PlanFigure, plan_figures as plan_figures
 from .figures.style import Drawing as Drawing
 from .figures.sweep import draw_sweep as draw_sweep, sweep_figure as sweep_figure

@@ -9,7 +9,7 @@ from typer import Option
 
 from ehfl.cli.live import progress
 from ehfl.cli.options import AsJson, Figure, Full, Given, SpecFile, command, named_by_option, scheduler_names
-from ehfl.cli.output import check_figure, print_output, say_if_blind, say_if_compiling, say_where
+from ehfl.cli.output import check_figure, print_output, say_if_blind, say_if_compiling, write_figure
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import whole
 from ehfl.files import json_text
@@ -67,10 +67,9 @@ def audit(
     if not energy_only:
         _say_unlabelled(read, audits)
     if figure is not None:  # before anything is printed: a closed pipe must not lose it
-        from ehfl.report import draw_audit
+        from ehfl.report import audit_figure, looks
 
-        draw_audit(audits, figure, schedulers=scheduler_names(read))
-        say_where("figure", figure)
+        write_figure(audit_figure(audits, looks(scheduler_names(read))), figure)
     from ehfl.report.tables.audit import audit_output, audit_verdict
 
     if as_json:

@@ -23,7 +23,7 @@ from ehfl.cli.options import (
     named_by_option,
     scheduler_names,
 )
-from ehfl.cli.output import check_figure, print_output, say_if_blind, say_if_compiling, say_where
+from ehfl.cli.output import check_figure, print_output, say_if_blind, say_if_compiling, write_figure
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path, whole
 from ehfl.files import json_text
@@ -163,12 +163,11 @@ def _promise(
     else:
         print_output(bound_output(f"{_described(spec)}{origin}", arms, local_steps), full=full)
     if figure is not None:
-        from ehfl.report import draw_slowdown
+        from ehfl.report import extra_rounds_figure, looks
 
         about = f"{_described(spec)}, K = {local_steps}, {shared_constants(known.values())}{origin}"
         slowdowns = {label: one.slowdown for label, one in arms.items()}
-        draw_slowdown(slowdowns, figure, schedulers=scheduler_names(spec) | {MAINS: MAINS}, about=about)
-        say_where("figure", figure)
+        write_figure(extra_rounds_figure(slowdowns, looks(scheduler_names(spec) | {MAINS: MAINS}), about), figure)
 
 
 def _facts(one: Bounds) -> dict[str, Any]:
@@ -277,11 +276,10 @@ def _print_verified(
 
         print_output(verified_output(results, seeds), full=full)
     if figure is not None:
-        from ehfl.report import draw_verified
+        from ehfl.report import looks, verified_figure
 
         about = f"{_described(spec)}; means of {seeds} runs, constant steps"
-        draw_verified(results, figure, schedulers=scheduler_names(spec) | {MAINS: MAINS}, about=about)
-        say_where("figure", figure)
+        write_figure(verified_figure(results, looks(scheduler_names(spec) | {MAINS: MAINS}), about), figure)
     broken = [result for result in results if not result.holds]
     if broken:
         worst = max(broken, key=lambda result: result.measured / result.bound)

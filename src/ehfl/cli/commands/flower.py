@@ -14,7 +14,7 @@ from ehfl.cli.output import check_folder, resumable, say, say_failed, say_where,
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import path, whole
 from ehfl.extras import check_extra
-from ehfl.validation import InvalidValue, UserError, whole_number
+from ehfl.validation import InvalidValue, whole_number
 
 if TYPE_CHECKING:
     from ehfl.experiment import Run, Spec
@@ -57,13 +57,12 @@ def up(
       ehfl flower up --nodes 3 -o rounds=10 -o learning.step_size=nominal-causal
       ehfl flower up mine.toml -o flower.deadline=30 --runs ~/runs
     """
-    read, run, notice = _chosen(given)  # where Flower is not installed, this says so
+    read, run = _chosen(given)  # where Flower is not installed, this says so
     from ehfl.experiment.spec.build import fleet_of
     from ehfl.flower import run_up
 
     folder = runs / read.name
     metric_name = _checked(run)
-    say(notice)
     say(OPEN)
     label, scale = f"{run.arm.label} seed {run.seed}", battery_scale(fleet_of(run.setting))
     with resumable(), own_prints_aside(), live_nodes(label, metric_name, scale) as show:
@@ -96,10 +95,8 @@ def simulate(
     from ehfl import flower
 
     check_extra("flower-simulation")
-    in_process, notice = _read(given)
-    read = flower.for_flower(in_process)
+    read = flower.for_flower(_read(given))
     folder = runs / read.name
-    say(notice)
     totals = {arm.label: len(read.seeds) * arm.setting.rounds for arm in read.arms}
     with resumable(), own_prints_aside(), live(totals) as show:
         outcomes = flower.simulate(read, runs, on_look=show)
@@ -129,36 +126,32 @@ def app(
       ehfl flower app solar mine.toml --arm greedy --runs /srv/ehfl/runs
     """
     check_folder("DIR", folder)
-    read, run, notice = _chosen(given)
+    read, run = _chosen(given)
     from ehfl.flower import write_app
 
     with named_by_option({"folder": "DIR"}):
         write_app(folder, read, runs, arm=run.arm.label, seed=run.seed)
-    say(notice)
     say_where("app", folder, err=False)
 
 
-def _chosen(given: Given) -> tuple[Spec, Run, str]:
-    """Return the spec as it goes to Flower, the one run of it that is played, and what to say of its clients."""
+def _chosen(given: Given) -> tuple[Spec, Run]:
+    """Return the spec as it goes to Flower, and the one run of it that is played."""
     from ehfl import flower
 
     check_extra("flower")
-    read, notice = _read(given)
+    read = _read(given)
     with named_by_option({"arm": "--arm", "seed": "--seed"}):
         (run,) = flower.for_flower(flower.one_run(read, given["arm"], given["seed"])).runs()
-        return flower.for_flower(read), run, notice
+        return flower.for_flower(read), run
 
 
-def _read(given: Given) -> tuple[Spec, str]:
-    """Return the spec with as many clients as there are nodes, and a notice where the spec itself has another number.
-
-    Without a file, it is the spec of which every key has its default, not the demo.
-    """
+def _read(given: Given) -> Spec:
+    """Return the spec with as many clients as there are nodes; without a file, every key has its default."""
     check_folder("--runs", given["runs"])
     nodes, file = given["nodes"], given["spec"] or {}
     if nodes is None:
         with named_by_option(given.names):
-            return given.spec(file), ""
+            return given.spec(file)
     whole_number("--nodes", nodes, low=1, high=MAX_NODES)
     if any(text.split("=")[0].strip() == "fleet.clients" for text in given["override"] or ()):
         given.refuse(["nodes"], "where -o fleet.clients is given")
@@ -167,20 +160,7 @@ def _read(given: Given) -> tuple[Spec, str]:
     for arm in read.arms:
         if (clients := arm.setting.fleet.clients) != nodes:
             raise InvalidValue("--nodes", f"{clients}, as {arm.label} itself says", nodes)
-    others = _clients_of(file) - {nodes}
-    said = f"a node is a client: the fleet has {nodes} here, not the {' or '.join(map(str, sorted(others)))}"
-    return read, f"{said} that the spec says" if others else ""
-
-
-@own_prints_aside()
-def _clients_of(file: Path | dict[str, object]) -> set[int]:
-    """Return the numbers of clients that the arms of a spec have, none where it needs the changes to be valid."""
-    from ehfl.experiment import read_spec
-
-    try:
-        return {arm.setting.fleet.clients for arm in read_spec(file).arms}
-    except UserError:
-        return set()
+    return read
 
 
 @own_prints_aside()

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from ehfl.cli.live import progress
 from ehfl.cli.options import AsJson, Figure, Full, Given, command, named_by_option
-from ehfl.cli.output import check_figure, print_output, say, say_where
+from ehfl.cli.output import check_figure, print_output, say, write_figure
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path, whole
 from ehfl.files import json_text
@@ -77,10 +77,9 @@ def fit(
     if round_length < read.record.step:
         say(f"rounds are shorter than the trace's rows of {read.record.step:g} s: their states repeat each other")
     if figure is not None:  # written first: a closed pipe must not lose it
-        from ehfl.report import draw_fit
+        from ehfl.report import fit_figure
 
-        draw_fit(fits, figure, day=_by_time_of_day(read), about=repr(read))
-        say_where("figure", figure)
+        write_figure(fit_figure(fits, day=_by_time_of_day(read), about=repr(read)), figure)
     from ehfl.report.tables.harvest import fit_facts, fit_output, spec_lines
 
     if as_json:
@@ -144,10 +143,9 @@ def show(
     with own_prints_aside(), named_by_option({"harvest": "WHAT", "round_length": "--round", "seed": "--seed"}):
         survey = _surveyed(what, given["override"] or [], clients, round_length, given["seed"])
     if figure is not None:
-        from ehfl.report import draw_survey
+        from ehfl.report import survey_figure
 
-        draw_survey(survey, figure)
-        say_where("figure", figure)
+        write_figure(survey_figure(survey), figure)
     from ehfl.report.tables.harvest import survey_facts, survey_output
 
     if as_json:

@@ -32,6 +32,7 @@ from ehfl.cli.output import (
     say_if_compiling,
     say_if_planning_compiles,
     say_where,
+    write_figure,
 )
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import path, whole
@@ -141,13 +142,14 @@ def _draw(spec: Spec, played: Played, figure: Path) -> None:
     """Write the figure of who took part."""
     import numpy as np
 
-    from ehfl.report import draw_participation
+    from ehfl.analysis.units import clock_of
+    from ehfl.report import looks, participation_figure
 
     counts = {label: np.stack([one.counts for one in many]) for label, many in played.items()}
-    target = next(iter(played.values()))[0].summary.target
+    targets = {label: many[0].summary.target for label, many in played.items()}
     lengths = {label: many[0].round_length for label, many in played.items()}
-    draw_participation(counts, figure, schedulers=scheduler_names(spec), target=target, round_lengths=lengths)
-    say_where("figure", figure)
+    clock = clock_of(lengths, {label: mine.shape[1] for label, mine in counts.items()})
+    write_figure(participation_figure(counts, looks(scheduler_names(spec)), targets, clock), figure)
 
 
 def _file_name(spec: Spec, arm: Arm, seed: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,20 +13,12 @@ from matplotlib.ticker import PercentFormatter
 from ehfl.analysis import Comparison
 from ehfl.analysis.audit import Audit, alike
 from ehfl.report.figures import style
-from ehfl.report.figures.looks import Look, looks, looks_of
+from ehfl.report.figures.looks import Look, looks_of
 from ehfl.report.tables.audit import together
 
 _FEW = 40  # clients up to which markers are large and have their intervals
 _MANY = 2000  # beyond, points are drawn as an image even in SVG
 _FEW_CLASSES = 20  # whose names fit below the bars
-
-
-def draw_audit(audits: Sequence[Audit], path: Path, *, schedulers: Mapping[str, str]) -> None:
-    """Write the figure of `audit_figure` to a file.
-
-    `schedulers` gives the registered name of each arm's scheduler by label, empty for the user's own: see `looks`.
-    """
-    style.save(audit_figure(audits, looks({audit.arm: schedulers[audit.arm] for audit in audits})), path)
 
 
 def weights_figure(comparison: Comparison) -> Figure | None:

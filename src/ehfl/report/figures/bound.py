@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
 from ehfl.report.figures import style
-from ehfl.report.figures.looks import looks
+from ehfl.report.figures.looks import Look
 from ehfl.report.tables.bound import theorem_label
 from ehfl.report.write import fixed, shown_decimals
 from ehfl.theory import Verified
@@ -21,16 +21,12 @@ _GREY = "#666666"
 _ROW = 0.19  # height of a line [inch]
 
 
-def draw_slowdown(
-    slow: Mapping[str, Mapping[str, float]], path: Path, *, schedulers: Mapping[str, str], about: str = ""
-) -> None:
+def extra_rounds_figure(slow: Mapping[str, Mapping[str, float]], look: Mapping[str, Look], about: str = "") -> Figure:
     """Draw how many more rounds than on mains power (the last entry) each arm takes, a panel for each step size rule.
 
-    `schedulers` gives the registered name of each arm's scheduler by label, empty for the user's own: see `looks`.
     `about` says what was played.
     """
     names = list(slow)[:-1] or list(slow)
-    look = looks({name: schedulers[name] for name in names})
     figure = style.new_figure(7.2, 1.3 + 0.3 * len(names))
     panels = figure.subplots(1, len(_TITLES), sharey=True, sharex=True)
     for axes, (rule, title) in zip(panels, _TITLES.items(), strict=True):
@@ -47,7 +43,7 @@ def draw_slowdown(
     panels[0].set_ylim(len(names) - 0.5, -0.5)
     figure.supxlabel("extra rounds to the same bound as on mains power [%], one seed", fontsize=10)
     figure.suptitle(about, fontsize=style.SMALL, color="#444444", parse_math=False)
-    style.save(figure, path)
+    return figure
 
 
 def _extra(percent: float) -> str:
@@ -59,17 +55,13 @@ def _extra(percent: float) -> str:
     return fixed(percent, shown_decimals(abs(percent)), "+") if math.isfinite(percent) else "never"
 
 
-def draw_verified(results: Sequence[Verified], path: Path, *, schedulers: Mapping[str, str], about: str = "") -> None:
-    """Draw measurement and bound of each theorem and participation, a panel for each problem and K; constant steps.
-
-    `schedulers` gives the registered name of each arm's scheduler by label, empty for the user's own: see `looks`.
-    `about` says what was played.
-    """
+def verified_figure(results: Sequence[Verified], look: Mapping[str, Look], about: str = "") -> Figure:
+    """Draw measurement and bound of each theorem and participation, a panel for each problem and K; constant steps."""
     shown = sorted((r for r in results if r.rule == "constant"), key=lambda r: r.theorem)
     rows = list(dict.fromkeys((r.theorem, r.participation) for r in shown))
     panels = sorted({(r.local_steps, r.problem) for r in shown})
     figure = style.new_figure(7.2, 1.4 + _ROW * (len(rows) + 0.8 * len({theorem for theorem, _ in rows})))
-    colours = {name: look.colour for name, look in looks(schedulers).items()}
+    colours = {name: mine.colour for name, mine in look.items()}
     places = _places(rows)
     grid = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
     for axes, (k, problem) in zip(grid, panels, strict=True):
@@ -91,7 +83,7 @@ def draw_verified(results: Sequence[Verified], path: Path, *, schedulers: Mappin
     measured = Line2D([], [], color=_GREY, marker="o", linestyle="", label="measured")
     promised = Line2D([], [], color=_GREY, marker="|", markersize=9, linestyle="", label="bound")
     style.legend(figure, [measured, promised])
-    style.save(figure, path)
+    return figure
 
 
 def _places(rows: Sequence[tuple[str, str]]) -> dict[tuple[str, str], float]:

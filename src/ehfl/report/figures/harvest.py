@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,11 +32,6 @@ _LINES: dict[Model, tuple[str, tuple[float, ...]]] = {  # colour, dash
 }
 _MEASURED, _MEAN = "#222222", "#666666"
 _LEAST_DAYS = 3  # below which there is no course of days to draw
-
-
-def draw_survey(survey: Survey, path: Path) -> None:
-    """Write the figure of `survey_figure` to a file."""
-    style.save(survey_figure(survey), path)
 
 
 def survey_figure(survey: Survey) -> Figure:
@@ -167,8 +161,8 @@ def _months_on(axis: Axis, first_day: int, every: int = 1) -> None:
 # Models fitted to a trace.
 
 
-def draw_fit(fits: Fits, path: Path, *, day: FloatArray | None = None, about: str = "") -> None:
-    """Write the figure to a file; `day` is the power by time of day, (n_slots, n_samples) [W], where it is known."""
+def fit_figure(fits: Fits, *, day: FloatArray | None = None, about: str = "") -> Figure:
+    """Draw run lengths and the power by time of day, `day`, (n_slots, n_samples) [W], where it is known."""
     figure = style.new_figure(7.2, 3.2 if day is None else 5.4)
     panels = figure.subplots(1 if day is None else 2, 2, squeeze=False)
     for axes, state in zip(panels[0], ("on", "off"), strict=True):
@@ -183,7 +177,7 @@ def draw_fit(fits: Fits, path: Path, *, day: FloatArray | None = None, about: st
     figure.suptitle(
         f"{style.shorten(about, 50)}; {on}" if about else on, fontsize=style.SMALL, color="#444444", parse_math=False
     )
-    style.save(figure, path)
+    return figure
 
 
 def _draw_runs(axes: Axes, fit: Fit, state: State) -> None:
@@ -224,6 +218,6 @@ def _draw_power(axes: Axes, day: FloatArray) -> None:
     handles = [
         Line2D([], [], color=_COLOUR, linewidth=1.8, label="mean"),
         Line2D([], [], color=_COLOUR, linewidth=7, alpha=0.25, label="10 % to 90 % of days and columns"),
-        Line2D([], [], color=_MEAN, linewidth=1.2, linestyle=(0, (4, 1.5)), label="what both models have"),
+        Line2D([], [], color=_MEAN, linewidth=1.2, linestyle=(0, (4, 1.5)), label="mean of both models"),
     ]
     axes.legend(handles=handles, fontsize=style.SMALL, frameon=False, loc="upper center", ncols=3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,35 +11,16 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from ehfl.analysis import Comparison
-from ehfl.analysis.units import NO_CLOCK, Clock, clock_of
+from ehfl.analysis.units import NO_CLOCK, Clock
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.report.figures import style
 from ehfl.report.figures.axes import added_height, name_rounds
-from ehfl.report.figures.looks import Look, looks
-from ehfl.report.write import amount, counted
+from ehfl.report.figures.looks import Look
+from ehfl.report.write import counted, fixed, shown_decimals
 
 _WINDOW = 25  # rounds of the moving mean
 _BINS = 40
 _FEW = 200  # rounds up to which the dots have room to be larger
-
-
-def draw_participation(
-    counts: Mapping[str, IntArray],
-    path: Path,
-    *,
-    schedulers: Mapping[str, str],
-    target: int | None = None,
-    round_lengths: Mapping[str, float | None] | None = None,
-) -> None:
-    """Write the figure of `participation_figure` to a file: `counts` gives n_t by arm, (n_seeds, n_rounds) each.
-
-    `schedulers` gives the registered name of each arm's scheduler by label, empty for a user class: see `looks`;
-    `round_lengths` how long an arm's rounds take [s], where that is known.
-    """
-    look = looks({name: schedulers[name] for name in counts})
-    targets = {} if target is None else dict.fromkeys(counts, target)
-    clock = clock_of(round_lengths or dict.fromkeys(counts), {name: mine.shape[1] for name, mine in counts.items()})
-    style.save(participation_figure(counts, look, targets, clock), path)
 
 
 def participation_figure(
@@ -104,10 +84,12 @@ def _draw_time(axes: Axes, places: FloatArray, counts: IntArray, colour: str, na
     size, alpha = (5, 0.8) if rounds <= _FEW else (2.5, 0.35)
     axes.plot(places, counts[0], ".", markersize=size, color=colour, alpha=alpha, rasterized=rounds > 10_000)
     if rounds >= 2 * _WINDOW:
-        mean = np.convolve(counts.mean(axis=0), np.full(_WINDOW, 1 / _WINDOW), mode="valid")
-        axes.plot(places[_WINDOW // 2 :][: mean.size], mean, color=colour, linewidth=1.4)
+        smooth = np.convolve(counts.mean(axis=0), np.full(_WINDOW, 1 / _WINDOW), mode="valid")
+        axes.plot(places[_WINDOW // 2 :][: smooth.size], smooth, color=colour, linewidth=1.4)
     # As the table has them: over all seeds, the standard deviation over the rounds of each.
-    label = f"{name}   mean {amount(counts.mean())}, std {amount(counts.std(axis=1).mean())}"
+    mean, deviation = float(counts.mean()), float(counts.std(axis=1).mean())
+    decimals = shown_decimals(max(mean, deviation), digits=3)
+    label = f"{name}   mean {fixed(mean, decimals)}, std {fixed(deviation, decimals)}"
     axes.set_title(label, fontsize=10, loc="left", color=style.ink(colour))
     axes.margins(x=0.01)
 

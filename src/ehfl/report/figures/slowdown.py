@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from ehfl.analysis import Comparison, Estimate, Row
 from ehfl.report.figures import style
@@ -21,8 +21,7 @@ _MARGIN = 1.06  # room around the points, as a factor
 _REACH = 1.6  # how far intervals may widen the axis, as a factor
 _LOG_FROM = 3.0  # the range, as a ratio, from which the axis is logarithmic
 _GREY = "#666666"
-# Numbers that an axis has in each power of ten, by the ratio of its ends that it stays below.
-_STEPS = {8: (1, 1.5, 2, 3, 5, 7), 30: (1, 2, 3, 5), 1000: (1, 2, 5), math.inf: (1,)}
+_FINE = 100.0  # the range below which a logarithmic axis has numbers between powers of ten
 
 Range = tuple[float, float]
 
@@ -108,21 +107,8 @@ def _scale(axes: Axes, ends: Range) -> None:
     if logarithmic:
         axes.set_xscale("log")
     axis = axes.xaxis
-    axis.set_major_locator(FixedLocator(ticks(*ends)) if logarithmic else MaxNLocator(8, steps=[1, 2, 5, 10]))
+    numbers = (1, 2, 3, 5) if ends[1] / ends[0] < _FINE else (1,)
+    axis.set_major_locator(LogLocator(subs=numbers) if logarithmic else MaxNLocator(8, steps=[1, 2, 5, 10]))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
     axes.set_xlim(*ends)
-
-
-def ticks(low: float, high: float) -> list[float]:
-    """Return plain numbers for a logarithmic axis, the finer the shorter it is.
-
-    >>> ticks(0.9, 6), ticks(0.9, 120)
-    ([1, 1.5, 2, 3, 5], [1, 2, 5, 10, 20, 50, 100])
-    """
-    if high / low < 2:
-        return [float(x) for x in MaxNLocator(6).tick_values(low, high) if low <= x <= high]
-    steps = next(steps for ratio, steps in _STEPS.items() if high / low < ratio)
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    found = [float(f"{step * 10.0**power:.3g}") for power in powers for step in steps]
-    return [int(x) if x == int(x) else x for x in found if low <= x <= high]

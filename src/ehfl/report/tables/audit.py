@@ -9,7 +9,7 @@ from itertools import takewhile
 
 import numpy as np
 
-from ehfl.analysis.audit import HARDLY_HEARD, Audit, Group, alike
+from ehfl.analysis.audit import Audit, alike
 from ehfl.report.tables import cells
 from ehfl.report.tables.output import Column, Output, number_column, pair_column, table_of
 from ehfl.report.tables.render import Cell, Table
@@ -18,7 +18,6 @@ from ehfl.report.write import DASH, listed, percent
 
 FEW_CLIENTS = 10  # each of which has a line of its own; more are shown in fifths
 _MEANS = ("mean", "fednova", "fedprox", "fedavgm")  # in which participants weigh alike
-_MUCH = 1.5  # times its fair share of a class from which on it is worth saying that a group holds so much of it
 _LABELS = "Label mixture"
 
 
@@ -61,15 +60,7 @@ def _heard(audit: Audit, under: str) -> Iterator[str]:
     least, most = int(audit.order[0]), int(audit.order[-1])
     weights = audit.chances.weights * audit.n_clients
     yield f"{under} client {least} weighs {weights[least]:.2f} of what is fair and client {most} {weights[most]:.2f}."
-    if not audit.deals:
-        return
-    group = audit.hardly_heard()
-    held = audit.held(group)
-    place = int(held.argmax())
-    if held[place] >= _MUCH * group.fair:
-        share, updates = percent(float(held[place])), percent(group.updates)
-        yield f"{_who(audit, group)} hold {share} of class {audit.classes[place]} and give {updates} of the updates."
-    if audit.matters:
+    if audit.deals and audit.matters:
         true, found = audit.mixture, audit.optimised
         ratios = np.divide(found, true, out=np.ones_like(found), where=true > 0)
         losing, gaining = (
@@ -77,12 +68,6 @@ def _heard(audit: Audit, under: str) -> Iterator[str]:
             for c in (int(ratios.argmin()), int(ratios.argmax()))
         )
         yield f"The mean optimises a mixture with {losing} and {gaining}."
-
-
-def _who(audit: Audit, group: Group) -> str:
-    if group.name == HARDLY_HEARD:
-        return f"Clients that weigh less than half of what is fair ({group.clients.size} of {audit.n_clients})"
-    return f"The {group.clients.size:,} least heard of {audit.n_clients:,} clients"
 
 
 def together(labels: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from ehfl.report.tables import cells
 from ehfl.report.tables.output import Column, Output, number_column, pair_column, table_of
 from ehfl.report.tables.render import Cell, Table
 from ehfl.report.tables.rows import ENERGY, POSSIBLE, Quantity, lines_of, shared
-from ehfl.report.write import listed, percent
+from ehfl.report.write import counted, listed, percent
 from ehfl.scheduling import Summary
 
 if TYPE_CHECKING:  # SciPy, behind estimates, takes longer to load than `ehfl simulate` to print its table
@@ -171,16 +171,16 @@ def simulate_output(fleet: Fleet, seeds: Sequence[int], played: Played, swept: S
     length = "" if fleet.round_length is None else f" of {as_time(fleet.round_length)}"
     title = f"{fleet.clients:,} clients, {fleet.harvest!r}, {', '.join(amounts)}"
     title += f"; swept: {', '.join(swept)}" if swept else ""
-    fact = f"{first.rounds:,} rounds{length}, {played_for}, {_targets(simulations)} clients wanted a round"
+    fact = f"{first.rounds:,} rounds{length}, {played_for}, {_targets(simulations)} wanted a round"
     table, full = simulate_table(simulations), full_table(simulations)
     return Output((title, fact), table, tuple(_verdict(simulations)), (full,), "who took part: --figure n.png")
 
 
 def _targets(simulations: Mapping[str, Simulations]) -> str:
-    """Return how many clients are wanted a round, the range where arms differ in it."""
+    """Return the clients wanted a round, "5 clients", the range where arms differ in it."""
     targets = [many.summaries[0].target for many in simulations.values()]
     least, most = min(targets), max(targets)
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return counted(most, "client") if least == most else f"{least:,} to {counted(most, 'client')}"
 
 
 def _amount_of(value: Any, fleet: Fleet) -> str:
@@ -204,8 +204,7 @@ def _verdict(simulations: Mapping[str, Simulations]) -> Iterator[str]:
     most = max(met.values())
     best = [label for label, share in met.items() if share == most]
     often = " most often" if len(best) < len(met) else ""
-    wanted = f"{target} client{'' if target == '1' else 's'}"
-    yield f"The target of {wanted} is met{often} under {listed(best)}: in {percent(most)} of rounds."
+    yield f"The target of {target} is met{often} under {listed(best)}: in {percent(most)} of rounds."
     if idle := [label for label, many in simulations.items() if not many.mean("mean")]:
         yield f"No client ever takes part under {listed(idle)}."
     uneven = [label for label, many in simulations.items() if many.mean("chi_square") >= _UNEVEN and label not in idle]
@@ -239,7 +238,7 @@ def _columns(simulations: Mapping[str, Simulations]) -> Iterator[Column]:
     most = plain(blank, lambda many: float(max(many.values("max"))))
     yield pair_column("fewest\nto most", fewest, most, "-")
     yield column("empty\nrounds", "empty_rounds")
-    yield column(f"{_targets(simulations)} clients\n[% rounds]", "on_target", 100)
+    yield column(f"{_targets(simulations)}\n[% rounds]", "on_target", 100)
     if first.seeds > 1:
         sure = {label: f"{many.on_target} of {many.seeds}" for label, many in simulations.items()}
         yield ("seeds on\ntarget", sure)
