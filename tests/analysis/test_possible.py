@@ -53,7 +53,7 @@ def test_one_seed_with_an_upper_bound_makes_it_one() -> None:
     compared = made(exact=False)
 
     assert compared.rows[0].possible == "an upper bound"
-    assert caption(compared).endswith("; what was possible is an upper bound")
+    assert caption(compared).endswith("; what is achievable is an upper bound")
 
 
 def test_a_seed_without_a_share_leaves_the_arm_without_one() -> None:
