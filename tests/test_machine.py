@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ehfl import AlwaysOn, Bernoulli, Fleet, Myopic, machine, simulate, train
+from ehfl import Bernoulli, Fleet, Myopic, machine, simulate, train
 from ehfl.experiment import read_spec, run_all
-from ehfl.scheduling.simulation import Recorder
 from ehfl.validation import InvalidValue, UserError
 
 HUGE = 2**31 - 1
@@ -43,17 +42,6 @@ def test_what_would_not_fit_into_memory_is_refused_with_what_it_would_take() -> 
         read_spec(overrides=["fleet.clients=2000000000"])
     with pytest.raises(UserError, match=rf"^fleet.clients {free}, got 2000000000 \(40 GB\)$"):
         read_spec(overrides=["fleet={clients=2000000000, capacity={low=1, high=9}}"])
-
-
-def test_rounds_that_outgrow_the_memory_while_they_are_played_are_refused_before_it_is_full(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(Recorder, "_BLOCK", 1000)
-    monkeypatch.setattr(machine, "free_memory", lambda: 3e6)
-
-    with pytest.raises(InvalidValue, match=r"^rounds must be small enough .* \(3 MB\), got 10000 \(8 MB\)$"):
-        simulate(fleet(200), AlwaysOn(100), rounds=10_000)
-    assert simulate(fleet(200), AlwaysOn(100), rounds=1_000).counts.sum() == 100_000
 
 
 @pytest.mark.usefixtures("little")

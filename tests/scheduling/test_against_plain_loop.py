@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ehfl.energy import Bernoulli, Fleet
 from ehfl.randomness import TILE
-from ehfl.scheduling import SCHEDULERS, Lockstep, Participation, course_of, simulate
+from ehfl.scheduling import SCHEDULERS, Course, Lockstep, Participation, simulate
 from plain_loop import PLAIN, Played, Setting, bernoulli_rows, play_plainly, sustainable
 
 NAMES = list(SCHEDULERS.members)
@@ -54,7 +54,7 @@ class Case:
         fleet, scheduler = self.fleet(), SCHEDULERS.make(name)
         if not self.losses:
             return simulate(fleet, scheduler, self.rounds, self.seed, target=self.target, record_energy=record_energy)
-        course = course_of(Lockstep(fleet, scheduler, self.rounds, self.seed, self.target, record_energy))
+        course = Course(Lockstep(fleet, scheduler, self.rounds, self.seed, self.target, record_energy))
         for t in range(self.rounds):
             course.report(t, [loss(t, client) for client in course.clients(t).tolist()])
         return course.participation()

@@ -1,4 +1,4 @@
-"""Courses: a participation, and one that is still to be decided, give the same rounds where energy alone decides."""
+"""A course, decided round by round, has the rounds of the simulation where energy alone decides."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ehfl.energy import Bernoulli, Fleet
-from ehfl.scheduling import SCHEDULERS, Lockstep, Participation, course_of, simulate, wants_losses
+from ehfl.scheduling import SCHEDULERS, Course, Lockstep, Participation, simulate, wants_losses
 
 NAMES = list(SCHEDULERS.members)
 FLEET = Fleet(6, Bernoulli(0.5), capacity=[2, 3, 4, 5, 6, np.inf], initial=1, cost=[1, 1, 2, 2, 3, 3], unit="mJ")
@@ -22,22 +22,22 @@ def assert_same(one: Participation, other: Participation) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not wants_losses(SCHEDULERS.make(name))])
-def test_both_courses_have_the_rounds_of_the_simulation(name: str) -> None:
+def test_a_course_has_the_rounds_of_the_simulation(name: str) -> None:
     """What the learner reports changes nothing for a scheduler that does not want losses."""
     scheduler = SCHEDULERS.make(name)
     played = simulate(FLEET, scheduler, 20, seed=3, target=4, record_energy=True)
     plan = Lockstep(FLEET, scheduler, 20, seed=3, target=4, record_energy=True)
-    for course in (course_of(played), course_of(plan)):
-        for t in range(20):
-            assert np.array_equal(course.clients(t), played.clients(t))
-            course.report(t, [1.0 + client for client in course.clients(t).tolist()])
-        assert_same(course.participation(), played)
+    course = Course(plan)
+    for t in range(20):
+        assert np.array_equal(course.clients(t), played.clients(t))
+        course.report(t, [1.0 + client for client in course.clients(t).tolist()])
+    assert_same(course.participation(), played)
 
 
 def test_losses_that_were_reported_decide_what_a_simulation_cannot() -> None:
     """All can pay from round 1 on; client 2's loss is the largest, and every client is a candidate."""
     scheduler = SCHEDULERS.make({"name": "power-of-choice", "target": 1, "candidates": 3})
-    course = course_of(Lockstep(Fleet(3, Bernoulli(1.0)), scheduler, rounds=8, seed=0))
+    course = Course(Lockstep(Fleet(3, Bernoulli(1.0)), scheduler, rounds=8, seed=0))
     for t in range(8):
         course.report(t, [9.0 if client == 2 else 0.5 for client in course.clients(t).tolist()])
 
@@ -48,20 +48,20 @@ def test_losses_that_were_reported_decide_what_a_simulation_cannot() -> None:
 
 
 def test_a_round_may_be_looked_at_twice_before_it_is_reported() -> None:
-    course = course_of(Lockstep(FLEET, SCHEDULERS.make("greedy"), rounds=2))
+    course = Course(Lockstep(FLEET, SCHEDULERS.make("greedy"), rounds=2))
 
     assert np.array_equal(course.clients(0), course.clients(0))
 
 
 def test_a_wrong_number_of_losses_is_refused() -> None:
-    course = course_of(Lockstep(FLEET, SCHEDULERS.make("power-of-choice"), rounds=2))
+    course = Course(Lockstep(FLEET, SCHEDULERS.make("power-of-choice"), rounds=2))
 
     with pytest.raises(ValueError, match=r"losses must be one a participant \(\d\), got an array of \(9,\)"):
         course.report(0, [1.0] * 9)
 
 
 def test_rounds_out_of_their_order_are_a_mistake_of_ours() -> None:
-    course = course_of(Lockstep(FLEET, SCHEDULERS.make("greedy"), rounds=3))
+    course = Course(Lockstep(FLEET, SCHEDULERS.make("greedy"), rounds=3))
 
     with pytest.raises(AssertionError, match="rounds are asked for in their order"):
         course.clients(1)
@@ -86,8 +86,3 @@ def test_a_plan_that_cannot_be_played_is_refused_at_once(options: dict[str, Any]
 
 def test_a_plan_knows_its_clients() -> None:
     assert Lockstep(FLEET, SCHEDULERS.make("greedy"), rounds=3).n_clients == 6
-
-
-def test_what_is_no_course_is_refused() -> None:
-    with pytest.raises(ValueError, match="participation must be what simulate returned, or a Lockstep, got 'rounds'"):
-        course_of("rounds")  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from ehfl.energy import Bernoulli, Fleet, Replay
 from ehfl.randomness import TILE
 from ehfl.scheduling import (
     AdaptiveSteps,
+    Course,
     Decider,
     Lockstep,
     MostRoundsLeft,
@@ -23,7 +24,6 @@ from ehfl.scheduling import (
     Threshold,
     View,
     check_scheduler,
-    course_of,
     simulate,
 )
 from ehfl.validation import BrokenRules
@@ -212,9 +212,9 @@ def test_steps_are_saved_and_read_again(tmp_path: Path) -> None:
 
 def test_in_lockstep_the_steps_are_those_of_the_simulation() -> None:
     fleet = rich(6)
-    played, course = simulate(fleet, AdaptiveSteps(4), 40, seed=1), course_of(Lockstep(fleet, AdaptiveSteps(4), 40, 1))
+    played, course = simulate(fleet, AdaptiveSteps(4), 40, seed=1), Course(Lockstep(fleet, AdaptiveSteps(4), 40, 1))
     for t in range(40):
-        assert np.array_equal(course.steps(t), played.steps_of(t))  # type: ignore[arg-type]
+        assert np.array_equal(course.steps_of(t), played.steps_of(t))  # type: ignore[arg-type]
         course.report(t, [0.0] * course.clients(t).size)
 
     again = course.participation()

@@ -12,6 +12,7 @@ import pytest
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.energy import Bernoulli, Fleet, Replay
 from ehfl.scheduling import (
+    Course,
     Decider,
     Greedy,
     Lockstep,
@@ -20,7 +21,6 @@ from ehfl.scheduling import (
     SchedulerError,
     View,
     check_scheduler,
-    course_of,
     simulate,
 )
 from ehfl.validation import BrokenRules
@@ -62,13 +62,13 @@ def test_there_are_none_where_the_scheduler_brings_none() -> None:
 
 
 def test_in_lockstep_they_are_the_same() -> None:
-    known = course_of(simulate(FLEET, ByLevel(), rounds=4))
-    decided = course_of(Lockstep(FLEET, ByLevel(), rounds=4))
+    known = simulate(FLEET, ByLevel(), rounds=4)
+    decided = Course(Lockstep(FLEET, ByLevel(), rounds=4))
 
     for t in range(4):
-        np.testing.assert_array_equal(decided.weights(t), known.weights(t))
+        np.testing.assert_array_equal(decided.weights_of(t), known.weights_of(t))
         decided.report(t, [])
-    np.testing.assert_array_equal(decided.participation().weights, known.participation().weights)
+    np.testing.assert_array_equal(decided.participation().weights, known.weights)
 
 
 def test_the_file_keeps_them(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def settle_plain(
     at: Place = _ANYWHERE,
 ) -> Settled:
     """Define `settle` in NumPy."""
-    prices = np.broadcast_to(cost[clients] if cost.size > 1 else cost, clients.shape)
+    prices = cost[clients] if cost.size > 1 else cost
     level: IntArray = energy.astype(np.int64)
     level[clients] -= prices
     if level.min(initial=0) < 0:
@@ -170,8 +170,8 @@ def settle_plain(
     level += charged
     kept = np.minimum(level, ceiling)
     energy[:] = kept
-    wasted, paid = int((level - kept).sum()), int(prices.sum(dtype=np.int64))
-    return Settled(int(units.sum()), wasted, unable=-1, lost=lost, paid=paid)
+    paid = int(prices.sum(dtype=np.int64)) if cost.size > 1 else int(cost[0]) * clients.size
+    return Settled(int(units.sum()), int((level - kept).sum()), unable=-1, lost=lost, paid=paid)
 
 
 class Rounded(IntEnum):

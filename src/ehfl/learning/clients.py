@@ -18,7 +18,7 @@ from ehfl.learning.tasks import Task, label_counts
 from ehfl.partition import Partition
 from ehfl.partition import deal as deal_targets
 from ehfl.runs import Devices, Record
-from ehfl.scheduling import Lockstep, Participation, brings_steps, course_of, wants_losses
+from ehfl.scheduling import Course, Lockstep, Participation, brings_steps, wants_losses
 
 
 class ClientSide(Protocol):
@@ -65,7 +65,8 @@ class InProcess:
         self, played: Participation | Lockstep, engine: Engine, workers: Workers, stack: Stack | None = None
     ) -> None:
         # One round at a time: a scheduler in lockstep needs the losses of the previous round.
-        self._course, self._engine, self._workers = course_of(played), engine, workers
+        self._course = Course(played) if isinstance(played, Lockstep) else played
+        self._engine, self._workers = engine, workers
         self._stack = stack
         self.rounds, self.n_clients = played.rounds, played.n_clients
         self.keeps_losses = isinstance(played, Lockstep) and wants_losses(played.scheduler)
@@ -75,8 +76,8 @@ class InProcess:
 
     def choose(self, t: int) -> Turns:
         """Return the participants of round t."""
-        clients, steps = self._course.clients(t), self._course.steps(t)
-        self._weights = self._course.weights(t)
+        clients, steps = self._course.clients(t), self._course.steps_of(t)
+        self._weights = self._course.weights_of(t)
         parts, rule = self._engine.parts, self._engine.rule
         every = np.array([rule.steps_of(parts[client].size) for client in clients.tolist()], np.int64)
         return Turns(clients, every if steps is None else steps, clients.size)
@@ -91,18 +92,19 @@ class InProcess:
 
     def report(self, t: int, losses: Sequence[float]) -> Devices | None:
         """Pass the losses to the scheduler; return None, as there are no devices."""
-        self._course.report(t, losses)
+        if isinstance(self._course, Course):
+            self._course.report(t, losses)
         return None
 
     def replay(self, record: Record) -> int:
         """Repeat the scheduler's selection of a past round from its recorded losses, without training."""
         count = self._course.clients(record.round).size
-        self._course.report(record.round, record.losses or ())
+        self.report(record.round, record.losses or ())
         return count
 
     def participation(self) -> Participation:
         """Return all rounds."""
-        return self._course.participation()
+        return self._course.participation() if isinstance(self._course, Course) else self._course
 
 
 def _weighted(update: Update, weight: float) -> Update:

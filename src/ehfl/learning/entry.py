@@ -23,7 +23,7 @@ from ehfl.learning.training import CHECKPOINT_EVERY, OnRound, Training
 from ehfl.partition import PARTITIONS, Partition
 from ehfl.randomness import check_seed
 from ehfl.runs import History, sole_use
-from ehfl.scheduling import Lockstep, Participation, brings_weights, check_target, course_of
+from ehfl.scheduling import Lockstep, Participation, brings_weights, check_target
 from ehfl.theory import StepSize, step_size_of
 from ehfl.validation import InvalidValue, whole_number
 
@@ -123,7 +123,6 @@ def training_in_process(
     seed, place = check_seed(seed), pick_device(device)
     if engine not in ENGINES:
         raise InvalidValue("engine", f"one of {', '.join(ENGINES)}", engine)
-    course_of(played)  # raises an error unless it is a Participation or a Lockstep
     _check_weights(aggregation, played)
     _check_steps(rule, played)
     # With a known participation compute all step sizes now: some rules use later rounds of their window.

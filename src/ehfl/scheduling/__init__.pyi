@@ -37,6 +37,6 @@ from .schedulers.queues import (
     MostRoundsLeft as MostRoundsLeft,
     Threshold as Threshold,
 )
-from .simulation import Course as Course, Lockstep as Lockstep, course_of as course_of, simulate as simulate
+from .simulation import Course as Course, Lockstep as Lockstep, simulate as simulate
 from .summary import Summary as Summary, jain as jain
 from .view import View as View

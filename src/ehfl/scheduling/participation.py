@@ -176,7 +176,6 @@ class Participation:
         facts = {name: getattr(self, name) for name in (*_FACTS, *_OPTIONAL_FACTS)} | {
             "format": _FORMAT,
             "totals": asdict(self.totals),
-            **{f"has_{name}": getattr(self, name) is not None for name in _OPTIONAL},
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS} | {"facts": np.array(json.dumps(facts))}
         arrays |= {name: value for name in _OPTIONAL if (value := getattr(self, name)) is not None}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ehfl.arrays import Clients, FloatArray, IntArray, Levels, real_numbers
 from ehfl.energy import Fleet, Ledger
@@ -22,6 +22,7 @@ from ehfl.energy.feed import Expectation
 from ehfl.machine import check_memory
 from ehfl.randomness import MAX_ROUNDS, TILE, check_seed
 from ehfl.scheduling.contract import (
+    Brought,
     Scheduler,
     admitted,
     admitted_turns,
@@ -96,28 +97,23 @@ class Decider:
 
         Call it before participants pay, because the levels in the view may be settled in place.
         """
-        if not self.brings_weights:
-            return None
-        if not clients.size:
-            return np.empty(0)
-        assert self._view is not None, "a round is decided first"
-        t, scheduler = self._view.round, self._scheduler
-        with blamed_on(scheduler, t):
-            return admitted_turns("weights", scheduler.weights(self._view, clients), clients.size, t)  # type: ignore[attr-defined]
+        return self._brought("weights", clients) if self.brings_weights else None
 
     def steps(self, clients: Clients) -> IntArray | None:
         """Return the numbers of local steps of these clients in the last decided round, None for all K.
 
         Call it before participants pay, as for weights.
         """
-        if not self.brings_steps:
-            return None
+        return self._brought("steps", clients) if self.brings_steps else None
+
+    def _brought(self, what: Brought, clients: Clients) -> NDArray[Any]:
         if not clients.size:
-            return np.empty(0, np.int32)
-        assert self._view is not None and self._view.local_steps is not None, "a round is decided first"
-        t, scheduler, most = self._view.round, self._scheduler, self._view.local_steps
-        with blamed_on(scheduler, t):
-            return admitted_turns("steps", scheduler.steps(self._view, clients), clients.size, t, most)  # type: ignore[attr-defined]
+            return np.empty(0, np.int32 if what == "steps" else np.float64)
+        view = self._view
+        assert view is not None, "a round is decided first"
+        with blamed_on(self._scheduler, view.round):
+            given = getattr(self._scheduler, what)(view, clients)
+            return admitted_turns(what, given, clients.size, view.round, view.local_steps or 1)
 
     def note(self, t: int, clients: Clients, losses: ArrayLike | None = None) -> None:
         """Record the participants of round t and, if given, their losses, one each."""

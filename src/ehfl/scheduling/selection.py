@@ -20,7 +20,7 @@ def longest_queues(energy: Levels, count: int, floor: int, seed: int, round_: in
     if count == 0:
         return np.empty(0, np.int32)
     if energy.size <= TILE:
-        able = np.flatnonzero(energy >= floor).astype(np.int32)
+        able = (energy >= floor).nonzero()[0].astype(np.int32)  # np.flatnonzero takes twice as long for few clients
         return able if able.size <= count else largest_keys(energy, count, seed, round_)
     from ehfl.scheduling import kernels
 
@@ -51,10 +51,11 @@ def largest_keys(keys: FloatArray | IntArray, count: int, seed: int, round_: int
     if count == 0 or count >= keys.size:
         return np.arange(min(count, keys.size), dtype=np.int32)
     level = np.partition(keys, -count)[-count]
-    chosen, tied = keys > level, np.flatnonzero(keys == level)
+    chosen, tied = keys > level, (keys == level).nonzero()[0]
     wanted = count - np.count_nonzero(chosen)  # of those at the level
     if wanted < tied.size:
         words = word_row(seed, Purpose.SCHEDULE, round_, keys.size)[tied]
         tied = tied[np.argsort(words, kind="stable")[:wanted]]
     chosen[tied] = True
-    return np.flatnonzero(chosen).astype(np.int32)
+    largest: Clients = chosen.nonzero()[0].astype(np.int32)
+    return largest

@@ -1,4 +1,4 @@
-"""simulate() plays all rounds; `course_of` gives learning its rounds, known in advance or decided in lockstep."""
+"""simulate() plays all rounds; a `Course` decides them one by one, in lockstep with learning."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ehfl.scheduling.contract import Scheduler, is_mains_powered
 from ehfl.scheduling.participation import PackedClients, Participation, pack
 from ehfl.scheduling.rounds import Play, Round, check_target
 from ehfl.scheduling.schedulers import SCHEDULERS
-from ehfl.validation import InvalidValue, whole_number
+from ehfl.validation import whole_number
 
 
 def simulate(
@@ -57,7 +57,6 @@ def simulate(
 class Recorder:
     """Records the packed participants of each round and the other data of a participation."""
 
-    _BLOCK = 2**23  # bytes recorded between checks of the free memory
     _BYTES_A_ROUND = 200  # of Python's own: an array, how many took part and what it cost
 
     def __init__(self, rounds: int, fleet: Fleet, record_energy: bool) -> None:
@@ -70,7 +69,6 @@ class Recorder:
         self._spent: list[int] = []
         self._weights: list[FloatArray] = []  # of each round, where there are any
         self._steps: list[IntArray] = []  # likewise
-        self._bytes, self._known_to_fit = 0, self._BLOCK
 
     def keep(self, played: Round) -> None:
         """Add a round."""
@@ -85,11 +83,6 @@ class Recorder:
             self._steps.append(played.steps)
         if self._levels is not None:
             self._levels.append(played.energy_after.copy())
-        self._bytes += kept.nbytes + 2 * clients.size * (8 * bool(self._weights) + 4 * bool(self._steps))
-        if self._bytes > self._known_to_fit:  # the number of participants decides what all rounds will take
-            copies = 1 if self._n_clients > TILE else 2  # those of a small fleet are joined at the end
-            check_memory("rounds", self._rounds, self._bytes * (copies * self._rounds / (played.index + 1) - 1))
-            self._known_to_fit = self._bytes + self._BLOCK
 
     def participation(
         self, fleet: Fleet, scheduler: Scheduler, seed: int, target: int | None, ledger: Ledger
@@ -143,30 +136,11 @@ class Lockstep:
         return self.fleet.clients
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Known:
-    """Rounds decided before training, independent of losses."""
+class Course:
+    """The rounds of a lockstep, decided one by one from reported losses, with the same loop as a simulation.
 
-    played: Participation
-
-    def clients(self, t: int) -> Clients:
-        return self.played.clients(t)
-
-    def weights(self, t: int) -> FloatArray | None:
-        return self.played.weights_of(t)
-
-    def steps(self, t: int) -> IntArray | None:
-        return self.played.steps_of(t)
-
-    def report(self, t: int, losses: Sequence[float]) -> None:
-        pass
-
-    def participation(self) -> Participation:
-        return self.played
-
-
-class _Decided:
-    """Rounds decided one by one during training, with the same loop as a simulation."""
+    For t = 0, 1, ... ask for the clients of round t, their weights and steps, and then report their losses.
+    """
 
     def __init__(self, plan: Lockstep) -> None:
         self._plan = plan
@@ -179,32 +153,25 @@ class _Decided:
         return self._now
 
     def clients(self, t: int) -> Clients:
+        """Return the sorted participants of round t."""
         return self._round(t).clients
 
-    def weights(self, t: int) -> FloatArray | None:
+    def weights_of(self, t: int) -> FloatArray | None:
+        """Return the weights of its turns, if the scheduler gives any."""
         return self._round(t).weights
 
-    def steps(self, t: int) -> IntArray | None:
+    def steps_of(self, t: int) -> IntArray | None:
+        """Return the local steps of its turns, if the scheduler sets them."""
         return self._round(t).steps
 
     def report(self, t: int, losses: Sequence[float]) -> None:
+        """End round t with the losses of its participants, and decide the next one."""
         with self._play.limit:
             self._recorder.keep(self._round(t))
         self._now = None if self._play.over else self._play.step(losses)
 
     def participation(self) -> Participation:
+        """Return all rounds, once they are over."""
         assert self._now is None, "the last round is not over"
         plan = self._plan
         return self._recorder.participation(plan.fleet, plan.scheduler, plan.seed, plan.target, self._play.ledger)
-
-
-Course = _Known | _Decided  # `clients`, `weights` and `steps` of t, and then `report(t, losses)`, for t = 0, 1, ...
-
-
-def course_of(played: Participation | Lockstep) -> Course:
-    """Return the rounds of a participation or of a lockstep."""
-    if isinstance(played, Participation):
-        return _Known(played)
-    if isinstance(played, Lockstep):
-        return _Decided(played)
-    raise InvalidValue("participation", "what simulate returned, or a Lockstep", repr(played))

@@ -111,7 +111,8 @@ class View(NamedTuple):
     def able(self, clients: IntArray | None = None) -> Clients:
         """Return those of these clients (of all, if none are given) that can pay."""
         if clients is None:
-            return np.flatnonzero(self.energy >= self.cost).astype(np.int32)
+            everyone: Clients = (self.energy >= self.cost).nonzero()[0].astype(np.int32)
+            return everyone
         if isinstance(self.cost, np.ndarray) and clients.size > TILE and clients.dtype == np.int32:
             from ehfl.scheduling import kernels
 

@@ -34,7 +34,7 @@ class Greedy:
 
     def select(self, view: View) -> IntArray:
         """Return all clients that can pay."""
-        return np.flatnonzero(view.energy >= view.cost)
+        return view.able()
 
 
 @dataclass(frozen=True, slots=True)
