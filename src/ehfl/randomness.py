@@ -99,34 +99,21 @@ def words(seed: int, purpose: Purpose, rounds: range, clients: range) -> NDArray
     ... ]
     True
     """
-    upper, lower = (_halves(seed, purpose, rounds, clients, which) for which in (0, 1))
-    joined: NDArray[np.uint32] = (upper << np.uint32(16)) | lower
-    return joined
-
-
-def _halves(seed: int, purpose: Purpose, rounds: range, clients: range, which: int) -> NDArray[np.uint32]:
-    """Return 16 bits per round and client: the upper (0) or the lower (1) half of `words`."""
-    # Two clients share a word, so it is computed for pairs, unless the clients are no neighbours.
-    in_a_row = clients.step == 1
-    single = np.asarray(clients if not in_a_row else (), dtype=np.uint64)
-    pair = (
-        np.arange(clients.start // 2, (clients.stop + 1) // 2, dtype=np.uint64) if in_a_row else single >> np.uint64(1)
-    )
+    in_a_row = clients.step == 1  # then neighbours are computed in pairs, since they share a word
+    pairs = range(clients.start // 2, (clients.stop + 1) // 2) if in_a_row else [client // 2 for client in clients]
+    pair = np.array(pairs, dtype=np.uint64)
     group, lane = np.divmod(pair, np.uint64(LANES))
-    block = group // np.uint64(4) * np.uint64(LANES) + lane
-    zero = np.zeros_like(block)
-    round_ = np.asarray(rounds, dtype=np.uint64)[:, None]
-    counter = np.broadcast_arrays(block, zero + np.uint64(purpose), round_, zero + np.uint64(which))
-    c0, c1, c2, c3 = counter
-    drawn = np.stack(philox(c0, c1, c2, c3, *_key(seed)))  # (4, n_rounds, n_pairs)
-    word = np.take_along_axis(drawn, (group % np.uint64(4)).astype(np.intp)[None, None, :], axis=0)[0]
-    if in_a_row:
-        both = np.stack((word & np.uint64(0xFFFF), word >> np.uint64(16)), axis=-1).reshape(len(rounds), 2 * pair.size)
-        own = both[:, clients.start % 2 :][:, : len(clients)]
-    else:
-        own = word >> (single % np.uint64(2) * np.uint64(16)) & np.uint64(0xFFFF)
-    half: NDArray[np.uint32] = own.astype(np.uint32)
-    return half
+    block, place = np.unique(group // np.uint64(4) * np.uint64(LANES) + lane, return_inverse=True)
+    round_, half = np.asarray(rounds, dtype=np.uint64)[:, None], np.arange(2, dtype=np.uint64)[:, None, None]
+    drawn = np.concatenate(philox(block, np.uint64(purpose), round_, half, *_key(seed)), axis=-1)
+    upper, lower = drawn[..., (group % np.uint64(4)).astype(np.intp) * block.size + place]  # (n_rounds, n_pairs) each
+    even = (upper & np.uint64(0xFFFF)) << np.uint64(16) | lower & np.uint64(0xFFFF)
+    odd = upper & np.uint64(0xFFFF0000) | lower >> np.uint64(16)
+    if not in_a_row:
+        own: NDArray[np.uint32] = np.where(np.asarray(clients) % 2 == 0, even, odd).astype(np.uint32)
+        return own
+    both: NDArray[np.uint32] = np.stack((even, odd), axis=-1).astype(np.uint32).reshape(len(rounds), 2 * pair.size)
+    return both[:, clients.start % 2 :][:, : len(clients)]
 
 
 def stream_of(seed: int, purpose: Purpose, round_: int) -> Stream:
@@ -147,8 +134,8 @@ def word_row(seed: int, purpose: Purpose, round_: int, n_clients: int) -> NDArra
 
 
 def batch_rounds(n_clients: int) -> int:
-    """Return how many rounds of a fleet are worth computing at once: about 2^12 numbers, at least one round."""
-    return max(1, 2**12 // n_clients)
+    """Return how many rounds of a fleet are worth computing at once: about 2^13 numbers, at least one round."""
+    return max(1, 2**13 // n_clients)
 
 
 @lru_cache(maxsize=4)

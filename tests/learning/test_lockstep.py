@@ -152,11 +152,6 @@ def test_a_step_size_that_looks_ahead_is_refused_in_one_line(blobs: Task, step_s
     assert "\n" not in line
 
 
-def test_what_is_neither_a_participation_nor_a_plan_is_refused(blobs: Task) -> None:
-    with pytest.raises(ValueError, match=r"^participation must be .* simulate returned, or a Lockstep, got \[0, 1\]$"):
-        train(blobs, [0, 1], **QUICK)  # type: ignore[arg-type]
-
-
 class Cheat:
     """Picks client 0 whether it can pay or not."""
 

@@ -55,7 +55,9 @@ def largest_keys(keys: FloatArray | IntArray, count: int, seed: int, round_: int
     wanted = count - np.count_nonzero(chosen)  # of those at the level
     if wanted < tied.size:
         words = word_row(seed, Purpose.SCHEDULE, round_, keys.size)[tied]
-        tied = tied[np.argsort(words, kind="stable")[:wanted]]
+        last = np.partition(words, wanted - 1)[wanted - 1]  # nearly always the word of one client
+        under, at = tied[words < last], tied[words == last]
+        tied = np.concatenate((under, at[: wanted - under.size]))
     chosen[tied] = True
     largest: Clients = chosen.nonzero()[0].astype(np.int32)
     return largest
