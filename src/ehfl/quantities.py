@@ -15,24 +15,38 @@ UNITS = {
     "W": {f"{prefix}W": factor for prefix, factor in _PREFIXES.items()},
     "s": {"ms": 1e-3} | _SECONDS,
 }
-_SHOWN = {"J": "J, mJ, kJ, Wh", "W": "W, mW, kW", "s": "s, min, h, d"}
-_QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµ]+)\s*")
+_SHOWN = {"J": "J, mJ, kJ, Wh, mAh at V", "W": "W, mW, kW", "s": "s, min, h, d"}
+_NUMBER = r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*"
+_QUANTITY = re.compile(_NUMBER + r"([A-Za-zµ]+)\s*")
+_CHARGE = re.compile(_NUMBER + r"(m?)Ah(?:\s*(?:at|@|x)?" + _NUMBER + r"V)?\s*")  # of a battery, at its voltage
 
 
 def is_quantity(given: object) -> bool:
     """Return whether this is a string of a number and a unit, rather than the name of a file."""
-    found = _QUANTITY.fullmatch(given) if isinstance(given, str) else None
-    return found is not None and any(found[2] in units for units in UNITS.values())
+    if not isinstance(given, str):
+        return False
+    found = _QUANTITY.fullmatch(given)
+    return _CHARGE.fullmatch(given) is not None or (
+        found is not None and any(found[2] in units for units in UNITS.values())
+    )
 
 
 def quantity(name: str, given: object, unit: str) -> float:
     """Return an amount in `unit` (J, W or s) from a number of it or a string with a unit.
 
+    A charge needs its voltage: "2000 mAh at 3.7 V".
+
     >>> quantity("capacity", "5 Wh", "J"), quantity("round_length", "15 min", "s"), quantity("capacity", 40, "J")
     (18000.0, 900.0, 40.0)
+    >>> quantity("capacity", "2000 mAh at 3.7 V", "J")
+    26640.0
     """
     if isinstance(given, int | float) and not isinstance(given, bool):
         return float(given)
+    if isinstance(given, str) and unit == "J" and (charge := _CHARGE.fullmatch(given)):
+        if charge[3] is None:
+            raise InvalidValue(name, f'a charge with its voltage, as in "{given.strip()} at 3.7 V"', given)
+        return float(charge[1]) * (1e-3 if charge[2] else 1.0) * 3600 * float(charge[3])
     found = _QUANTITY.fullmatch(given) if isinstance(given, str) else None
     factor = UNITS[unit].get(found[2]) if found else None
     if found is None or factor is None:

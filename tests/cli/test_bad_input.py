@@ -32,7 +32,7 @@ ROWS: list[Row] = [(row[0], row[2]) for line in LINES if (row := line.partition(
 FILES: dict[str, str | bytes] = {
     "negative.csv": "time,roof\n0,1\n60,-3\n",
     "gap.csv": "time,roof\n0,1\n60,1\n120,1\n900,1\n",
-    "zones.csv": "time,roof\n2026-03-29T01:00:00+01:00,1\n2026-03-29T03:00:00+02:00,1\n",
+    "zones.csv": "time,roof\n2026-03-29T01:00:00+01:00,1\n2026-03-29T03:00:00,1\n",
     "roof.csv": "time,roof\n" + "".join(f"{60 * k},{k % 3}\n" for k in range(60)),
     "dark.csv": "time,roof\n" + "".join(f"{60 * k},0\n" for k in range(60)),
     "words.txt": "half\n",

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ehfl import Bernoulli, Fleet, simulate
+from ehfl import Bernoulli, Fleet, Sun, simulate
 from ehfl.arrays import FloatArray
+from ehfl.quantities import is_quantity, quantity
+from ehfl.validation import InvalidValue
 
 
 @dataclass(frozen=True)
@@ -141,3 +143,31 @@ def test_messages_speak_of_joules_where_quanta_have_a_size() -> None:
 
     assert joules.amount(1_500) == joules.amount(1_500, named=False) == "3 J"  # of 2 mJ
     assert (Fleet(2, Bernoulli(0.5)).amount(3), Fleet(2, Bernoulli(0.5)).amount(3, named=False)) == ("3 units", "3")
+
+
+def test_an_aged_battery_holds_its_share_above_the_same_cut_off() -> None:
+    fleet = Fleet.in_joules(
+        2, Sun(1), round_length=3600, capacity=1000, initial=900, cost=10, quantum=1, reserve=0.1, health=[1.0, 0.5]
+    )
+
+    assert fleet.capacity.tolist() == [900, 450]  # type: ignore[union-attr]
+    assert fleet.initial.tolist() == [800, 450]  # type: ignore[union-attr]  # what does not fit is not there
+    with pytest.raises(InvalidValue, match=r"clients can never take part"):
+        Fleet.in_joules(2, Sun(1), round_length=3600, capacity=11, cost=10, health=0.8)
+
+
+@pytest.mark.parametrize(
+    "text", ["2000 mAh at 3.7 V", "2000mAh 3.7V", "2 Ah @ 3.7 V", "2Ah x 3.7V", "7.4 Wh", "26.64 kJ"]
+)
+def test_a_battery_may_be_given_as_its_charge_and_voltage(text: str) -> None:
+    assert is_quantity(text)
+    assert quantity("capacity", text, "J") == pytest.approx(26_640)
+
+
+def test_a_charge_alone_is_refused() -> None:
+    with pytest.raises(
+        InvalidValue, match=r'^capacity must be a charge with its voltage, as in "2000 mAh at 3.7 V", got'
+    ):
+        quantity("capacity", "2000 mAh", "J")
+    with pytest.raises(InvalidValue, match=r"^standby must be a number .W."):
+        quantity("standby", "2000 mAh at 3.7 V", "W")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ehfl.energy.weather.calendar import DAY
 from ehfl.energy.weather.sky import BLOCK, REACH, shift_of
 from ehfl.energy.weather.sun import Sun
+from made_weather import epw
 
 HOUR = 3600.0
 YEAR = range(8760)
@@ -263,3 +264,15 @@ def test_clients_are_named_by_their_sites_in_turn() -> None:
     harvest = Sun(watts=1, site=["north-carolina", "alaska"])
 
     assert harvest.site_names(3) == ["north-carolina", "alaska", "north-carolina"]
+
+
+def test_nothing_is_charged_in_the_cold(tmp_path: Path) -> None:
+    site = epw(tmp_path / "a.epw")  # always at 20 C
+    limits = (None, 20.0, 20.1)
+    power = [Sun(1, site=site, charge_above=at).watts(0, range(24), range(1), HOUR).sum() for at in limits]
+    alaska = [
+        Sun(1, site="alaska", weather="typical", charge_above=at).mean_watts(1)[0] for at in (None, -5.0, 0.0, 65.0)
+    ]
+
+    assert power[0] == power[1] > power[2] == 0
+    assert alaska[0] > alaska[1] > alaska[2] > alaska[3] == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ehfl.energy.traces.reader import Record, read_record
+from ehfl.energy.traces.reader import DAY, Record, read_record
 from ehfl.validation import InvalidValue, UserError
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "energy"
@@ -127,10 +127,9 @@ def test_voltage_in_a_file_with_headings_needs_its_resistor(tmp_path: Path) -> N
                                    "got noon in row 1 of trace.csv"),
         ("time,a\n0,1\n60,1\n120,1\n400,1\n", "a trace without gaps: at most 3 times its usual step of 60 s, "
                                               "got 280 s from 120 to 400 in row 4 of trace.csv"),
-        ("time,a\n2026-03-29T01:00:00+01:00,1\n2026-03-29T03:00:00+02:00,1\n",
-         "a trace whose times have one time zone (UTC has no summer time), got several in trace.csv"),
         ("time,a\n2026-03-29T01:00:00Z,1\n2026-03-29T02:00:00,1\n",
-         "a trace whose times have one time zone (UTC has no summer time), got several in trace.csv"),
+         "a trace whose times are seconds, or ISO stamps such as 2026-01-31 12:00:00, "
+         "got 2026-03-29T02:00:00 in row 2 of trace.csv"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_file_is_said_in_one_line(text: str, message: str, tmp_path: Path) -> None:
@@ -228,3 +227,26 @@ def test_the_shared_records_are_read_whole() -> None:
     assert [round(record.duration, 3) for record in radio] == [25.274, 39.232, 39.46]
     with pytest.raises(InvalidValue, match=r"names a column time"):
         read_record(SHARED / "wind_weather_2010_hourly.csv")
+
+
+def test_summer_time_is_put_into_standard_time(tmp_path: Path) -> None:
+    hours = [
+        "2026-03-29T00:00:00+01:00",
+        "2026-03-29T01:00:00+01:00",
+        "2026-03-29T03:00:00+02:00",
+        "2026-03-29 04:00+02:00",
+    ]
+    record = read_record(written(tmp_path, "time,a\n" + "".join(f"{hour},1\n" for hour in hours)))
+
+    assert record.times.tolist() == [0, 3600, 7200, 10_800]
+    assert record.start % DAY == 0  # midnight in standard time
+
+
+@pytest.mark.parametrize("unit", [1, 1000, 10**6, 10**9])
+def test_times_since_1970_are_told_by_their_size(unit: int, tmp_path: Path) -> None:
+    start = 1_769_904_000  # 2026-02-01
+    rows = "".join(f"{(start + 60 * minute) * unit},1\n" for minute in range(3))
+    record = read_record(written(tmp_path, f"time,a\n{rows}"))
+
+    assert record.start == pytest.approx(start)
+    assert record.duration == pytest.approx(180)

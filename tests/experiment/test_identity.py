@@ -46,6 +46,7 @@ ANOTHER: dict[type[BaseModel], dict[str, Any]] = {
         "efficiency": 0.9,
         "self_discharge": 0.1,
         "reserve": 0.2,
+        "health": 0.8,
         "standby": 0.3,
         "arrival": 2.0,
         "step_cost": 0,
@@ -171,7 +172,7 @@ def test_where_several_files_lie_is_no_part_of_a_harvest_and_each_is_watched(tmp
         (tmp_path / folder).mkdir()
         path = made_weather.epw(tmp_path / folder / "a.epw")
         fleet: dict[str, Any] = {"clients": 2, "round_length": 3600, "capacity": 9, "cost": 1}
-        fleet["harvest"] = {"name": "sun", "watts": 1, "site": ["alaska", str(path)]}
+        fleet["harvest"] = {"name": "sun", "watts": 1, "start": "07-01", "site": ["alaska", str(path)]}
         runs.append(run_with({"rounds": 1, **{f"fleet.{name}": value for name, value in fleet.items()}}))
     here, there = runs
 

@@ -88,7 +88,17 @@ def test_both_fleets_of_the_demo_harvest_as_much() -> None:
     assert rates == pytest.approx([5] * 5)
 
 
-JOULES = ("round_length", "quantum", "efficiency", "self_discharge", "reserve", "standby", "arrival", "step_cost")
+JOULES = (
+    "round_length",
+    "quantum",
+    "efficiency",
+    "self_discharge",
+    "reserve",
+    "health",
+    "standby",
+    "arrival",
+    "step_cost",
+)
 
 
 def test_the_demo_leaves_no_default_out() -> None:

@@ -43,7 +43,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "unknown in fleet": (
         {"fleet": {"client": 3}},
         "fleet.client is not a key of fleet (clients, harvest, rate, capacity, initial, cost, step_cost, unit, "
-        "round_length, quantum, efficiency, self_discharge, reserve, standby, arrival) "
+        "round_length, quantum, efficiency, self_discharge, reserve, health, standby, arrival) "
         "(did you mean clients?)",
     ),
     "unknown in learning": (
@@ -64,7 +64,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "unknown in an arm's section": (
         {"arms": [{"scheduler": "myopic", "fleet": {"cots": 1}}]},
         "arms[1].fleet.cots is not a key of fleet (clients, harvest, rate, capacity, initial, cost, step_cost, unit, "
-        "round_length, quantum, efficiency, self_discharge, reserve, standby, arrival) "
+        "round_length, quantum, efficiency, self_discharge, reserve, health, standby, arrival) "
         "(did you mean cost?)",
     ),
     "an arm among schedulers": (

@@ -122,7 +122,7 @@ def test_the_written_spec_of_a_run_is_that_run(facts: dict[str, Any]) -> None:
     assert (same.identity(), same.folder_name) == (run.identity(), run.folder_name)
 
 
-JOULES = ("round_length", "quantum", "efficiency", "self_discharge", "reserve", "standby", "arrival",
+JOULES = ("round_length", "quantum", "efficiency", "self_discharge", "reserve", "health", "standby", "arrival",
           "step_cost")  # fmt: skip  # unless given
 
 

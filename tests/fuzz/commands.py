@@ -57,6 +57,8 @@ RIGHT = {
     "--initial": ("0", "1", "1,1,1"),
     "--cost": ("1", "2", "1,2,1"),
     "--round-length": ("3600", "1 h"),
+    "--standby": ("0.001", "2 mW"),
+    "--reserve": ("0.1", "0"),
     "--scheduler": ("myopic", "greedy", "round-robin:1", "always-on", "power-of-choice", "uniform-random"),
     "--target": ("1", "2", "auto"),
     "--rounds": ("1", "2", "3"),

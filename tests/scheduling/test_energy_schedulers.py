@@ -271,6 +271,28 @@ def test_a_reserve_or_a_weight_that_means_nothing_is_refused(given: Any) -> None
         Lyapunov(v=given)
 
 
+@pytest.mark.parametrize(("length", "rounds"), [(3600, 24), (None, 24), (420, 206), (86_400, 1), (7 * 86_400, 1)])
+def test_a_horizon_in_hours_has_as_many_rounds_as_last_that_long(length: float | None, rounds: int) -> None:
+    asked: list[int] = []
+
+    class Noted(Forecasted):
+        def ahead(self, t: int, rounds: int) -> Any:
+            asked.append(rounds)
+            return super().ahead(t, rounds)
+
+    forecast = Noted(np.ones((rounds, 1)))
+    view = view_of(3, target=1, rates=np.ones(1), expectation=forecast, round_length=length)
+    Forecast().select(view)
+
+    assert set(asked) == {rounds}
+
+
+@pytest.mark.parametrize("given", ["0 h", "2 years", "400 d"])
+def test_a_horizon_that_is_no_time_is_refused(given: str) -> None:
+    with pytest.raises(InvalidValue, match=r"^horizon must be "):
+        Forecast(horizon=given)
+
+
 @pytest.mark.parametrize("given", [0, -3, 1.5, "auto", 100_001])
 def test_a_horizon_that_is_no_number_of_rounds_is_refused(given: Any) -> None:
     with pytest.raises(InvalidValue, match=r"^horizon must be a whole number in \[1, 100000\], got "):

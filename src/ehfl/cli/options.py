@@ -49,11 +49,15 @@ SPEC_OPTIONS = {
     "harvest": SpecOption("fleet.harvest", str, "NAME", "Instead of a rate: replay:FILE.csv, trace:FILE.csv, sun:2, "
                           "markov:stay_on=0.9,stay_off=0.8, ..., module:Class, module:Class:peak=3", "bernoulli"),
     "capacity": SpecOption("fleet.capacity", str, "UNITS",
-                           "What a battery holds: a number, inf, a list, a file or {low=1,high=9}", "inf"),
+                           "What a battery holds: a number, inf, a list, a file or {low=1,high=9}; with --round-length "
+                           "'5 Wh' or '2000 mAh at 3.7 V', where a mere number is joules", "inf"),
     "initial": SpecOption("fleet.initial", str, "UNITS", "What a battery holds at the start, likewise", "0"),
     "cost": SpecOption("fleet.cost", str, "UNITS", "What a round costs a participant, likewise", "1"),
     "round_length": SpecOption("fleet.round_length", str, "TIME", "How long a round takes, 3600 or '1 h': energies are "
                                "then numbers in joules, or texts as '5 Wh'", "none"),
+    "standby": SpecOption("fleet.standby", str, "POWER", "What a device always draws, with --round-length", "none"),
+    "reserve": SpecOption("fleet.reserve", str, "SHARE", "Share of the capacity below which it switches off, likewise",
+                          "none"),
     "scheduler": SpecOption("schedulers", str, "NAME",
                             "myopic, greedy, round-robin, uniform-random, always-on, oldest-first, power-of-choice, "
                             "f3ast, energy-cycles, most-rounds-left, threshold, lyapunov, forecast, adaptive-steps, "
@@ -79,9 +83,11 @@ SPEC_OPTIONS = {
     "eval_every": SpecOption("evaluation.every", int, "N", "Rounds between evaluations", "5"),
 }  # fmt: skip
 FLEET = ("clients", "rate", "harvest", "capacity", "initial", "cost")
+JOULES = ("round_length", "standby", "reserve")
 _ARMS = ("schedulers", "scheduler", "arms")  # keys that say which arms there are
 _NO_ARMS = {"scheduler": None, "arms": None}
-_NUMBERS = ("fleet.rate", "fleet.capacity", "fleet.initial", "fleet.cost", "fleet.round_length", "target")  # or lists
+_NUMBERS = ("fleet.rate", "fleet.capacity", "fleet.initial", "fleet.cost", "fleet.round_length", "fleet.standby",
+            "fleet.reserve", "target")  # fmt: skip  # or lists
 
 _OVERRIDE = Annotated[
     list[str] | None,

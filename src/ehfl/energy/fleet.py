@@ -106,6 +106,7 @@ class Fleet:
         efficiency: ArrayLike = 1.0,
         self_discharge: ArrayLike = 0.0,
         reserve: ArrayLike = 0.0,
+        health: ArrayLike = 1.0,
         standby: ArrayLike = 0.0,
         arrival: float | None = None,
         steps: int | None = None,
@@ -119,6 +120,7 @@ class Fleet:
         - efficiency: the share of a harvest that reaches the battery;
         - self_discharge: the share of its charge that a battery loses in a month of 30 days;
         - reserve: the share of the capacity below the cut-off, where a device switches off;
+        - health: the share of `capacity` that an aged battery still has; its initial charge is reduced to fit;
         - standby [W]: the draw of a device while it has energy, in every round.
 
         Levels are usable energy, so a battery is empty at its cut-off: E = charge - reserve * capacity. It loses the
@@ -145,9 +147,10 @@ class Fleet:
 
         capacities, costs = each("capacity", capacity, "[0, inf]"), each("cost", cost, "[1e-12, inf)")
         starts = PerClient.of("initial", initial, "[0, inf)", clients=clients)
+        starts.refuse(starts.numbers > capacities * (1 + 1e-9), "at most the capacity")
+        capacities = capacities * each("health", health, "(0, 1]")
         below = each("reserve", reserve, "[0, 1)") * np.where(np.isinf(capacities), 0, capacities)
         _check_payable(costs, capacities - below)
-        starts.refuse(starts.numbers > capacities * (1 + 1e-9), "at most the capacity")
         size = _quantum(quantum, costs, capacities - below)
         discharge, draw = each("self_discharge", self_discharge, "[0, 1)"), each("standby", standby, "[0, inf)")
         parts = math.ceil(seconds / PART - 1e-9) if discharge.any() or draw.any() else 1
@@ -158,7 +161,9 @@ class Fleet:
             clients=clients,
             harvest=_counted(harvest, size, seconds, parts, arrival),
             capacity=_one_or_all(np.floor((capacities - below) / size + 1e-9)),
-            initial=_one_or_all(np.floor(np.maximum(starts.numbers - below, 0) / size + 1e-9).astype(np.int64)),
+            initial=_one_or_all(
+                np.floor(np.maximum(np.minimum(starts.numbers, capacities) - below, 0) / size + 1e-9).astype(np.int64)
+            ),
             cost=_one_or_all(np.rint(costs / size).astype(np.int64)),
             unit=unit_name(size),
             efficiency=efficiency,

@@ -85,7 +85,7 @@ def variable(table: Table, build: Build, want: Want, rounds: int) -> list[Free]:
 
 def _battery(table: Table, fleet: Fleet, means: Budget, want: Want, rounds: int) -> Free:
     """Limits: one turn of the most expensive client, and the smaller of the harvest and the cost of all rounds."""
-    reserve = _reserves(table)
+    usable = _usable(table)
     size, whole = fleet.quantum or 1.0, fleet.quantum is None
     given, cost = (spread(table[name], fleet.clients) for name in ("capacity", "cost"))
     if np.ndim(given):
@@ -93,12 +93,12 @@ def _battery(table: Table, fleet: Fleet, means: Budget, want: Want, rounds: int)
         least = _round_up(float((fleet.costs / fleet.ceilings).max()))
         return Free("battery", table, 1.0, least, _WIDE, _times, lambda f: _charged(table, list(f * factors)))
     turn = np.maximum(np.asarray(cost, dtype=np.float64), means.cost * size)  # rounding to quanta may change the cost
-    low = _round_up(float((turn / (1 - reserve)).max()), whole)
+    low = _round_up(float((turn / usable).max()), whole)
     enough = np.minimum(fleet.start() + means.harvest * rounds, (means.cost + means.drain) * rounds)
     if not _is_given(table.get("quantum")):  # "auto" selects a new quantum if needed
         enough = np.minimum(enough, MAX_LEVEL)
     present = [float(given)] if np.isfinite(given) else []
-    high = max([low, *present, _round_down(float((enough / (1 - reserve)).max()) * size, whole)])
+    high = max([low, *present, _round_down(float((enough / usable).max()) * size, whole)])
     return Free("battery", table, float(given), low, high, _in_units(fleet, as_energy),
                 lambda value: _charged(table, value), whole)  # fmt: skip
 
@@ -193,10 +193,11 @@ def _in_units(fleet: Fleet, joules: Callable[[float], str]) -> Callable[[float],
     return lambda value: f"{value:,.6g} {one if value == 1 else fleet.unit}"
 
 
-def _reserves(table: Table) -> FloatArray:
-    """Return the share of each battery below the cut-off, (n_clients,)."""
-    given = spread(table.get("reserve") or 0.0, table["clients"])
-    return np.broadcast_to(np.asarray(given, dtype=np.float64), (table["clients"],))
+def _usable(table: Table) -> FloatArray:
+    """Return the share of each battery's capacity that age has left above the cut-off, (n_clients,)."""
+    n_clients = table["clients"]
+    reserve, health = (spread(table.get(name) or none, n_clients) for name, none in (("reserve", 0.0), ("health", 1.0)))
+    return np.broadcast_to((1 - np.asarray(reserve, np.float64)) * np.asarray(health, np.float64), (n_clients,))
 
 
 def _round_up(value: float, whole: bool = False) -> float:

@@ -194,6 +194,7 @@ def _views_of(fleet: Fleet, rounds: int, seed: int) -> Iterator[View]:
             capacity=fleet.capacity,
             rates=fleet.rates,
             expectation=Expectation(fleet),
+            round_length=fleet.round_length,
             **facts_of_steps(fleet),
         )
 

@@ -86,6 +86,7 @@ class Decider:
             losses=None if self._losses is None else read_only(self._losses),
             past=self._past,
             expectation=self._expectation,
+            round_length=self._fleet.round_length,
             **self._steps,
         )
         self._view = view

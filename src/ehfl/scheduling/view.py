@@ -39,6 +39,7 @@ class View(NamedTuple):
     expectation: Expectation | None = None  # behind `ahead`
     local_steps: int | None = None  # K, of a whole turn, where turns may have fewer
     step_cost: int | IntArray = 0  # what one of them costs: one number, or (n_clients,)
+    round_length: float | None = None  # [s], if rounds have one
 
     @property
     def turns(self) -> IntArray:

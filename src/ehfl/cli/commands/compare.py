@@ -58,7 +58,7 @@ def compare(
       sweep
       fleet.       clients, rate or harvest, capacity, initial, cost, unit;
                    in joules round_length, quantum, efficiency, arrival,
-                   self_discharge, reserve, standby, step_cost
+                   self_discharge, reserve, health, standby, step_cost
       learning.    task, data, local_steps, batch_size, step_size, partition,
                    order, aggregation, clip, weight_decay, precision, device,
                    local, local_epochs, local_decay, buffers

@@ -11,7 +11,7 @@ import typer
 from typer import Argument, Option
 
 from ehfl.cli.live import progress
-from ehfl.cli.options import FLEET, AsJson, Clairvoyant, Full, Given, Unset, command, named_by_option
+from ehfl.cli.options import FLEET, JOULES, AsJson, Clairvoyant, Full, Given, Unset, command, named_by_option
 from ehfl.cli.output import (
     check_folder,
     print_output,
@@ -33,7 +33,7 @@ _MOST_SEEDS = 1000
 
 @command(
     "What a fleet can sustain, and what to change.",
-    *(*FLEET, "round_length", "target"),
+    *(*FLEET, *JOULES, "target"),
     scheduler=["myopic", "greedy"],
     rounds=Unset("a year; 1,000 where rounds have no length"),
     seed=0,

@@ -13,6 +13,7 @@ from typer import Option
 from ehfl.cli.live import progress
 from ehfl.cli.options import (
     FLEET,
+    JOULES,
     SCHEDULERS,
     AsJson,
     Clairvoyant,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from ehfl.report.tables.simulate import Played
 
 
-@command("Energy and participation only.", *FLEET, "round_length", "target", scheduler=SCHEDULERS, rounds=1000, seed=0)
+@command("Energy and participation only.", *FLEET, *JOULES, "target", scheduler=SCHEDULERS, rounds=1000, seed=0)
 def simulate(
     given: Given,
     sweep: Sweep = None,

@@ -11,7 +11,7 @@ import typer
 from typer import Option
 
 from ehfl.cli.live import progress
-from ehfl.cli.options import FLEET, AsJson, Given, command, named_by_option
+from ehfl.cli.options import FLEET, JOULES, AsJson, Given, command, named_by_option
 from ehfl.cli.output import check_folder, print_output, resumable, say
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import path, whole
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @command(
     "One scheduler, one task, one run.",
-    *(*FLEET, "round_length", "target", "task", "data", "local_steps", "batch_size", "step_size", "partition"),
+    *(*FLEET, *JOULES, "target", "task", "data", "local_steps", "batch_size", "step_size", "partition"),
     *("aggregation", "clip", "weight_decay", "precision", "device"),
     scheduler="myopic",
     rounds=300,

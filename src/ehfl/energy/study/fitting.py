@@ -21,6 +21,7 @@ State = Literal["on", "off"]
 LEAST_ROUNDS = 20  # of a record: what is fitted to fewer means nothing
 _MOST_ROUNDS = 10_000_000
 _HOURS = 24
+CLEAR = 10.0  # of a difference in BIC: "very strong" (Kass and Raftery, "Bayes factors", JASA 90, 1995)
 _FEW_RUNS = 10
 
 
@@ -89,8 +90,8 @@ class Fit:
 
     @property
     def better(self) -> Model:
-        """The model with the lower BIC."""
-        return "markov" if self.bic("markov") < self.bic("bernoulli") else "bernoulli"
+        """The model to take: Bernoulli, unless Markov's BIC is clearly lower."""
+        return "markov" if self.bic("bernoulli") - self.bic("markov") > CLEAR else "bernoulli"
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -26,6 +26,7 @@ DAY = 86_400.0  # [s]
 GAP = 3.0  # usual steps; a longer step is a gap in the record
 _MICROSECOND = 1e-6
 _TIMES = ("time", "timestamp", "datetime")
+_FROM_UTC = r"([+-]\d\d):?(\d\d)\s*$"
 _BYTES_A_BYTE = 12  # bytes of memory per byte of text during reading, where every cell is a separate string
 _READABLE = "a readable trace, CSV or Parquet"
 
@@ -122,9 +123,10 @@ def read_record(
     """Return the content of a trace's file, in watts.
 
     The file is CSV (with commas, semicolons or tabs) or Parquet: a column `time` (or `timestamp`, `datetime`) of
-    seconds or of ISO stamps of one time zone, and a column of power for each client or site. Or it is text of two
-    columns without headings, as Mementos' recordings [1]: milliseconds, or the digits of a clock, and volts across 30
-    kOhm. `columns` names those to take (all). Voltage into a resistor is P = V^2 / `ohms`.
+    seconds (since 1970 also ms, us or ns) or of ISO stamps, whose distances from UTC may change with summer time, and
+    a column of power for each client or site. Or it is text of two columns without headings, as Mementos' recordings
+    [1]: milliseconds, or the digits of a clock, and volts across 30 kOhm. `columns` names those to take (all). Voltage
+    into a resistor is P = V^2 / `ohms`.
 
     The result is cached until the file changes.
 
@@ -284,9 +286,10 @@ def _seconds(path: Path, column: Column, *, clock: bool) -> FloatArray:
     """Return the time of each row [s], of stamps since 1970 in their own zone; raise an error unless they ascend."""
     if column.dtype.kind in "iuf" or clock or _is_number(str(column.iloc[0])):
         times = _as_floats(column)
-        times = clock_seconds(times) if clock and np.isfinite(times).all() else times
+        finite = np.isfinite(times).all()
+        times = clock_seconds(times) if clock and finite else times / _unit_of(times[0])
     else:
-        times = _stamps(path, column)
+        times = _stamps(column)
 
     def cell(row: int) -> str:
         return shown(column.iloc[row])
@@ -302,16 +305,30 @@ def _seconds(path: Path, column: Column, *, clock: bool) -> FloatArray:
     return times
 
 
-def _stamps(path: Path, column: Column) -> FloatArray:
-    """Return the seconds since 1970 of stamps, read as if they were UTC; NaN for invalid stamps."""
+def _unit_of(first: float) -> float:
+    """Return how many units of time make a second, by a time since 1970: s until the year 5138, else ms, us or ns.
+
+    >>> [_unit_of(time) for time in (0.0, 1.7e9, 1.7e12, 1.7e15, 1.7e18)]
+    [1.0, 1.0, 1000.0, 1000000.0, 1000000000.0]
+    """
+    return next((unit for unit in (1.0, 1e3, 1e6) if first < 1e11 * unit), 1e9)
+
+
+def _stamps(column: Column) -> FloatArray:
+    """Return the seconds since 1970 of stamps, by the clock of their site in standard time; NaN for invalid stamps.
+
+    Summer time has other distances from UTC than standard time, whose distance is the least.
+    """
     import pandas as pd
 
     if column.dtype.kind != "M":  # stamps of Parquet are such already, in UTC where they have a time zone
-        try:
-            column = pd.to_datetime(column, format="ISO8601", errors="coerce").dt.tz_localize(None)
-        except (ValueError, AttributeError):  # pandas refuses mixed time zones, or keeps them as objects
-            allowed = "a trace whose times have one time zone (UTC has no summer time)"
-            raise InvalidValue("file", allowed, f"several in {path.name}") from None
+        column = column.astype(str).str.replace(r"[Zz]\s*$", "+00:00", regex=True)
+        ahead = column.str.extract(_FROM_UTC).astype(float)  # sign and hours, minutes
+        seconds = 3600 * ahead[0] + 60 * np.copysign(ahead[1], ahead[0])
+        column = pd.to_datetime(column, format="ISO8601", errors="coerce", utc=True).dt.tz_localize(None)
+        if seconds.notna().any():
+            # A stamp without a distance among others with one is no known time.
+            column = column.where(seconds.notna()) + pd.to_timedelta(seconds.min(), unit="s")
     microseconds = column.to_numpy("M8[us]")
     return np.where(np.isnat(microseconds), np.nan, microseconds.astype(np.int64) / 1e6)
 

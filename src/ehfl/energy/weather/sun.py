@@ -49,6 +49,7 @@ class Sun(UnderSkies):
     weather: Literal["shuffled", "typical"] = "shuffled"  # typical: the file's own year, again and again
     start: str = "first"  # day of the year, MM-DD, at whose midnight at the first site round 0 begins
     temperature_coefficient: float = -0.004  # of the power [1/K]
+    charge_above: float | None = None  # air temperature below which nothing is charged, as lithium cells must not [C]
 
     def __post_init__(self) -> None:
         from ehfl.energy.weather.sun_files import sun_weather
@@ -60,6 +61,8 @@ class Sun(UnderSkies):
             number_in("azimuth", self.azimuth, "[-360, 360]")
         number_in("azimuth_spread", self.azimuth_spread, "[0, 180]")
         number_in("temperature_coefficient", self.temperature_coefficient, "[-0.01, 0]")
+        if self.charge_above is not None:
+            number_in("charge_above", self.charge_above, "[-95, 65]")
         if self.tilt == "file" and self.azimuth_spread:
             raise InvalidValue("azimuth_spread", "0 where tilt is file", self.azimuth_spread)
         self._settle_under(sun_weather, self._tables)
@@ -72,9 +75,10 @@ class Sun(UnderSkies):
         n = _DIRECTIONS if self.azimuth_spread else 1
         aside = self.azimuth_spread * ((2 * np.arange(n) + 1) / n - 1)  # the middles of n equal parts of the spread
         towards = (middle + aside) % 360
-        return np.stack(
-            [panel_power(weather, tilt, float(one), float(self.temperature_coefficient)) for one in towards]
-        )
+        power = [panel_power(weather, tilt, float(one), float(self.temperature_coefficient)) for one in towards]
+        if self.charge_above is None:
+            return np.stack(power)
+        return np.stack(power) * (weather.days.of(weather.series["temp_air"]) >= self.charge_above)
 
 
 @lru_cache(maxsize=256)  # weather is made once a file, so the same one means the same numbers

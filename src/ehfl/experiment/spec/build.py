@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ehfl.experiment.spec.models import Setting
     from ehfl.learning import Aggregation, LocalSgd, Task, TaskSize
 
-_LOSSES = ("efficiency", "self_discharge", "reserve", "standby")
+_LOSSES = ("efficiency", "self_discharge", "reserve", "health", "standby")
 _ESTIMATED_ROUNDS = 20_000  # that are simulated where chances cannot be computed, in 20 to 200 seeds: about a second
 _BYTES_A_CLIENT = 20  # its level, and its turns, counted and squared for the table
 
@@ -134,10 +134,10 @@ def _build_fleet(table: Table, key: str) -> Fleet:
 
 def _in_joules(table: Table, clients: int, harvest: Any, energies: Table) -> Fleet:
     """Return the fleet of a table whose rounds have a length."""
-    if isinstance(energies["initial"], str):  # a percentage of the capacity
-        share = float(energies["initial"].rstrip(" %")) / 100
-        energies |= {"initial": share * np.asarray(energies["capacity"])}
     losses = {name: spread(table[name], clients) for name in _LOSSES if table.get(name) is not None}
+    if isinstance(energies["initial"], str):  # a percentage of the capacity that age has left
+        share = float(energies["initial"].rstrip(" %")) / 100
+        energies |= {"initial": share * np.asarray(energies["capacity"]) * losses.get("health", 1.0)}
     sizes = {name: table[name] for name in ("quantum", "arrival") if table.get(name) is not None}
     with at("fleet"):
         return Fleet.in_joules(clients, harvest, round_length=table["round_length"], **energies, **losses, **sizes)

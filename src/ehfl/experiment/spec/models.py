@@ -82,6 +82,7 @@ class FleetSpec(Section):
     efficiency: PerClient = None  # share of a harvest that reaches the battery
     self_discharge: PerClient = None  # share that a battery loses in a month
     reserve: PerClient = None  # share of the capacity below which a device switches off
+    health: PerClient = None  # share of the capacity that an aged battery still has
     standby: PerClient = None  # what a device draws, whether it takes part or not [W]
     arrival: Joules = None  # what a unit of a harvest brings [J]
 

@@ -23,9 +23,17 @@ MOST_ROUNDS = 10_000_000
 ORDERS = ("random", "by-label")
 
 
-PHYSICAL = ("quantum", "efficiency", "self_discharge", "reserve", "standby", "arrival")  # that need a round's length
+PHYSICAL = (
+    "quantum",
+    "efficiency",
+    "self_discharge",
+    "reserve",
+    "health",
+    "standby",
+    "arrival",
+)  # that need a round's length
 # keys of the fleet that take one value for all or one per client
-PER_CLIENT = ("rate", *ENERGIES, "efficiency", "self_discharge", "reserve", "standby")
+PER_CLIENT = ("rate", *ENERGIES, "efficiency", "self_discharge", "reserve", "health", "standby")
 
 
 def per_client(value: Any, info: ValidationInfo) -> Any:

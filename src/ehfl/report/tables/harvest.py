@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from ehfl.analysis.units import Scale
-from ehfl.energy.study.fitting import Fit, Fits, Fitted, Model, State
+from ehfl.energy.study.fitting import CLEAR, Fit, Fits, Fitted, Model, State
 from ehfl.energy.study.survey import DAY, Survey
 from ehfl.quantities import UNITS, as_energy, as_power, as_time, quantity
 from ehfl.report.tables.output import Column, Output, number_column, table_of
@@ -18,7 +18,6 @@ from ehfl.validation import short
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 MODELS: dict[Model, str] = {"bernoulli": "Bernoulli", "markov": "Markov"}
 _MOST_COLUMNS = 12  # of a trace that a terminal is filled with
-_CLEAR = 10.0  # of a difference in BIC: "very strong" (Kass and Raftery, "Bayes factors", JASA 90, 1995)
 _POOR = 0.2  # of run lengths that miss the measured ones
 _BY_CLOCK = 0.1  # of on and off that the time of day explains
 _LESS = 0.05  # of the mean, from which on it is worth saying that what was looked at has another one
@@ -195,15 +194,17 @@ def fit_verdict(fits: Fits) -> str:
     if fit.rate.value in (0, 1):
         return f"Every round is {'on' if fit.rate.value else 'off'}: there is nothing to fit; --unit draws the line."
     first = f"Bernoulli fits as well as Markov (BIC differs by {amount(abs(gain))})"
-    if abs(gain) > _CLEAR:
-        other, far = ("Bernoulli", "Markov")[better == "bernoulli"], "far " if abs(gain) > 10 * _CLEAR else ""
+    if abs(gain) > CLEAR:
+        other, far = ("Bernoulli", "Markov")[better == "bernoulli"], "far " if abs(gain) > 10 * CLEAR else ""
         first = f"{MODELS[better]} fits {far}better than {other} (BIC lower by {amount(round(abs(gain)))})"
     lacks = []
     if fit.time_of_day > _BY_CLOCK:  # NaN is not
         lacks.append(f"the time of day sets {percent(fit.time_of_day)} of on and off, which neither knows")
     if fit.misses(better) > _POOR:
         lacks.append(f"its run lengths miss the measured ones by up to {percent(fit.misses(better))}")
-    return f"{first}, but {', and '.join(lacks)}." if lacks else f"{first}, and its run lengths are those of the trace."
+    if not lacks:
+        return f"{first}, and its run lengths are those of the trace."
+    return f"{first}, but {', and '.join(lacks)}: play the trace itself where that matters."
 
 
 def spec_lines(fits: Fits) -> list[str]:

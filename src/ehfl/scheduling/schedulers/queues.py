@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ehfl.arrays import FloatArray, IntArray
+from ehfl.quantities import is_quantity, quantity
 from ehfl.scheduling.view import Auto, View, check_width
 from ehfl.validation import InvalidValue, is_number, is_word, number_in, whole_number
 
@@ -118,6 +119,8 @@ class Lyapunov:
 
 
 _ROUNDING = 1e-9  # of sums over clients: ten tenths are one
+_HOUR = 3600.0  # [s]
+_MOST_AHEAD = 100_000  # rounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +148,14 @@ class Forecast:
     are not foreseen, and a horizon that is shorter than a night does not see the morning.
     """
 
-    horizon: int = 24
+    horizon: int | str = "24 h"  # rounds, or a time; rounds without a length count as hours
     target: int | Auto = "auto"
 
     def __post_init__(self) -> None:
-        whole_number("horizon", self.horizon, low=1, high=100_000)
+        if is_quantity(self.horizon):
+            number_in("horizon", quantity("horizon", self.horizon, "s"), "(0, 31536000]")
+        else:
+            whole_number("horizon", self.horizon, low=1, high=_MOST_AHEAD)  # type: ignore[arg-type]  # or refused
         check_width("target", self.target)
 
     def select(self, view: View) -> IntArray:
@@ -159,19 +165,26 @@ class Forecast:
     def steady(self, view: View) -> int:
         """Return m."""
         # A pool of all energy, where nothing overflows, could not bear more: a start that saves most of the search.
-        harvest = [_rounds_in(np.maximum(row, 0), view) for row in view.ahead(self.horizon)]
+        harvest = [_rounds_in(np.maximum(row, 0), view) for row in view.ahead(self._rounds(view))]
         held = _rounds_in(view.energy, view) + np.append(0, np.cumsum(harvest)[:-1])  # until each round, (horizon,)
-        most = math.floor((held / np.arange(1, self.horizon + 1)).min() + _ROUNDING)
+        most = math.floor((held / np.arange(1, held.size + 1)).min() + _ROUNDING)
         m: int = min(view.width("target", self.target), most)
         while m > 1 and (bound := self._bound(view, m)) < m:
             m = bound
         return max(m, 1)
 
+    def _rounds(self, view: View) -> int:
+        """Return the horizon in rounds."""
+        if isinstance(self.horizon, int):
+            return self.horizon
+        rounds = round(quantity("horizon", self.horizon, "s") / (view.round_length or _HOUR))
+        return min(max(rounds, 1), _MOST_AHEAD)
+
     def _bound(self, view: View, m: int) -> int:
         """Return m if it can be borne, else a smaller number that none which can be borne exceeds."""
         level = view.energy.astype(np.float64)  # e_i times the cost, which saves a division
         given = np.empty_like(level)
-        for s, harvest in enumerate(view.ahead(self.horizon)):
+        for s, harvest in enumerate(view.ahead(self._rounds(view))):
             there = _rounds_in(np.minimum(level, view.cost, out=given), view)
             if there < m - _ROUNDING:
                 return math.floor((m * s + there) / (s + 1) + _ROUNDING)
