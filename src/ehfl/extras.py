@@ -14,6 +14,10 @@ _EXTRAS = {
     "flower-simulation": ("Flower's simulation", ("flwr", "psutil", "ray")),
     "parquet": ("a Parquet file", ("pyarrow",)),
     "ray": ("a Ray cluster", ("ray",)),
+    "tensorboard": ("tracking with TensorBoard", ("tensorboard",)),
+    "mlflow": ("tracking with MLflow", ("mlflow",)),
+    "wandb": ("tracking with Weights & Biases", ("wandb",)),
+    "trackio": ("tracking with Trackio", ("trackio",)),
     "wind": ("a harvest from the wind", ("windpowerlib",)),
 }
 

@@ -110,6 +110,10 @@ Sweep = Annotated[
            help="Every arm with each of these values: --sweep fleet.capacity=1,2,5. Repeatable: all combinations, "
            "or pairs with --sweep zip=true."),
 ]  # fmt: skip
+Track = Annotated[
+    str | None,
+    Option(metavar="TRACKER", help="Log each run with tensorboard, mlflow, wandb or trackio (an extra each)."),
+]
 AsJson = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
 _ONLY_SHOWN = ("as_json", "full", "jobs", "on")  # options that change no result
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from ehfl.randomness import check_seed
 from ehfl.runs import History, sole_use
 from ehfl.scheduling import Lockstep, Participation, brings_weights, check_target
 from ehfl.theory import StepSize, step_size_of
+from ehfl.tracking import Tracker, Tracking
 from ehfl.validation import InvalidValue, whole_number
 
 
@@ -52,6 +55,7 @@ def train(
     run_dir: str | os.PathLike[str] | None = None,
     checkpoint_every: int = CHECKPOINT_EVERY,
     on_round: OnRound | None = None,
+    track: str | Tracker | None = None,
 ) -> History:
     """Return the history of local SGD on the task, with the given participants of each round.
 
@@ -68,6 +72,7 @@ def train(
     for a small model). Without `run_dir`, nothing is written. `engine="plain"` trains clients one by one, "stacked"
     trains small models of all participants as one batch (equal up to rounding), and "auto" selects by model size.
     `precision="bf16"` computes products of training steps in bfloat16, on processors that have instructions for it.
+    `track` logs parameters and rounds: "tensorboard", "mlflow", "wandb", "trackio" or a tracker of your own.
     `on_round(record)` or `on_round(record, model)` is called after each round; it must not change the model.
 
     >>> from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
@@ -77,8 +82,9 @@ def train(
     True
     """
     whole_number("checkpoint_every", checkpoint_every, low=1)
+    made = TASKS.make(task)
     training = training_in_process(
-        TASKS.make(task),
+        made,
         participation,
         rule=LocalSgd(
             local_steps, batch_size, clip, weight_decay, local, local_epochs, local_decay, buffers, precision
@@ -92,10 +98,27 @@ def train(
         engine=engine,
         workers=workers,
     )
-    if run_dir is None:
+    folder = None if run_dir is None else Path(run_dir)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    if track is None:
+        return _run(training, folder, checkpoint_every, on_round)
+    name = task if isinstance(task, str) else type(task).__name__
+    parameters = {
+        **{"task": name, "scheduler": str(participation.scheduler), "rounds": participation.rounds},
+        **{"local_steps": local_steps, "batch_size": batch_size, "step_size": step_size, "aggregation": aggregation},
+        **{"partition": partition, "seed": seed},
+    }
+    with closing(Tracking(track, folder or Path(), "ehfl", warnings.warn)) as tracking:
+        tracked = f"{name}-s{seed}", parameters, made.metric.name, folder
+        history = _run(training, folder, checkpoint_every, tracking.beside(on_round, *tracked))
+        tracking.complete(history.records, *tracked)
+        return history
+
+
+def _run(training: Training, folder: Path | None, checkpoint_every: int, on_round: OnRound | None) -> History:
+    if folder is None:
         return training.run(on_round=on_round)
-    folder = Path(run_dir)
-    folder.mkdir(parents=True, exist_ok=True)
     with sole_use(folder):
         return training.run(folder, checkpoint_every=checkpoint_every, on_round=on_round)
 

@@ -8,7 +8,19 @@ import typer
 from typer import Option
 
 from ehfl.cli.live import live
-from ehfl.cli.options import RUNS, AsJson, Clairvoyant, Full, Given, Runs, SpecFile, Sweep, command, named_by_option
+from ehfl.cli.options import (
+    RUNS,
+    AsJson,
+    Clairvoyant,
+    Full,
+    Given,
+    Runs,
+    SpecFile,
+    Sweep,
+    Track,
+    command,
+    named_by_option,
+)
 from ehfl.cli.output import check_folder, resumable, say, say_if_planning_compiles, show_outcomes
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import whole
@@ -27,6 +39,7 @@ def compare(
         Literal["local", "ray"],
         Option(metavar="local|ray", parser=str, help="Where to run: this machine, or a Ray cluster (extra ray)."),
     ] = "local",
+    track: Track = None,
     clairvoyant: Clairvoyant = False,
     show_demo: Annotated[
         bool, Option("--show-demo", help="Print the demo's spec, to copy and change, and stop.")
@@ -48,6 +61,7 @@ def compare(
       ehfl compare -o seeds=2 -o rounds=50 -o learning.local_steps=1 -o name=k1
       ehfl compare -o name=sizes --sweep fleet.capacity=1,2,5,10
       ehfl compare -o name=two -o "schedulers=['myopic', 'mine:Reserve:units=3']"
+      ehfl compare -o seeds=2 --track tensorboard
       ehfl compare experiments/paper.toml --data ~/cifar --jobs 2
       ehfl compare experiments/heterogeneous.toml --on ray
       ehfl compare --show-demo > mine.toml
@@ -73,17 +87,26 @@ def compare(
         return
     from ehfl.experiment import begin_process, run_all
     from ehfl.experiment.play import check_best
+    from ehfl.report.folder import PAGE
+    from ehfl.tracking import Tracking
 
     check_folder("--runs", runs)
-    names = given.names | {"jobs": "--jobs", "on": "--on"}
+    names = given.names | {"jobs": "--jobs", "on": "--on", "track": "--track"}
     with named_by_option(names), own_prints_aside():
         read = given.spec(spec)
         if clairvoyant:
             check_best(read)  # before runs that take long
             say_if_planning_compiles()
     folder = runs / read.name
+    with named_by_option(names):
+        tracking = None if track is None else Tracking(track, folder, read.name, say)
     totals = {arm.label: len(read.seeds) * arm.setting.rounds for arm in read.arms}
     begin_process()  # with a single job runs are run in this process
     with resumable(), named_by_option(names), own_prints_aside(), live(totals) as show:
-        outcomes = run_all(read, folder, jobs=jobs, on=on, on_look=show, on_note=say)
-    show_outcomes(read, folder, outcomes, given.again(), as_json, possible=clairvoyant, full=full)
+        outcomes = run_all(read, folder, jobs=jobs, on=on, on_look=show, on_note=say, tracking=tracking)
+    try:
+        show_outcomes(read, folder, outcomes, given.again(), as_json, possible=clairvoyant, full=full)
+    finally:
+        if tracking is not None:
+            with own_prints_aside():
+                tracking.report(folder / PAGE, read.base.facts())

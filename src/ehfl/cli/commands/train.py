@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,7 @@ import typer
 from typer import Option
 
 from ehfl.cli.live import progress
-from ehfl.cli.options import FLEET, JOULES, AsJson, Given, command, named_by_option
+from ehfl.cli.options import FLEET, JOULES, AsJson, Given, Track, command, named_by_option
 from ehfl.cli.output import check_folder, print_output, resumable, say
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import path, whole
@@ -41,6 +41,7 @@ def train(
         int | None, Option(metavar="N", parser=whole, help="Clients trained at a time [one a core].")
     ] = None,
     run: Annotated[Path | None, Option(metavar="FOLDER", parser=path, help="Keep the run here; resumes.")] = None,
+    track: Track = None,
     as_json: AsJson = False,
 ) -> None:
     r"""Train a task with local SGD on the participation of one scheduler.
@@ -52,6 +53,7 @@ def train(
     Examples:
       ehfl train
       ehfl train --scheduler greedy --rounds 300 -k 1 --step-size linear
+      ehfl train --track mlflow
       ehfl train --partition dirichlet:0.3 --run runs/noniid
       ehfl train --scheduler power-of-choice --step-size nominal-causal
       ehfl train --task cifar10 --data ~/cifar --rounds 150 --run runs/cifar
@@ -62,14 +64,14 @@ def train(
 
     check_folder("--run", run)
     run = None if run is None else run.absolute()  # user code may change the working directory
-    with named_by_option(given.names | {"name": "--run"}):
+    with named_by_option(given.names | {"name": "--run", "track": "--track"}):
         spec = given.spec({}, name=None if run is None else run.resolve().name)
         if len(spec.runs()) > 1:
             raise UserError(f"ehfl train is for a single run, and these are {len(spec.runs())}: use ehfl compare")
         begin_process()
         with nullcontext() if run is None else resumable(), user_code.held(spec.code):
             only = spec.runs()[0]
-            trained, records, sent = _train(only, workers, run)
+            trained, records, sent = _train(only, workers, run, track)
             metric, classes = trained.metric, classes_of(trained)
     if as_json:
         facts: dict[str, Any] = {"metric": metric.name} | ({"classes": list(classes)} if classes else {})
@@ -80,7 +82,9 @@ def train(
 
 
 @own_prints_aside()
-def _train(run: Run, workers: int | None, place: Path | None) -> tuple[Task, Sequence[Record], Traffic | None]:
+def _train(
+    run: Run, workers: int | None, place: Path | None, track: str | None
+) -> tuple[Task, Sequence[Record], Traffic | None]:
     """Return the task of the run, its rounds, and what a turn sent; of a finished folder, they are read."""
     from ehfl.experiment import check_comparison, check_schedulers, execute, inputs_of, run_training
     from ehfl.experiment.check import notes_on
@@ -88,10 +92,12 @@ def _train(run: Run, workers: int | None, place: Path | None) -> tuple[Task, Seq
     from ehfl.experiment.spec.build import load_task
     from ehfl.learning.engine.workers import MOST_WORKERS, cores
     from ehfl.runs import RunFolder, Traffic, read_history
+    from ehfl.tracking import Tracking
 
     limit = Cores(cores())
     if workers is not None:
         limit = Cores(whole_number("--workers", workers, low=1, high=MOST_WORKERS), exactly=True)
+    tracking = None if track is None else Tracking(track, place or Path(), "ehfl", say)
     data = check_comparison(run.spec)[run.arm.label]
     if place is not None:
         RunFolder(place).check_free_for(run.facts())
@@ -104,15 +110,25 @@ def _train(run: Run, workers: int | None, place: Path | None) -> tuple[Task, Seq
     def detail(record: Record) -> str:
         return "" if record.test_metric is None else f"{metric_name} {record.test_metric:.4g}"
 
-    with progress(f"training {name}", run.setting.rounds, detail, "rounds") as advance:
+    with (
+        progress(f"training {name}", run.setting.rounds, detail, "rounds") as advance,
+        nullcontext() if tracking is None else closing(tracking),
+    ):
+        tracked = run.folder_name if place is None else place.name, run.facts(), metric_name, place
+        on_round = advance if tracking is None else tracking.beside(advance, *tracked)
+        records: Sequence[Record]
         if place is None:
-            history = run_training(run, limit, on_round=advance)
-            return task, history.records, history.traffic
-        folder = RunFolder(place)
-        outcome = execute(run, folder, limit, inputs_of(run, data), advance)
-    if outcome.error:
-        raise UserError(outcome.error)
-    return task, read_history(folder.rounds), Traffic.read(folder.meta())
+            history = run_training(run, limit, on_round=on_round)
+            records, traffic = history.records, history.traffic
+        else:
+            folder = RunFolder(place)
+            outcome = execute(run, folder, limit, inputs_of(run, data), on_round)
+            if outcome.error:
+                raise UserError(outcome.error)
+            records, traffic = read_history(folder.rounds), Traffic.read(folder.meta())
+        if tracking is not None:
+            tracking.complete(records, *tracked)
+    return task, records, traffic
 
 
 def _output(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +27,7 @@ from ehfl.experiment.spec.models import Run, Spec
 from ehfl.experiment.spec.read import Source, open_spec
 from ehfl.machine import check_memory
 from ehfl.runs import RunFolder, sole_use
+from ehfl.tracking import Tracker, Tracking
 from ehfl.validation import InvalidValue, UserError, whole_number
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ def run_all(
     on_look: OnLook | None = None,
     on_note: OnNote | None = None,
     on_round: OnRound | None = None,
+    tracking: Tracking | None = None,
     play: Play | None = None,
 ) -> list[Outcome]:
     """Run what the experiment's folder lacks, and return how each run ended, finished ones included.
@@ -59,8 +62,8 @@ def run_all(
     process, for debuggers. A run that kills its process fails alone. Interrupted or killed, the comparison resumes when
     called again. `on_look` gets the state of every run at the start, twice a second and at the end; `on_note` gets
     lines before the runs start, such as the memory that they need. `on_round` is called after each round, where the
-    run is trained, with as many of (record, model, run) as it takes. `play` plays the rounds of a run in place of the
-    engine, in this process, one run after the other.
+    run is trained, with as many of (record, model, run) as it takes. `tracking` logs the runs. `play` plays the
+    rounds of a run in place of the engine, in this process, one run after the other.
     """
     if not isinstance(on, str) or on not in ("local", "ray"):
         raise InvalidValue("on", "local or ray", on)
@@ -81,7 +84,8 @@ def run_all(
                 if on_note is not None:
                     for note in notes_on(spec):  # after all checks, so that a refusal stays one line
                         on_note(note)
-                with _watched(Follower(spec.runs(), place, metric_name), on_look):
+                looks = _looks(work, Follower(spec.runs(), place, metric_name), on_look, tracking, metric_name)
+                with nullcontext() if tracking is None else closing(tracking), _watched(looks):
                     return _run(work, workers, Cores(threads), crew, play, on_round)
 
 
@@ -144,27 +148,50 @@ def _killed(run: Run, folder: RunFolder, inputs: Inputs) -> Outcome:
     return Outcome(run.arm.label, run.seed, _KILLED)
 
 
+def _looks(
+    work: Sequence[Work], follower: Follower, on_look: OnLook | None, tracking: Tracking | None, metric: str
+) -> list[Callable[[], object]]:
+    """Return what is to be done with the run folders as they grow."""
+    looks: list[Callable[[], object]] = [] if on_look is None else [lambda: on_look(follower.look())]
+    if tracking is not None:
+        runs = [
+            (
+                folder.path.name,
+                {"arm": run.arm.label, "seed": run.seed} | run.setting.facts(),
+                run.setting.rounds,
+                folder,
+            )
+            for run, folder, _ in work
+        ]
+        looks.append(tracking.following(runs, metric))
+    return looks
+
+
 @contextmanager
-def _watched(follower: Follower, on_look: OnLook | None) -> Iterator[None]:
-    """Report the state of the run folders at the start, from a thread during the work, and at the end."""
-    if on_look is None:
+def _watched(looks: Sequence[Callable[[], object]]) -> Iterator[None]:
+    """Look at the run folders at the start, from a thread during the work, and at the end."""
+    if not looks:
         yield
         return
-    on_look(follower.look())
-    done = threading.Event()
 
     def look() -> None:
-        while not done.wait(POLL_SECONDS):  # unlike a sleep it ends at once when done is set
-            on_look(follower.look())
+        for one in looks:
+            one()
 
-    thread = threading.Thread(target=look, daemon=True)
+    def watch() -> None:
+        while not done.wait(POLL_SECONDS):  # unlike a sleep it ends at once when done is set
+            look()
+
+    look()
+    done = threading.Event()
+    thread = threading.Thread(target=watch, daemon=True)
     thread.start()
     try:
         yield
     finally:
         done.set()
         thread.join()
-    on_look(follower.look())
+    look()
 
 
 def compare(
@@ -175,6 +202,7 @@ def compare(
     on: Place = "local",
     on_look: OnLook | None = None,
     on_round: OnRound | None = None,
+    track: str | Tracker | None = None,
     report: bool = False,
     **overrides: Any,
 ) -> Comparison:
@@ -189,11 +217,15 @@ def compare(
 
     `on_round` is called after each round with as many of (record, model, run) as it takes, in the process that trains
     the run (with `jobs=1` this one); `run.arm.label`, `run.seed` and `run.facts()` say which run it is.
+
+    `track` logs every run with "tensorboard", "mlflow", "wandb" or "trackio", or with a tracker of your own
+    (`ehfl.tracking.Tracker`): parameters, numbers by round and, with `report=True`, the page.
     """
     place = Path(runs)
     ready = open_spec(spec, overrides)
     folder = place / ready.name
-    outcomes = run_all(ready, folder, jobs=jobs, on=on, on_look=on_look, on_round=on_round)
+    tracking = None if track is None else Tracking(track, folder, ready.name, warnings.warn)
+    outcomes = run_all(ready, folder, jobs=jobs, on=on, on_look=on_look, on_round=on_round, tracking=tracking)
     # The result names failed runs; without a finished run there is no result.
     errors = [outcome for outcome in outcomes if outcome.error]
     if len(errors) == len(outcomes):
@@ -203,5 +235,7 @@ def compare(
     if report:
         from ehfl.report import write_report
 
-        write_report(found, folder)
+        page = write_report(found, folder)
+        if tracking is not None:
+            tracking.report(page, ready.base.facts())
     return found
