@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ehfl.arrays import IntArray
-from ehfl.partition import PARTITIONS, Dirichlet, Iid, InLabelOrder, Partition, Shards, check_partition, deal
+from ehfl.partition import PARTITIONS, Dirichlet, Iid, InLabelOrder, Natural, Partition, Shards, check_partition, deal
 from ehfl.validation import BrokenRules, InvalidValue
 
 DEALERS: list[Partition] = [
@@ -280,7 +280,14 @@ def test_label_order_by_hand() -> None:
 
 # the registry
 
-BY_TEXT: dict[str, Partition] = {"iid": Iid(), "dirichlet:0.3": Dirichlet(0.3), "shards:3": Shards(3)}
+BY_TEXT: dict[str, Partition] = {
+    "iid": Iid(),
+    "dirichlet:0.3": Dirichlet(0.3),
+    "shards:3": Shards(3),
+    "natural": Natural(),
+}
+
+ALL = "iid, dirichlet, shards, natural or package.module:Class"
 
 
 def test_every_registered_partition_is_tried_here() -> None:
@@ -303,8 +310,11 @@ def test_spelled_out_names_every_parameter() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("", "partition must be one of iid, dirichlet, shards or package.module:Class, got ''"),
-        ("idd", "partition must be one of iid, dirichlet, shards or package.module:Class, got idd (did you mean iid?)"),
+        ("", f"partition must be one of {ALL}, got ''"),
+        (
+            "idd",
+            f"partition must be one of {ALL}, got idd (did you mean iid?)",
+        ),
         ("iid:2", "partition must be iid without parameters: it takes none, got iid:2"),
         ("dirichlet", "partition.alpha must be given: dirichlet needs it, got nothing"),
         ("dirichlet:x", "partition.alpha must be a number, got 'x'"),

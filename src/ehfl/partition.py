@@ -41,6 +41,7 @@ PARTITIONS: Registry[Partition] = Registry(
         "iid": "ehfl.partition:Iid",
         "dirichlet": "ehfl.partition:Dirichlet",
         "shards": "ehfl.partition:Shards",
+        "natural": "ehfl.partition:Natural",
     },
     methods=("partition",),
 )
@@ -134,6 +135,38 @@ class Shards:
         return [np.sort(np.concatenate([shards[shard] for shard in hand])) for hand in hands]
 
 
+@dataclass(frozen=True)
+class Natural:
+    """Each user's examples go to one client: to client i those of user i, or of several users drawn at random.
+
+    The task's examples say who they are from (`Examples.users`). With more users than clients, shares of whole users
+    differ by at most one user.
+
+    >>> [part.tolist() for part in Natural().with_users(np.array([1, 0, 1])).partition(np.zeros(3), 2, seed=0)]
+    [[1], [0, 2]]
+    """
+
+    def with_users(self, users: IntArray | None) -> Natural:
+        """Return the partition of these users' examples, (n_examples,)."""
+        found = Natural()
+        object.__setattr__(found, "_users", users)
+        return found
+
+    def partition(self, targets: Targets, n_clients: int, seed: int) -> list[IntArray]:
+        """Return each client's users' examples."""
+        users: IntArray | None = getattr(self, "_users", None)
+        if users is None:
+            raise InvalidValue("partition", "another than natural: the task's examples have no users", "natural")
+        check_enough(targets, n_clients)
+        n_users = int(users.max()) + 1
+        if n_clients > n_users:
+            raise InvalidValue("clients", f"at most {n_users} (the users of the data)", n_clients)
+        owners = np.arange(n_users)
+        if n_users > n_clients:
+            owners = generator(seed, Purpose.PARTITION).permutation(np.arange(n_users) % n_clients)
+        return [np.flatnonzero(owners[users] == client) for client in range(n_clients)]
+
+
 @dataclass(frozen=True, slots=True)
 class InLabelOrder:
     """Another partition's shares, sorted by mean label: low labels go to the first clients.
@@ -143,10 +176,21 @@ class InLabelOrder:
 
     dealer: Partition
 
+    def with_users(self, users: IntArray | None) -> InLabelOrder:
+        """Return the partition that knows who each example is from."""
+        return InLabelOrder(with_users(self.dealer, users))
+
     def partition(self, targets: Targets, n_clients: int, seed: int) -> list[IntArray]:
         """Return the same shares in another order."""
         shares = deal(self.dealer, targets, n_clients, seed)
         return sorted(shares, key=lambda share: float(targets[share].mean()))
+
+
+def with_users(partition: Partition, users: IntArray | None) -> Partition:
+    """Return the partition, with the user of each example if it has a method `with_users`."""
+    take = getattr(partition, "with_users", None)
+    informed: Partition = partition if take is None else take(users)
+    return informed
 
 
 def deal(partition: Partition, targets: Targets, n_clients: int, seed: int) -> list[IntArray]:

@@ -13,12 +13,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ehfl import TASKS, Metric, Participation, check_task, train
+from ehfl import Metric, Participation, check_task, train
 from ehfl.learning import Examples, Task, initialise
 from ehfl.validation import BrokenRules, InvalidValue
 
 
-@pytest.mark.parametrize("name", [name for name in TASKS.members if name != "cifar10"])
+@pytest.mark.parametrize("name", ["digits", "quadratic", "wells"])
 def test_every_task_of_ours_keeps_the_rules(name: str) -> None:
     state = torch.get_rng_state()
 

@@ -14,7 +14,7 @@ from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
 from ehfl.learning import LocalSgd, load_task, train
 from ehfl.learning.engine.reference import reference_round
 from ehfl.learning.tasks import cifar10_files as files
-from ehfl.learning.tasks.cifar10 import Cifar10, Standardise, paper_network
+from ehfl.learning.tasks.cifar10 import Cifar10, Cifar100, Standardise, paper_network
 from ehfl.partition import Iid
 from ehfl.randomness import Purpose, generator
 
@@ -62,6 +62,21 @@ def check_images(task: Cifar10) -> None:
 @pytest.mark.parametrize("inside", ["", files.FOLDER])
 def test_the_folder_is_read_from_itself_and_from_above(folder: Path, inside: str) -> None:
     check_images(Cifar10(folder / inside, RECORDS))
+
+
+def test_cifar100_is_read_by_its_finer_label(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for name, records in (("train.bin", 5 * RECORDS), ("test.bin", RECORDS)):
+        rows = rng.integers(0, 256, (records, 3074), dtype=np.uint8)
+        rows[:, 0], rows[:, 1], rows[:, 2:1026] = 19, np.arange(records) + 80, np.arange(records)[:, None]
+        (tmp_path / name).write_bytes(rows.tobytes())
+
+    task = Cifar100(tmp_path, RECORDS, network="small")
+
+    assert task.training.targets.tolist() == list(range(80, 100)) and task.test.targets.tolist() == [80, 81, 82, 83]
+    assert task.training.inputs[:, 0, 0, 0].tolist() == list(range(20)) and len(task.classes) == 100
+    assert (task.classes[0], task.classes[99]) == ("apple", "worm")
+    assert task.model(generator(0, Purpose.INIT))(task.test.inputs).shape == (4, 100)
 
 
 def test_the_archive_is_read_without_unpacking(tmp_path: Path) -> None:

@@ -147,9 +147,18 @@ def test_a_test_loss_that_is_no_number_is_divergence_and_in_no_record(gaps: Part
     assert read_history(tmp_path / "rounds.jsonl") == []
 
 
+class Twice(nn.Module):
+    def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        return inputs, inputs
+
+
 @pytest.mark.parametrize(
     ("model", "given"),
-    [(nn.Flatten(0), "shape (600,)"), (nn.LSTM(3, 2), "tuple"), (nn.AdaptiveAvgPool2d(1), "shape (1, 1)")],
+    [
+        (nn.Flatten(0), "shape (600,)"),
+        (nn.Sequential(nn.Flatten(0), Twice()), "tuple"),
+        (nn.AdaptiveAvgPool2d(1), "shape (1, 1)"),
+    ],
 )
 def test_a_model_must_answer_for_every_example(model: nn.Module, given: str) -> None:
     task = made_task(None, SHARE, inputs=torch.ones(2 * CHUNK, 3))

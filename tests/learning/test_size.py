@@ -12,9 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from ehfl.experiment.spec.costing import _sizes
-from ehfl.learning import AGGREGATIONS, TASKS, Examples, Task, load_task, task_size
+from ehfl.learning import AGGREGATIONS, TASKS, Examples, Task, initialise, load_task, task_size
 from ehfl.learning.aggregation import traffic_of
 from ehfl.learning.tasks.cifar10 import NETWORKS
+from ehfl.learning.tasks.leaf import Femnist, Shakespeare
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,44 @@ def test_so_it_does_of_the_networks_of_cifar10(name: str, network: str) -> None:
     assert _sizes()["tasks"][name] == task_size(Images(network))._asdict() | {"examples": 50_000}  # type: ignore[arg-type]
 
 
+LEAF = {
+    "femnist": (Femnist, torch.zeros(1, 1, 28, 28)),
+    "shakespeare": (Shakespeare, torch.zeros(1, 80, dtype=torch.int64)),
+}
+
+
+@pytest.mark.parametrize("name", LEAF)
+def test_so_it_does_of_the_tasks_on_files_of_leaf(name: str) -> None:
+    kind, inputs = LEAF[name]
+    task = object.__new__(kind)  # without files
+    object.__setattr__(task, "training", Examples(inputs, torch.zeros(1, dtype=torch.int64)))
+
+    size = task_size(task)  # type: ignore[arg-type]
+
+    assert _sizes()["tasks"][name] == {"model_bytes": size.model_bytes, "flop_per_sample": size.flop_per_sample}
+
+
+def test_recurrent_layers_are_counted() -> None:
+    class Sequences:
+        training = Examples(torch.zeros(4, 5, 3), torch.zeros(4))
+
+        def model(self, rng: Any) -> nn.Module:
+            return initialise(nn.LSTM(3, 2, batch_first=True), rng)
+
+        def loss(self, outputs: Any, targets: Tensor) -> Tensor:
+            return outputs[0].sum()  # type: ignore[no-any-return]
+
+    gates = 4 * 2
+    forward = (
+        5 * 2 * gates * (3 + 2)
+    )  # of 5 steps; then the gradients of both matrices, and of all states but the first
+    backward = forward + 4 * 2 * gates * 2
+
+    assert task_size(Sequences()).flop_per_sample == pytest.approx(forward + backward, rel=0.2)  # type: ignore[arg-type]
+
+
 def test_every_task_and_every_network_is_in_the_file() -> None:
-    networks = {f"cifar10 {network}" for network in NETWORKS if network != "paper"}
+    networks = {f"{name} {network}" for name in ("cifar10", "cifar100") for network in NETWORKS if network != "paper"}
 
     assert _sizes()["tasks"].keys() == {*TASKS.members, *networks}
 
@@ -71,5 +108,6 @@ def test_the_page_has_the_sizes() -> None:
     told = {name: (int(size.replace(",", "")), flop.replace(",", "")) for name, size, flop in rows}
 
     for name, size in _sizes()["tasks"].items():
-        row = {"cifar10 small": "cifar10, network small", "quadratic": "quadratic, wells", "wells": "quadratic, wells"}
+        row = {f"{data} small": f"{data}, network small" for data in ("cifar10", "cifar100")}
+        row |= {"quadratic": "quadratic, wells", "wells": "quadratic, wells"}
         assert told[row.get(name, name)] == (size["model_bytes"], str(size.get("flop_per_sample", "none")))

@@ -12,12 +12,12 @@ import torch
 from torch import Tensor, nn
 
 from ehfl import Participation
-from ehfl.learning import RMSE, TASKS, Examples, Task, initialise, load_task, rmse, train
+from ehfl.learning import RMSE, Examples, Task, initialise, load_task, rmse, train
 from ehfl.learning.first_model import check_model
 from ehfl.randomness import Purpose, generator
 
 
-@pytest.mark.parametrize("name", [name for name in TASKS.members if name != "cifar10"])
+@pytest.mark.parametrize("name", ["digits", "quadratic", "wells"])
 class TestEveryTask:
     def test_is_known_by_its_name(self, name: str) -> None:
         assert load_task(name).name == name
@@ -141,10 +141,9 @@ def test_examples_come_in_pairs(targets: Tensor) -> None:
         Examples(torch.zeros(len(targets) and 3), targets)
 
 
-@pytest.mark.parametrize("inputs", [{"text": torch.zeros(8, 3), "image": torch.zeros(8, 2)}, np.zeros((8, 2))])
-def test_inputs_other_than_a_tensor_are_refused_by_what_they_are(inputs: Any) -> None:
-    """A dict was called "2 inputs and 8 targets"."""
+@pytest.mark.parametrize("inputs", [{"text": [1, 2]}, np.zeros((8, 2)), {}])
+def test_inputs_that_make_no_batch_are_refused_by_what_they_are(inputs: Any) -> None:
     kind = type(inputs).__name__
-    allowed = r"one tensor with an example a row: no dict, list or array of inputs is taken yet"
+    allowed = "a tensor with an example a row, or a tuple or dict of these; a dataset is read by Examples.of"
     with pytest.raises(ValueError, match=rf"^examples\.inputs must be {allowed}, got {kind}$"):
         Examples(inputs, torch.zeros(8))

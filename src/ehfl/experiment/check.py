@@ -19,7 +19,7 @@ from ehfl.energy import check_harvest
 from ehfl.experiment.spec import build
 from ehfl.experiment.spec.models import Run, Setting, Spec
 from ehfl.machine import bytes_text
-from ehfl.partition import check_partition
+from ehfl.partition import check_partition, with_users
 from ehfl.randomness import TILE
 from ehfl.registry import is_own
 from ehfl.scheduling import brings_weights, check_scheduler, check_target, wants_losses
@@ -128,7 +128,8 @@ class _Checks:
 
         learning, clients, seed = setting.learning, setting.fleet.clients, self.seeds[0]
         task, data = build.load_task(setting)
-        dealer, targets = build.partition_of(setting), task.training.targets.cpu().numpy()
+        dealer = with_users(build.partition_of(setting), task.training.users)
+        targets = task.training.targets.cpu().numpy()
         sizes, few = {"clients": clients, "seed": seed}, min(clients, _CLIENTS)
         made = build.plain_aggregation_of(setting)
         checks: dict[str, tuple[Any, Callable[[], None]]] = {

@@ -15,7 +15,7 @@ from ehfl.learning.engine.stacked import Stack
 from ehfl.learning.engine.workers import Workers
 from ehfl.learning.orders import Order, Turns
 from ehfl.learning.tasks import Task, label_counts
-from ehfl.partition import Partition
+from ehfl.partition import Partition, with_users
 from ehfl.partition import deal as deal_targets
 from ehfl.runs import Devices, Record
 from ehfl.scheduling import Course, Lockstep, Participation, brings_steps, wants_losses
@@ -120,4 +120,5 @@ def has_steps(played: Participation | Lockstep) -> bool:
 
 def deal(task: Task, n_clients: int, partition: Partition, seed: int) -> list[IntArray]:
     """Return each client's example numbers; raise an error if the partition breaks the rules."""
-    return deal_targets(partition, task.training.targets.cpu().numpy(), n_clients, seed)
+    dealer = with_users(partition, task.training.users)
+    return deal_targets(dealer, task.training.targets.cpu().numpy(), n_clients, seed)

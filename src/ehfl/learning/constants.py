@@ -21,6 +21,7 @@ from ehfl.learning.engine.device import one_thread, pick_device
 from ehfl.learning.engine.flat import Traits
 from ehfl.learning.first_model import initial_model
 from ehfl.learning.tasks import Task
+from ehfl.learning.tasks.examples import called, each
 from ehfl.randomness import Purpose, generator
 from ehfl.theory import Constants
 from ehfl.validation import InvalidValue, whole_number
@@ -135,8 +136,8 @@ class _Probe:
         self.rng = generator(seed, Purpose.PROBE)
 
     def loss_and_gradient(self, rows: Tensor) -> tuple[float, Tensor]:
-        examples, device = self.task.training, self.model.weights.device
-        loss = self.task.loss(self.model.module(examples.inputs[rows].to(device)), examples.targets[rows].to(device))
+        inputs, targets = each(lambda value: value.to(self.model.weights.device), self.task.training.batch(rows))
+        loss = self.task.loss(called(self.model.module, inputs), targets)
         return float(loss.detach()), self.model.gradient(loss).clone()
 
     def full(self, rows: Tensor) -> tuple[float, Tensor]:

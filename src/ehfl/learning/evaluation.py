@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,13 +12,14 @@ from torch import Tensor, nn
 from ehfl.arrays import IntArray
 from ehfl.learning.server import Diverged
 from ehfl.learning.tasks import TASKS, Examples, Task, classes_of
+from ehfl.learning.tasks.examples import Batch, called, joined, leaves
 from ehfl.runs import LARGEST, Accuracies
 from ehfl.validation import InvalidValue, short
 
 CHUNK = 200  # examples at a time: small enough to stay near the caches, large enough for the matmuls
 
 
-OutputsBy = Callable[[Iterable[Tensor]], Iterable[Tensor]]  # from chunks of inputs to their outputs
+OutputsBy = Callable[[Iterable[Batch]], Iterable[Any]]  # from chunks of inputs to their outputs
 
 
 class Scores(NamedTuple):
@@ -69,9 +70,10 @@ def judged(
     `outputs_by` computes the outputs of chunks of inputs; by default the model computes them in this thread.
     """
     versions = _versions(examples)
-    chunks = torch.split(examples.inputs, CHUNK)
+    chunks = examples.chunks(CHUNK)
     with torch.inference_mode():
-        outputs = torch.cat(list(outputs_by(chunks) if outputs_by else (outputs_in(model, chunk) for chunk in chunks)))
+        found = list(outputs_by(chunks) if outputs_by else (outputs_in(model, chunk) for chunk in chunks))
+        outputs = joined(found, [min(CHUNK, len(examples) - start) for start in range(0, len(examples), CHUNK)])
         loss = float(task.loss(outputs, examples.targets))
         if not abs(loss) <= LARGEST:  # or NaN
             raise Diverged(f"test loss is {loss}")
@@ -84,7 +86,7 @@ def judged(
     return Scores(loss, score), shares
 
 
-def outputs_in(model: nn.Module, inputs: Tensor) -> Tensor:
+def outputs_in(model: nn.Module, inputs: Batch) -> Any:
     """Return the model's outputs in evaluation mode, which some layers distinguish from training mode."""
     training = [module for module in model.modules() if module.training]
     model.eval()
@@ -98,28 +100,29 @@ def outputs_in(model: nn.Module, inputs: Tensor) -> Tensor:
 
 def _versions(examples: Examples) -> list[int]:
     """Return torch's counters of in-place changes of the examples; inference tensors have none."""
-    return [0 if values.is_inference() else values._version for values in (examples.inputs, examples.targets)]
+    tensors = [one for one in (*leaves(examples.inputs), examples.targets) if isinstance(one, Tensor)]
+    return [0 if values.is_inference() else values._version for values in tensors]
 
 
-def outputs_of(model: nn.Module, inputs: Tensor) -> Tensor:
-    """Return the model's outputs; raise an error unless there is one row per example."""
-    outputs = model(inputs)
-    if not isinstance(outputs, Tensor) or outputs.shape[:1] != (len(inputs),):
+def outputs_of(model: nn.Module, inputs: Batch) -> Any:
+    """Return the model's outputs; raise an error unless they have one row per example."""
+    outputs, n_rows = called(model, inputs), len(leaves(inputs)[0])
+    if not any(isinstance(one, Tensor) and one.shape[:1] == (n_rows,) for one in leaves(outputs)):
         shape = f"shape {tuple(outputs.shape)}" if isinstance(outputs, Tensor) else type(outputs).__name__
-        allowed = f"one that returns a tensor with a row for each of {len(inputs)} examples"
-        raise InvalidValue("model", allowed, shape)
+        raise InvalidValue("model", f"one that returns a tensor with a row for each of {n_rows} examples", shape)
     return outputs
 
 
-def right_by_class(outputs: Tensor, targets: Tensor, n_classes: int) -> Accuracies:
+def right_by_class(outputs: Any, targets: Tensor, n_classes: int) -> Accuracies:
     """Return the accuracy on each class, (n_classes,); the answer is the class of the largest output.
 
     >>> right_by_class(torch.tensor([[0.0, 1.0], [2.0, 1.0]]), torch.tensor([1, 1]), n_classes=2)
     (None, 0.5)
     """
-    if outputs.shape != (len(targets), n_classes):
+    if not isinstance(outputs, Tensor) or outputs.shape != (len(targets), n_classes):
         allowed = f"one with an output for each of its task's {n_classes} classes"
-        raise InvalidValue("model", allowed, f"outputs of shape {tuple(outputs.shape)}")
+        shape = f"outputs of shape {tuple(outputs.shape)}" if isinstance(outputs, Tensor) else type(outputs).__name__
+        raise InvalidValue("model", allowed, shape)
     right = outputs.argmax(dim=1) == targets
     totals = torch.bincount(targets, minlength=n_classes).tolist()
     hits = torch.bincount(targets[right], minlength=n_classes).tolist()

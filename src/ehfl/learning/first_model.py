@@ -13,6 +13,7 @@ from ehfl.learning.engine.flat import FlatModel, Traits
 from ehfl.learning.evaluation import outputs_of
 from ehfl.learning.initialisation import build_model
 from ehfl.learning.tasks import Task
+from ehfl.learning.tasks.examples import Batch, between, called, joined, leaves
 from ehfl.validation import InvalidValue
 
 # Examples that a model is tried on, all of them at once and then cut in two: no part has a single one, which batch
@@ -49,7 +50,7 @@ def _two_models(task: Task, seed: int) -> tuple[nn.Module, nn.Module]:
         if name not in there or not torch.equal(value, there[name]):
             allowed = "made from the given rng, or by torch's own random numbers"
             raise InvalidValue("model", allowed, f"{name} that differs when asked again")
-    _check_examples_apart(second, some_rows(task.training.inputs, _TRIED))  # it changes weights: spare `model`
+    _check_examples_apart(second, task.training.some(_TRIED)[0])  # it changes weights: spare `model`
     return model, second
 
 
@@ -57,9 +58,9 @@ def traits_of(task: Task, model: nn.Module, seed: int) -> Traits:
     """Return what training does to a model beside its parameters, tried on a few examples; the model is changed."""
     model.train()
     before = {name: value.clone() for name, value in model.named_buffers()}
-    inputs, targets = (some_rows(values, _TRIED) for values in (task.training.inputs, task.training.targets))
     with Chance(seed) as chance:
-        task.loss(model(inputs), targets)
+        inputs, targets = task.training.some(_TRIED)
+        task.loss(called(model, inputs), targets)
     after, kept = dict(model.named_buffers()), model.state_dict()
     changed = [name for name, value in after.items() if name not in before or not _alike(value, before[name])]
     for name in changed:
@@ -74,14 +75,7 @@ def _alike(one: Tensor, other: Tensor) -> bool:
     return one.shape == other.shape and torch.equal(one, other)
 
 
-def some_rows(values: Tensor, count: int) -> Tensor:
-    """Return at most `count` evenly spaced rows, as a new tensor."""
-    n_rows = min(count, len(values))
-    rows = torch.arange(n_rows) * (len(values) - 1) // max(1, n_rows - 1)
-    return values.index_select(0, rows.to(values.device))
-
-
-def _check_examples_apart(model: nn.Module, inputs: Tensor) -> None:
+def _check_examples_apart(model: nn.Module, inputs: Batch) -> None:
     """Raise an error if the model's output for an example depends on the other examples of its batch.
 
     Its score would depend on how the test set is cut into batches, and a device that evaluates one example would get
@@ -93,16 +87,18 @@ def _check_examples_apart(model: nn.Module, inputs: Tensor) -> None:
         for parameter in model.parameters():  # a last layer initialised with zeros would hide the earlier layers
             if not parameter.any():
                 parameter.uniform_(-1, 1, generator=rng)
-        together = outputs_of(model, inputs)
-        apart = torch.cat([outputs_of(model, part) for part in (inputs[:_FIRST], inputs[_FIRST:]) if len(part)])
-        repeated = outputs_of(model, inputs)
-    if together.shape != apart.shape or not torch.equal(together, repeated):
-        return  # a different fault, which check_task reports
-    off = (together - apart).abs().max() / together.abs().max()
+        together, repeated = (outputs_of(model, inputs) for _ in range(2))
+        cuts = [part for part in (between(inputs, 0, _FIRST), between(inputs, _FIRST)) if len(leaves(part)[0])]
+        apart = joined([outputs_of(model, part) for part in cuts], [len(leaves(part)[0]) for part in cuts])
+    off = 0.0
+    for one, again, parted in zip(*map(leaves, (together, repeated, apart)), strict=True):
+        if not isinstance(one, Tensor) or one.shape != parted.shape or not one.ndim or not torch.equal(one, again):
+            continue  # not a row per example, or a different fault, which check_task reports
+        off = max(off, float((one - parted).abs().max() / one.abs().max()))
     if off > _ROUNDING:
         allowed = "one whose output for an example does not depend on the others of its batch"
         remedy = "normalise each example by itself, as GroupNorm and LayerNorm do; batch_first=True for LSTM and GRU"
-        given = f"outputs that change by {100 * float(off):.2g} % where a batch is cut in two"
+        given = f"outputs that change by {100 * off:.2g} % where a batch is cut in two"
         raise InvalidValue("model", f"{allowed} ({remedy})", given)
 
 

@@ -16,6 +16,7 @@ from ehfl.learning.aggregation import Aggregation
 from ehfl.learning.engine.engine import Engine
 from ehfl.learning.server import Server
 from ehfl.learning.tasks import Task
+from ehfl.learning.tasks.examples import Items, add_to
 from ehfl.scheduling import Lockstep, Participation, check_target
 from ehfl.theory import PlainFunction, StepSize
 
@@ -38,7 +39,7 @@ def described(
         "seed": server.seed,
         "rounds": played.rounds,
         "clients": played.n_clients,
-        "device": engine.training.inputs.device.type,
+        "device": engine.training.targets.device.type,
         "partition": _digest(engine.parts),
     }
     if isinstance(played, Participation):
@@ -65,10 +66,14 @@ def data_digest(task: Task) -> str:
     """Return the fingerprint of a task's examples."""
     digest = hashlib.sha256()
     for examples in (task.training, task.test):
-        for tensor in (examples.inputs, examples.targets):
-            # Include shape and dtype, because the same bytes can mean other numbers.
-            digest.update(f"{tuple(tensor.shape)} {tensor.dtype}".encode())
-            digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+        if isinstance(examples.inputs, Items):
+            digest.update(examples.inputs.digest.encode())
+        else:
+            names = sorted(examples.inputs) if isinstance(examples.inputs, dict) else ()
+            digest.update("".join(names).encode())
+            add_to(digest, examples.inputs)
+        add_to(digest, examples.targets)
+        digest.update(b"" if examples.users is None else examples.users.tobytes())
     return digest.hexdigest()[:16]
 
 

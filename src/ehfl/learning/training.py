@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
-
 from ehfl.arrays import FloatArray
 from ehfl.learning.aggregation import State, traffic_of
 from ehfl.learning.checkpoint import Checkpoint, latest_checkpoint
@@ -22,7 +20,8 @@ from ehfl.learning.memory.files import check_room, delete_files, delete_unused, 
 from ehfl.learning.orders import Turns
 from ehfl.learning.saved import as_arrays, from_arrays
 from ehfl.learning.server import Diverged, Server
-from ehfl.learning.tasks import Examples, Task, classes_of
+from ehfl.learning.tasks import Task, classes_of
+from ehfl.learning.tasks.examples import Batch
 from ehfl.runs import ROUNDS, Accuracies, History, HistoryFile, OtherRun, Record, rewind, rounds_digest
 from ehfl.theory import StepSize, check_causal
 from ehfl.validation import UserError, at, whole_number, with_first
@@ -57,7 +56,7 @@ class Training:
         if etas is None:
             check_causal(step_size, "step_size", repr(step_size), "participants are not yet known")
         self._device = server.model.weights.device
-        self._test = Examples(task.test.inputs.to(self._device), task.test.targets.to(self._device))
+        self._test = task.test.to(self._device)
         self._classes = classes_of(task)
         with at("aggregation"):
             self._traffic = traffic_of(server.aggregation, server.model.sent)
@@ -175,11 +174,11 @@ class Training:
             raise Diverged(f"{error} after {rounds} rounds: {remedy}") from error
         return {f"{name}_loss": scores.loss, f"{name}_metric": scores.metric} | self._served(name, by_class)
 
-    def _outputs(self, chunks: Iterable[Tensor]) -> Iterator[Tensor]:
+    def _outputs(self, chunks: Iterable[Batch]) -> Iterator[Any]:
         """Yield x_t's outputs for chunks of inputs, computed by the workers."""
         x, buffers = self._server.model.weights, self._server.model.buffers()
 
-        def work(model: FlatModel, chunk: Tensor) -> Tensor:
+        def work(model: FlatModel, chunk: Batch) -> Any:
             if model.weights is not x:
                 model.put(x, buffers)
             return outputs_in(model.module, chunk)

@@ -204,9 +204,10 @@ def _turn(table: Table, key: str, learning: LearningSpec, clients: int, load: Lo
         device = device_of(table.get("device"), **{name: table.get(name) for name in _OF_DEVICE})
         radio = radio_of(table.get("radio"), **{name: table.get(name) for name in _OF_RADIO})
     by_epochs = learning.local_epochs is not None and "samples" not in table
+    by_epochs = learning.local_epochs is not None and "samples" not in table
     wanted = ["model_bytes"] + ["flop_per_sample"] * (device.joules_per_sample is None) + ["examples"] * by_epochs
     # The task, which may have to be loaded, is asked only where a size is missing.
-    known = {} if table.keys() >= {*wanted} else _known_size(learning, load)
+    known = {} if table.keys() >= {*wanted} else _known_size(learning, load, with_examples=by_epochs)
     size: dict[str, Any] = {name: table.get(name, known.get(name)) for name in wanted}
     sent = _sent(learning.aggregation)
     if by_epochs:  # of a client with a mean share: shares differ between seeds, and a fleet does not
@@ -222,13 +223,14 @@ def _turn(table: Table, key: str, learning: LearningSpec, clients: int, load: Lo
         return turn
 
 
-def _known_size(learning: LearningSpec, load: Load) -> dict[str, int]:
+def _known_size(learning: LearningSpec, load: Load, *, with_examples: bool) -> dict[str, int]:
     """Return the size of the task, from the file or counted."""
-    name, network = learning.task["name"], learning.task.get("network", "paper")
+    task = learning.task
+    name, network = task["name"], task.get("network", "paper")
     known = _sizes()["tasks"].get(name if network == "paper" else f"{name} {network}")
-    if "records" in learning.task:  # fewer examples than the file counts
-        known = None
-    return load()._asdict() if known is None else known
+    if known is None or (with_examples and ("examples" not in known or "records" in task)):
+        return load()._asdict()
+    return known
 
 
 def _sent(aggregation: Table) -> dict[str, int]:

@@ -16,7 +16,7 @@ from ehfl.learning.engine.flat import FlatModel
 from ehfl.learning.engine.local_sgd import LocalSgd, minibatches
 from ehfl.learning.engine.precision import check_precision, forward
 from ehfl.learning.orders import Order
-from ehfl.learning.tasks import Examples, Task
+from ehfl.learning.tasks import Task
 
 
 class Engine:
@@ -25,7 +25,7 @@ class Engine:
     def __init__(self, task: Task, parts: Sequence[IntArray], rule: LocalSgd, device: torch.device) -> None:
         check_precision(rule.precision, device)
         self.task, self.parts, self.rule = task, parts, rule
-        self.training = Examples(task.training.inputs.to(device), task.training.targets.to(device))
+        self.training = task.training.to(device)
 
     def train(self, order: Order, model: FlatModel) -> Update:
         """Return the update of a client after its local steps: a pure function of the order and the data.
@@ -51,9 +51,8 @@ class Engine:
                       start_loss=float(losses[0]), buffers=model.buffers())  # fmt: skip
 
     def _loss(self, batch: Tensor, model: FlatModel) -> Tensor:
-        batch = batch.to(self.training.inputs.device)
-        outputs = forward(model.module, self.training.inputs.index_select(0, batch), self.rule.precision)
-        return self.task.loss(outputs, self.training.targets.index_select(0, batch))
+        inputs, targets = self.training.batch(batch)
+        return self.task.loss(forward(model.module, inputs, self.rule.precision), targets)
 
     def _gradient(self, loss: Tensor, order: Order, model: FlatModel) -> Tensor:
         """Return the gradient by which the client's next step moves."""

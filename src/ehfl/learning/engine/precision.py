@@ -9,24 +9,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from ehfl.learning.tasks.examples import Batch, called, each, leaves
 from ehfl.validation import InvalidValue
 
 PRECISIONS = ("float32", "bf16")
 _SIZE = 256  # of the matrices whose product measures what bfloat16 would cost
 
 
-def forward(module: Callable[[Tensor], Tensor], inputs: Tensor, precision: str) -> Tensor:
+def forward(module: Callable[..., Any], inputs: Batch, precision: str) -> Any:
     """Return the module's outputs, float32 in any precision."""
     if precision == "float32":
-        return module(inputs)
+        return called(module, inputs)
     # Without torch's cache of rounded weights: threads share it and clear it for each other, so sums of gradients of a
     # layer that is used twice would depend on timing.
-    with torch.autocast(inputs.device.type, torch.bfloat16, cache_enabled=False):
-        return module(inputs).float()
+    with torch.autocast(leaves(inputs)[0].device.type, torch.bfloat16, cache_enabled=False):
+        return each(_as_float32, called(module, inputs))
+
+
+def _as_float32(value: Any) -> Any:
+    return value.float() if isinstance(value, Tensor) and value.is_floating_point() else value
 
 
 def check_precision(precision: str, device: torch.device) -> None:

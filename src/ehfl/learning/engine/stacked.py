@@ -7,8 +7,8 @@ pays it once for all its clients. The result equals that of `Engine.train` up to
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from ehfl.learning.engine.flat import FlatModel
 from ehfl.learning.engine.local_sgd import minibatches
 from ehfl.learning.engine.precision import forward
 from ehfl.learning.orders import Order
+from ehfl.learning.tasks.examples import Batch, Items, called, each
 
 ENGINES = ("auto", "plain", "stacked")
 _DEEPEST = 64  # clients per stack, which holds as many models, gradients and activations in memory
@@ -65,11 +66,7 @@ class Stack:
             shift = torch.stack([torch.zeros_like(o.start) if o.shift is None else o.shift for o in padded])
         weights, losses = start.clone(), []
         for k, batch in enumerate(self._batches(padded)):
-            rows = batch.flatten().to(place)
-            inputs, targets = (
-                examples.index_select(0, rows).view(*batch.shape, *examples.shape[1:])
-                for examples in (training.inputs, training.targets)
-            )
+            inputs, targets = _stacked(training.batch(batch.flatten()), batch.shape)
             pieces, loss = self._gradients(self._parameters(weights), inputs, targets)
             gradient = torch.cat([piece.flatten(1) for piece in pieces.values()], dim=1)
             if rule.clip is not None:
@@ -98,8 +95,11 @@ class Stack:
         for _ in range(max(order.steps for order in orders)):
             yield torch.from_numpy(np.stack([next(draw) for draw in draws]))
 
-    def _loss(self, parameters: dict[str, Tensor], inputs: Tensor, targets: Tensor) -> Tensor:
-        outputs = forward(partial(functional_call, self._module, parameters), inputs, self._engine.rule.precision)
+    def _loss(self, parameters: dict[str, Tensor], inputs: Batch, targets: Tensor) -> Tensor:
+        def module(*by_place: Tensor, **by_name: Tensor) -> Any:
+            return functional_call(self._module, parameters, by_place, by_name)
+
+        outputs = forward(module, inputs, self._engine.rule.precision)
         return self._engine.task.loss(outputs, targets)
 
     def _parameters(self, weights: Tensor) -> dict[str, Tensor]:
@@ -107,6 +107,11 @@ class Stack:
         pieces = torch.split(weights, self._sizes, dim=1)
         named = zip(pieces, self._shapes.items(), strict=True)
         return {name: piece.view(len(piece), *shape) for piece, (name, shape) in named}
+
+
+def _stacked(rows: Batch, shape: torch.Size) -> Batch:
+    """Return rows of all clients as (n_orders, batch_size, ...)."""
+    return each(lambda values: values.view(*shape, *values.shape[1:]), rows)
 
 
 def stack_of(engine: Engine, model: FlatModel, participants: float, asked: str = "auto") -> Stack | None:
@@ -117,8 +122,8 @@ def stack_of(engine: Engine, model: FlatModel, participants: float, asked: str =
     """
     if engine.rule.local is not None or engine.rule.local_epochs is not None:
         return None  # a stack takes plain steps on batches of one size
-    if model.traits.draws or model.traits.moving or model.traits.restarted:
-        return None  # of models without buffers or random numbers of their own
+    if model.traits.draws or model.traits.moving or model.traits.restarted or isinstance(engine.training.inputs, Items):
+        return None  # of models without buffers or random numbers of their own, on examples in memory
     if asked == "plain" or (asked == "auto" and (participants < _FEW or not _is_small(engine, model))):
         return None
     stack, start, n = Stack(engine, model), model.weights.clone(), len(engine.parts)
@@ -132,7 +137,7 @@ def stack_of(engine: Engine, model: FlatModel, participants: float, asked: str =
 def _is_small(engine: Engine, model: FlatModel) -> bool:
     if model.weights.numel() > _FEW_WEIGHTS:
         return False
-    rows = slice(0, engine.rule.batch_size)
+    inputs, targets = engine.training.batch(torch.arange(min(engine.rule.batch_size, len(engine.training))))
     with FlopCounterMode(display=False) as counter:
-        model.gradient(engine.task.loss(model.module(engine.training.inputs[rows]), engine.training.targets[rows]))
+        model.gradient(engine.task.loss(called(model.module, inputs), targets))
     return bool(counter.get_total_flops() <= _SHORT_STEP)

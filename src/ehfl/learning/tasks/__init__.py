@@ -1,8 +1,8 @@
 """Tasks: data, model, loss and metric, one file each, and all of them by name.
 
-`contract` defines the interface, `classes` the additions for tasks with classes. CIFAR-10 has four files: its data
-(`cifar10_files`), the paper's network (`cifar10`) and two layers of that network that are faster than torch's
-(`convolution`, `normalisation`).
+`contract` defines the interface, `examples` their data, `classes` the additions for tasks with classes. `leaf` reads
+LEAF's files. CIFAR has four files: its data (`cifar10_files`), the paper's network (`cifar10`) and two layers of that
+network that are faster than torch's (`convolution`, `normalisation`).
 """
 
 import os
@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ehfl.learning.tasks.classes import classes_of, label_counts
-from ehfl.learning.tasks.contract import ACCURACY, RMSE, Examples, Task, accuracy, rmse
+from ehfl.learning.tasks.contract import ACCURACY, RMSE, Task, accuracy, rmse
+from ehfl.learning.tasks.examples import Examples
 from ehfl.registry import Registry
 from ehfl.runs import Metric
 
@@ -19,6 +20,9 @@ TASKS: Registry[Task] = Registry(
     {
         "digits": "ehfl.learning.tasks.digits:Digits",
         "cifar10": "ehfl.learning.tasks.cifar10:Cifar10",
+        "cifar100": "ehfl.learning.tasks.cifar10:Cifar100",
+        "femnist": "ehfl.learning.tasks.leaf:Femnist",
+        "shakespeare": "ehfl.learning.tasks.leaf:Shakespeare",
         "quadratic": "ehfl.learning.tasks.problems:quadratic",
         "wells": "ehfl.learning.tasks.problems:wells",
     },

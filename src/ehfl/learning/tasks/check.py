@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ehfl.learning.engine.chance import Chance
 from ehfl.learning.evaluation import checked_score, outputs_of, right_by_class
-from ehfl.learning.first_model import first_model, initial_model, some_rows
+from ehfl.learning.first_model import first_model, initial_model
 from ehfl.learning.tasks import TASKS, Examples, Task, classes_of
+from ehfl.learning.tasks.examples import each, leaves
 from ehfl.randomness import check_seed
 from ehfl.runs import Metric
 from ehfl.validation import FAILURES, BrokenRules, UserError, blame, whole_number
@@ -68,16 +70,17 @@ def _facts(task: Task, count: int) -> Iterator[str]:
         if not isinstance(found, Examples):
             yield f"must have ehfl.learning.Examples as its {part} set, got {type(found).__name__}"
             continue
-        for kind in ("inputs", "targets"):
-            if not torch.isfinite(some_rows(getattr(found, kind), 100 * count)).all():
+        for kind, values in zip(("inputs", "targets"), found.some(100 * count), strict=True):
+            if not all(torch.isfinite(one).all() for one in leaves(values)):
                 yield f"has values that are not finite among the {kind} of the {part} set"
 
 
 def _training(task: Task, count: int, seed: int) -> Iterator[str]:
     classes_of(task)  # raises an error for invalid names, and for targets out of range
     model = initial_model(task, seed, torch.device("cpu"))
-    inputs, targets = (some_rows(values, count) for values in (task.training.inputs, task.training.targets))
-    kept, x, buffers = (inputs.clone(), targets.clone()), model.weights.clone(), model.buffers()
+    with Chance(seed):
+        inputs, targets = task.training.some(count)
+    kept, x, buffers = each(torch.clone, (inputs, targets)), model.weights.clone(), model.buffers()
     losses = []
     for _ in range(2):
         model.put(x, buffers)
@@ -111,8 +114,10 @@ def _loss_fault(loss: object, *, differentiable: bool = True) -> str:
     return "must return a loss to differentiate, got one without gradient" if without else ""
 
 
-def _spread_fault(task: Task, outputs: Tensor, targets: Tensor) -> str:
+def _spread_fault(task: Task, outputs: Any, targets: Tensor) -> str:
     """Return the fault of a loss that broadcasts outputs against targets: torch makes (n, 1) minus (n,) an (n, n)."""
+    if not isinstance(outputs, Tensor):
+        return ""
     alike = outputs.squeeze().shape == targets.squeeze().shape and outputs.shape != targets.shape
     if not (alike and targets.is_floating_point() and len(targets) > 1):
         return ""
@@ -129,25 +134,30 @@ def _spread_fault(task: Task, outputs: Tensor, targets: Tensor) -> str:
 
 def _scoring(task: Task, count: int, seed: int) -> Iterator[str]:
     model = first_model(task, seed).eval()
-    inputs, targets = (some_rows(values, count) for values in (task.test.inputs, task.test.targets))
+    inputs, targets = task.test.some(count)
     with torch.inference_mode():
-        kept = inputs.clone(), targets.clone()
+        kept = each(torch.clone, (inputs, targets))
         outputs = outputs_of(model, inputs)
         if n_classes := len(classes_of(task)):
             right_by_class(outputs, targets, n_classes)
         yield from _changed("evaluation", (inputs, targets), kept)
         if fault := _loss_fault(task.loss(outputs, targets), differentiable=False):
             yield fault
-        before = outputs.clone()
+        before = each(_copy, outputs)
         scores = [checked_score(task, task.score(outputs, targets)) for _ in range(2)]
         yield from _changed("score", (outputs, targets), (before, kept[1]))
         if scores[0] != scores[1]:
             yield f"has a score that is not reproducible: the same outputs gave {scores[0]:g} and {scores[1]:g}"
 
 
-def _changed(where: str, after: tuple[Tensor, Tensor], before: tuple[Tensor, Tensor]) -> Iterator[str]:
+def _copy(value: Any) -> Any:
+    return value.clone() if isinstance(value, Tensor) else value
+
+
+def _changed(where: str, after: tuple[Any, Tensor], before: tuple[Any, Tensor]) -> Iterator[str]:
     """Yield a fault for each of two tensors that were changed in place."""
     names = ("outputs" if where == "score" else "inputs", "targets")
     for name, one, other in zip(names, after, before, strict=True):
-        if not torch.equal(one, other):
+        pairs = zip(leaves(one), leaves(other), strict=True)
+        if not all(torch.equal(a, b) for a, b in pairs if isinstance(a, Tensor)):
             yield f"changes what it is given: {name}, in {where}"

@@ -1,7 +1,7 @@
-"""CIFAR-10's official binary layout, from a folder, an archive or the network.
+"""The official binary layout of CIFAR-10 and CIFAR-100, from a folder, an archive or the network.
 
-A record is 3,073 bytes: the label, then 1,024 red, 1,024 green and 1,024 blue bytes. A file with another layout raises
-an error with its name.
+A record is its labels, then 1,024 red, 1,024 green and 1,024 blue bytes. CIFAR-10 has one label; CIFAR-100 has two, of
+which the second, the finer one, is used. A file with another layout raises an error with its name.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import tarfile
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,20 +18,48 @@ from numpy.typing import NDArray
 
 from ehfl.validation import InvalidValue, renamed
 
-URL = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
-MD5 = "c32a1d4ab5d03f1284b67883e8d87530"
-ARCHIVE = "cifar-10-binary.tar.gz"
-FOLDER = "cifar-10-batches-bin"
-TRAINING = tuple(f"data_batch_{k}.bin" for k in range(1, 6))
-TEST = ("test_batch.bin",)
-RECORDS = 10_000  # in each file
-_RECORD_BYTES = 3073
+RECORDS = 10_000  # in each of CIFAR-10's files; CIFAR-100 has five times as many in its first
+_PIXEL_BYTES = 3072
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The files of a data set."""
+
+    name: str
+    url: str
+    md5: str
+    folder: str
+    training: tuple[str, ...]
+    test: str
+    per_file: int  # records of each training file, in those of the test file
+    labels: int  # of a record, one byte each
+    classes: int
+
+    @property
+    def archive(self) -> str:
+        """The name of the archive."""
+        return self.url.rpartition("/")[2]
+
+
+CIFAR10 = Layout(
+    "CIFAR-10", "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530",
+    "cifar-10-batches-bin", tuple(f"data_batch_{k}.bin" for k in range(1, 6)), "test_batch.bin", 1, 1, 10,
+)  # fmt: skip
+CIFAR100 = Layout(
+    "CIFAR-100", "https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz", "03b5dce01913d631647c71ecec9e9cb8",
+    "cifar-100-binary", ("train.bin",), "test.bin", 5, 2, 100,
+)  # fmt: skip
+TRAINING, TEST = CIFAR10.training, (CIFAR10.test,)
+ARCHIVE, FOLDER = CIFAR10.archive, CIFAR10.folder
 
 Bytes = NDArray[np.uint8]
 Reader = Callable[[str], bytes]  # a file's name in, its content out
 
 
-def read_cifar10(data: str | os.PathLike[str] | None, records: int = RECORDS) -> tuple[Bytes, Bytes, Bytes, Bytes]:
+def read_cifar(
+    data: str | os.PathLike[str] | None, records: int = RECORDS, layout: Layout = CIFAR10
+) -> tuple[Bytes, Bytes, Bytes, Bytes]:
     """Return training images, training labels, test images and test labels from a folder or an archive.
 
     They are read from `data`, else from $EHFL_DATA, else downloaded. Images have shape (n_images, 32, 32, 3), channels
@@ -42,34 +71,36 @@ def read_cifar10(data: str | os.PathLike[str] | None, records: int = RECORDS) ->
     given = data if data is not None else os.environ.get("EHFL_DATA") or None
     name = "$EHFL_DATA" if data is None and given is not None else "data"
     with renamed(lambda _: name):
-        return _read(_downloaded() if given is None else find_cifar10(Path(given)), records)
+        source = _downloaded(layout) if given is None else find_cifar(Path(given), layout)
+        return _read(source, records, layout)
 
 
-def _read(source: Path, records: int) -> tuple[Bytes, Bytes, Bytes, Bytes]:
+def _read(source: Path, records: int, layout: Layout) -> tuple[Bytes, Bytes, Bytes, Bytes]:
     if source.is_dir():
-        return _read_all(_folder_reader(source), records)
+        return _read_all(_folder_reader(source), records, layout)
     try:
         with tarfile.open(source, "r:*") as archive:
-            return _read_all(_archive_reader(source, archive), records)
+            return _read_all(_archive_reader(source, archive), records, layout)
     except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
-        raise InvalidValue("data", "a whole CIFAR-10 archive", f"{source} ({error})") from error
+        raise InvalidValue("data", f"a whole {layout.name} archive", f"{source} ({error})") from error
 
 
-def find_cifar10(place: Path) -> Path:
+def find_cifar(place: Path, layout: Layout = CIFAR10) -> Path:
     """Return the folder or the archive to read in a place."""
-    for candidate in (place, place / FOLDER, place / ARCHIVE):
-        if candidate.is_file() or (candidate / TRAINING[0]).is_file():
+    for candidate in (place, place / layout.folder, place / layout.archive):
+        if candidate.is_file() or (candidate / layout.training[0]).is_file():
             return candidate
-    raise InvalidValue("data", f"a folder with {FOLDER} or {ARCHIVE} in it, or the archive itself", place)
+    raise InvalidValue("data", f"a folder with {layout.folder} or {layout.archive} in it, or the archive itself", place)
 
 
-def _downloaded() -> Path:
+def _downloaded(layout: Layout) -> Path:
     import pooch  # type: ignore[import-untyped]
 
     try:
-        return Path(pooch.retrieve(URL, f"md5:{MD5}", ARCHIVE, pooch.os_cache("ehfl"), progressbar=True))
+        cache = pooch.os_cache("ehfl")
+        return Path(pooch.retrieve(layout.url, f"md5:{layout.md5}", layout.archive, cache, progressbar=True))
     except (OSError, ValueError) as error:
-        reason = f"no download from {URL} ({type(error).__name__})"
+        reason = f"no download from {layout.url} ({type(error).__name__})"
         raise InvalidValue("data", "given, or EHFL_DATA be set, where there is no network", reason) from error
 
 
@@ -96,22 +127,24 @@ def _archive_reader(source: Path, archive: tarfile.TarFile) -> Reader:
     return read
 
 
-def _read_all(read: Reader, records: int) -> tuple[Bytes, Bytes, Bytes, Bytes]:
-    images, labels = zip(*(_parsed(read(name), name, records) for name in (*TRAINING, *TEST)), strict=True)
-    n_training = len(TRAINING)
-    return np.concatenate(images[:n_training]), np.concatenate(labels[:n_training]), images[-1], labels[-1]
+def _read_all(read: Reader, records: int, layout: Layout) -> tuple[Bytes, Bytes, Bytes, Bytes]:
+    training = [_parsed(read(name), name, records * layout.per_file, layout) for name in layout.training]
+    images, labels = (np.concatenate(parts) for parts in zip(*training, strict=True))
+    return images, labels, *_parsed(read(layout.test), layout.test, records, layout)
 
 
-def _parsed(content: bytes, name: str, records: int) -> tuple[Bytes, Bytes]:
+def _parsed(content: bytes, name: str, records: int, layout: Layout) -> tuple[Bytes, Bytes]:
     """Return a file's images and labels; raise an error if its size or a label is wrong."""
-    expected = records * _RECORD_BYTES
+    expected = records * (layout.labels + _PIXEL_BYTES)
     if len(content) != expected:
         kind = "truncated" if len(content) < expected else "too long"
         given = f"one of {len(content)} bytes, it is {kind}"
         raise InvalidValue("data", f"whole: a {name} of {expected} bytes ({records} records)", given)
-    rows = np.frombuffer(content, dtype=np.uint8).reshape(records, _RECORD_BYTES)
-    if rows[:, 0].max() > 9:
-        raise InvalidValue("data", f"CIFAR-10's: a {name} with labels in [0, 9]", f"label {rows[:, 0].max()}")
+    rows = np.frombuffer(content, dtype=np.uint8).reshape(records, -1)
+    labels = rows[:, layout.labels - 1]
+    if labels.max() >= layout.classes:
+        allowed = f"{layout.name}'s: a {name} with labels in [0, {layout.classes - 1}]"
+        raise InvalidValue("data", allowed, f"label {labels.max()}")
     # Colours last: the network runs in channels_last, which a transposed view would have to copy in every batch.
-    planes = rows[:, 1:].reshape(records, 3, 32, 32)
-    return np.ascontiguousarray(planes.transpose(0, 2, 3, 1)), rows[:, 0].copy()
+    planes = rows[:, layout.labels :].reshape(records, 3, 32, 32)
+    return np.ascontiguousarray(planes.transpose(0, 2, 3, 1)), labels.copy()

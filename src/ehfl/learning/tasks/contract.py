@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from torch import Tensor, nn
 
+from ehfl.learning.tasks.examples import Examples
 from ehfl.runs import Metric
 from ehfl.validation import InvalidValue
 
 ACCURACY = Metric("accuracy", bounds=(0, 1))
 RMSE = Metric("RMSE", lower_is_better=True, bounds=(0, None))
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Examples:
-    """Inputs and targets as two tensors in memory; a minibatch is an index into them."""
-
-    inputs: Tensor  # (n_examples, ...), any dtype; the model takes a batch of it as it is
-    targets: Tensor  # (n_examples, ...); class labels are whole numbers of shape (n_examples,)
-
-    def __post_init__(self) -> None:
-        parts: dict[str, object] = {"inputs": self.inputs, "targets": self.targets}
-        for name, given in parts.items():
-            if not isinstance(given, Tensor):
-                allowed = f"one tensor with an example a row: no dict, list or array of {name} is taken yet"
-                raise InvalidValue(f"examples.{name}", allowed, type(given).__name__)
-        if not len(self.inputs) or len(self.inputs) != len(self.targets):
-            sizes = f"{len(self.inputs)} inputs and {len(self.targets)} targets"
-            raise InvalidValue("examples", "as many inputs as targets, at least one", sizes)
-
-    def __len__(self) -> int:
-        return len(self.inputs)
 
 
 class Task(Protocol):
@@ -71,11 +50,11 @@ class Task(Protocol):
         """Return a new model, its weights drawn from `rng` (`initialise` does it), by torch itself, or fixed."""
         ...
 
-    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+    def loss(self, outputs: Any, targets: Tensor) -> Tensor:
         """Return the loss of a minibatch or of the test set: one differentiable number, usually a mean."""
         ...
 
-    def score(self, outputs: Tensor, targets: Tensor) -> float:
+    def score(self, outputs: Any, targets: Tensor) -> float:
         """Return the metric of these outputs, a finite number within its bounds. One call gets all test examples."""
         ...
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ehfl.learning.initialisation import initialise
-from ehfl.learning.tasks.contract import ACCURACY, Examples, accuracy
+from ehfl.learning.tasks.contract import ACCURACY, accuracy
+from ehfl.learning.tasks.examples import Examples
 from ehfl.randomness import Purpose, generator
 from ehfl.runs import Metric
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ehfl.learning.tasks.contract import Examples
+from ehfl.learning.tasks.examples import Examples
 from ehfl.randomness import Purpose, generator
 from ehfl.runs import Metric
 from ehfl.theory.verification.problems import KnownProblem, Quadratic, Wells, noise_samples
