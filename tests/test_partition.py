@@ -153,12 +153,6 @@ def test_the_largest_seed_has_a_next_one() -> None:
     check_partition(Iid(), seed=2**64 - 1)
 
 
-@pytest.mark.parametrize("targets", ["x", [], [[1], [2, 3]], 3])
-def test_targets_to_try_it_on_are_one_for_each_example(targets: Any) -> None:
-    with pytest.raises(InvalidValue, match="targets must be an array with one for each example, at least one, got "):
-        check_partition(Iid(), targets=targets)
-
-
 def test_the_targets_of_a_task_cannot_be_changed_by_who_deals_them() -> None:
     class Sorts:
         def partition(self, targets: IntArray, n_clients: int, seed: int) -> Any:

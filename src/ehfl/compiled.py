@@ -49,7 +49,7 @@ def parallel_kernel(function: _Function) -> _Function:
 
 
 def kernels_are_cached(name: str = "scheduling.kernels.longest") -> bool:
-    """Return whether compiled kernels lie on disk already, as far as one can tell without loading them.
+    """Return whether compiled kernels are on disk already, judged by their files' names.
 
     `name` is the kernel that is compiled last.
     """

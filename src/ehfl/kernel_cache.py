@@ -19,7 +19,6 @@ from numba import config
 from numba.core.caching import FunctionCache
 from numba.misc.appdirs import AppDirs
 
-from ehfl import randomness
 from ehfl.files import fingerprint
 
 
@@ -76,8 +75,5 @@ def _ingredients() -> Iterator[bytes]:
     package = Path(__file__).parent
     yield from (path.read_bytes() for path in (package / "compiled.py", package / "randomness.py"))
     yield from (path.read_bytes() for path in sorted(package.rglob("kernels.py")))
-    # As it is in memory: a process that imported it before the file changed must not write into the new one's folder.
-    code, names = randomness.philox.__code__, vars(randomness)
-    yield repr((code.co_code, code.co_consts, [names.get(name) for name in code.co_names])).encode()
-    yield repr((randomness.LANES, randomness.TILE, sys.version)).encode()
+    yield sys.version.encode()
     yield from (version(library).encode() for library in ("numba", "numpy", "llvmlite"))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ehfl.validation import InvalidValue
 
-_SMALL = 1e6  # bytes; the machine is not asked for so little, since asking takes longer than a small fleet
+_SMALL = 1e6  # bytes; for less, reading the free memory would take longer than a small fleet
 _NO_LIMIT = 2**60  # what old control groups give as a limit where there is none
 
 

@@ -290,22 +290,12 @@ def check_partition(partition: Partition, *, targets: Targets | None = None, cli
     """
     partition = PARTITIONS.make(partition)
     whole_number("clients", clients, low=1, high=100_000 if targets is None else None)
-    labels = np.arange(_EACH * clients) % 10 if targets is None else _checked_targets(targets)
+    labels = np.arange(_EACH * clients) % 10 if targets is None else np.asarray(targets)
     first = check_seed(seed)
     for one in (first, (first + 1) % 2**64):
         faults = list(_faults(partition, labels, clients, one))
         if faults:
             raise BrokenRules(type(partition).__name__, faults)
-
-
-def _checked_targets(given: object) -> Targets:
-    try:
-        targets = np.asarray(given)
-    except ValueError:  # lists of different lengths
-        targets = np.array(None)
-    if targets.ndim == 0 or not len(targets):
-        raise InvalidValue("targets", "an array with one for each example, at least one", short(repr(given)))
-    return targets
 
 
 def _faults(partition: Partition, targets: Targets, n_clients: int, seed: int) -> Iterator[str]:

@@ -178,7 +178,7 @@ class Registry(Generic[Thing]):
                 )
                 raise InvalidValue(key, self._allowed(), f"{text}{hint}")
             if name.strip().startswith(".") or "/" in name or "\\" in name:
-                hint = "a module has dots in its name, no slashes; -o code=FOLDER says where it lies"
+                hint = "a module has dots in its name, no slashes; -o code=FOLDER names its folder"
                 raise InvalidValue(key, "importable as package.module:Class", f"{text} ({hint})")
             known = f"{name.strip().removesuffix('.py')}:{kind.strip()}"
         if not rest:

@@ -202,14 +202,14 @@ def is_word(value: object, *words: str) -> bool:
 
 
 def with_first(function: Callable[..., Result], most: int) -> Callable[..., Result]:
-    """Return a function of `most` arguments that passes the first ones on, as many as `function` requires.
+    """Return a function of `most` arguments that passes the first ones on, the number that `function` requires.
 
     >>> with_first(lambda record: record + 1, most=3)(1, 2, 3)
     2
     """
     try:
         parameters = inspect.signature(function).parameters.values()
-    except ValueError:  # some built-in functions do not tell
+    except ValueError:  # some built-in functions have no signature
         return partial(_call_with_first, function, 1)
     by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     required = sum(one.kind in by_place and one.default is Parameter.empty for one in parameters)

@@ -90,5 +90,5 @@ def test_of_large_fleets_some_clients_are_looked_at_and_progress_is_told() -> No
     parts: list[object] = []
     found = survey(Summer(), clients=1001, round_length=3600, on_part=parts.append)
 
-    assert (found.clients, found.whom()) == (167, "167 of 1,001 clients") and len(parts) == 48
+    assert (found.clients, found.clients_text()) == (167, "167 of 1,001 clients") and len(parts) == 48
     assert found.stated == pytest.approx(found.means)

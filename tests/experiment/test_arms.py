@@ -183,7 +183,7 @@ KEPT = "must be left out: it is the same for all arms"
         ({"fleet.capacity": 0.5}, "arms[2].fleet.capacity must be inf or a whole number in [0, 1073741823], got 0.5"),
         ({"learning.local_steps": 0}, "arms[2].learning.local_steps must be a whole number >= 1, got 0"),
         ({"rounds": 0}, "arms[2].rounds must be a whole number in [1, 10000000], got 0"),
-        ({"rounds.more": 1}, "arms[2].rounds.more must be a key of a section, and rounds is none"),
+        ({"rounds.more": 1}, "arms[2].rounds.more must be a key of a section, and rounds is not a section"),
         ({"target": 5}, "arms[2].target must be auto or in [1, 4] (the clients), got 5"),
         ({"fleet.clients": 2, "target": 3}, "arms[2].target must be auto or in [1, 2] (the clients), got 3"),
         # a cost that the spec's battery cannot hold is the arm's fault, though the battery is not its own

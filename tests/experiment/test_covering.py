@@ -170,7 +170,7 @@ def test_delays_are_read_off_the_turns(scheduler: str, rate: float) -> None:
     found, expected = _delays(turns), delays_of(not_empty) if not_empty.size else Delays(0, np.zeros(0))
 
     assert found.longest == expected.longest
-    assert found.heard.tolist() == expected.heard.tolist()
+    assert found.had_turn.tolist() == expected.had_turn.tolist()
 
 
 @pytest.mark.parametrize(

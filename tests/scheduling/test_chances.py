@@ -100,7 +100,7 @@ def test_a_battery_that_cannot_hold_the_cost_is_never_heard() -> None:
 def test_where_nobody_ever_takes_part_nobody_weighs_anything() -> None:
     for scheduler in (Greedy(), Myopic()):
         found = chances(Fleet(clients=3, harvest=Bernoulli(0.0)), scheduler, rounds=5)
-        assert not found.anybody and not found.probabilities.any() and not found.weights.any()
+        assert not found.has_turns and not found.probabilities.any() and not found.weights.any()
         assert (found.chi_square, found.chi_square_error) == (0, 0)
 
 

@@ -239,5 +239,7 @@ def test_a_scheduler_that_is_another_whenever_it_is_made_is_told_so(
     (tmp_path / "numbered_scheduler.py").write_text(NUMBERED)
     monkeypatch.syspath_prepend(tmp_path)
 
-    with pytest.raises(BrokenRules, match="Numbered breaks the rules:\n  - is another one whenever it is made from"):
+    with pytest.raises(
+        BrokenRules, match="Numbered breaks the rules:\n  - selects differently when it is constructed again from"
+    ):
         check_scheduler("numbered_scheduler:Numbered")

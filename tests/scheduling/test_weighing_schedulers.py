@@ -48,9 +48,7 @@ def test_recent_shares_that_nobody_asked_for_in_round_0_are_refused() -> None:
     past = Past(2)
     past.note(0, np.array([0]))
 
-    with pytest.raises(
-        UserError, match=r"view\.recent is kept only if it is asked for in round 0: ask for it in every"
-    ):
+    with pytest.raises(UserError, match=r"view\.recent is kept only if it is read in round 0: read it in every"):
         view_of(1, 1, round_=1, past=past).recent(0.1)
     asked = Past(2, asked=True)
     asked.note(0, np.array([0]))

@@ -82,7 +82,7 @@ def test_delays_by_hand() -> None:
     delays = delays_of(turns)
 
     assert delays.longest == 3  # the second client's, in the last round
-    assert delays.heard.tolist() == pytest.approx([0, 1 / 3, 2 / 3, 2 / 3, 2 / 3, 2 / 3])
+    assert delays.had_turn.tolist() == pytest.approx([0, 1 / 3, 2 / 3, 2 / 3, 2 / 3, 2 / 3])
 
 
 def test_rounds_before_everyone_was_heard_cost_what_unlike_data_make_of_them() -> None:

@@ -255,7 +255,7 @@ def test_the_bound_of_a_mean_by_chance_by_hand() -> None:
 def test_rare_clients_come_alone_and_lose_no_digits(small: float) -> None:
     sets = independent_sets([small, small, 2 * small])
 
-    assert sets.anybody == pytest.approx(4 * small, rel=2 * small)
+    assert sets.not_empty == pytest.approx(4 * small, rel=2 * small)
     assert sets.weights == pytest.approx([1 / 4, 1 / 4, 1 / 2], rel=2 * small)
     # alone, clients have C = diag(q) - q q^T, largest along (1, 1, -2): 3/8
     assert sets.spread == pytest.approx(3 * 3 / 8, rel=2 * small)
@@ -265,7 +265,7 @@ def test_independent_sets_by_hand() -> None:
     sets = independent_sets([0.5, 0.5])
 
     # one of two in half of the rounds, both in a quarter: given that anybody is there, two thirds and one third
-    assert sets.anybody == 0.75
+    assert sets.not_empty == 0.75
     assert sets.weights == pytest.approx([0.5, 0.5])
     assert sets.inverse_count == pytest.approx(2 / 3 + 1 / 3 / 2)
     assert sets.spread == pytest.approx(2 / 3)  # alone, each is zeta^2 away; together, nothing
@@ -281,7 +281,7 @@ def test_weights_are_those_of_the_audit(rates: list[float]) -> None:
 
 def test_equal_rates_make_uniform_sets_so_that_there_is_no_floor() -> None:
     sets = independent_sets([0.4] * 6)
-    law = [0.4**n * 0.6 ** (6 - n) * [1, 6, 15, 20, 15, 6, 1][n] / sets.anybody for n in range(1, 7)]
+    law = [0.4**n * 0.6 ** (6 - n) * [1, 6, 15, 20, 15, 6, 1][n] / sets.not_empty for n in range(1, 7)]
 
     assert sets.chi_square == pytest.approx(0, abs=1e-15)
     assert sets.spread == pytest.approx(sum(chance * (6 - n) / (5 * n) for n, chance in enumerate(law, start=1)))

@@ -165,7 +165,7 @@ class Audit:
             "zeta_square": self.spread,
             "floor": None if self.spread is None else chances.chi_square * self.spread,
         }
-        if not self.deals or not chances.anybody:
+        if not self.deals or not chances.has_turns:
             return facts
         return facts | {"classes": list(self.classes), "mixture": self.mixtures(), "moved": self.moved}
 
@@ -187,7 +187,7 @@ def alike(audits: Sequence[Audit]) -> list[list[Audit]]:
 def weight_figures(arm: Arm) -> dict[str, Any]:
     """Return the figures of a row that say what an arm's clients weighed, by name; none where no client took part."""
     found = Audit.played(arm)
-    if not found.chances.anybody:
+    if not found.chances.has_turns:
         return {}
     weights = found.chances.weights * found.n_clients
     return {

@@ -75,12 +75,7 @@ def is_power(harvest: object) -> TypeGuard[PowerHarvest]:
     return hasattr(harvest, "watts") and hasattr(harvest, "mean_watts") and not hasattr(harvest, "units")
 
 
-class Watts(Protocol):
-    """The method `watts` of a `PowerHarvest`."""
-
-    def __call__(self, seed: int, rounds: range, clients: range, round_length: float) -> FloatArray:
-        """Return the mean power during each round [W]."""
-        ...
+Watts = Callable[[int, range, range, float], FloatArray]  # the method `watts` of a `PowerHarvest`
 
 
 class RatedWatts:

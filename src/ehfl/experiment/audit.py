@@ -34,7 +34,7 @@ class Audits(tuple[Audit, ...]):
                 {
                     "chi_square": chi.mean, "chi_square_low": chi.low, "chi_square_high": chi.high,
                     "floor": None if floor is None else floor.mean, "zeta_square": one.spread,
-                    "moved": one.moved if one.deals and one.chances.anybody else None,
+                    "moved": one.moved if one.deals and one.chances.has_turns else None,
                     "exact": one.chances.exact, "aggregation": one.aggregation,
                 }
             )  # fmt: skip

@@ -170,5 +170,5 @@ def _delays(played: Participation) -> Delays:
     clients, turns = played.indices[order], np.repeat(np.arange(counts.size), counts)[order]
     first = np.diff(clients, prepend=-1) != 0  # whether a turn is its client's first
     until = np.where(np.roll(first, -1), counts.size, np.roll(turns, -1))  # the client's next turn, or the end
-    heard = np.cumsum(np.bincount(turns[first], minlength=counts.size)) / played.n_clients
-    return Delays(int((until - turns - 1).max(initial=0)), heard)
+    had_turn = np.cumsum(np.bincount(turns[first], minlength=counts.size)) / played.n_clients
+    return Delays(int((until - turns - 1).max(initial=0)), had_turn)

@@ -136,5 +136,5 @@ def as_facts(comparison: Comparison) -> dict[str, Any]:
 def _weights(arm: Arm) -> dict[str, Any]:
     """Return what each client weighed in a plain mean, and what that did to labels, where they are known."""
     audit = Audit.played(arm)
-    mixed = {"mixture": audit.mixtures()} if audit.deals and audit.chances.anybody else {}
+    mixed = {"mixture": audit.mixtures()} if audit.deals and audit.chances.has_turns else {}
     return {"arm": audit.arm, "weights": audit.chances.weights.tolist(), **mixed}

@@ -37,15 +37,7 @@ class Metric:
     def __post_init__(self) -> None:
         if not is_label(self.name, most=40) or not self.name.strip():  # it is shown in terminals, figures and pages
             raise InvalidValue("metric.name", "at most 40 printable characters", short(repr(self.name)))
-        if not isinstance(self.lower_is_better, bool):
-            raise InvalidValue("metric.lower_is_better", "true or false", short(repr(self.lower_is_better)))
-        self._check_bounds()
-
-    def _check_bounds(self) -> None:
-        pair = isinstance(self.bounds, tuple) and len(self.bounds) == 2
-        given = [bound for bound in self.bounds if bound is not None] if pair else []
-        known = all(isinstance(bound, int | float) and math.isfinite(bound) for bound in given)
-        if not pair or not known or sorted(set(given)) != given:
+        if not -math.inf < self._ends[0] < self._ends[1] < math.inf:
             allowed = "the least and the largest value, in this order, each a finite number or None"
             raise InvalidValue("metric.bounds", allowed, short(repr(self.bounds)))
 

@@ -90,7 +90,7 @@ def _faults(
                 "view.last_turn, view.recent and view.losses)",
             )
         elif not np.array_equal(first, other):
-            yield SchedulerError("twin", "is another one whenever it is made from the same parameters")
+            yield SchedulerError("twin", "selects differently when it is constructed again from the same parameters")
         try:
             yield from _unpaid_picks(scheduler, admitted(first, view.energy.size, view.round), view, fleet)
         except SchedulerError as error:

@@ -48,7 +48,7 @@ class Past:
         """Return the recent participation rate of each client before round t, (n_clients,), read-only."""
         if rate not in self._recent:
             if self._begun and self._rounds is None:
-                raise UserError("view.recent is kept only if it is asked for in round 0: ask for it in every round")
+                raise UserError("view.recent is kept only if it is read in round 0: read it in every round")
             self._recent[rate] = Recent(self._n_clients, rate)
             for played in self._rounds or ():
                 self._recent[rate].note(*played)
@@ -71,8 +71,8 @@ class Past:
         """Return turns and last turns, including all pending rounds."""
         if not self._kept and self._begun:
             raise UserError(
-                f"view.turns and view.last_turn of more than {TILE:,} clients are kept only if they are asked for in "
-                "round 0: ask for them in every round"
+                f"view.turns and view.last_turn of more than {TILE:,} clients are kept only if they are read in "
+                "round 0: read them in every round"
             )
         self._kept = True
         if self._turns is None or self._last is None:

@@ -119,7 +119,7 @@ class Chances:
     exact: bool  # computed, not estimated
 
     @property
-    def anybody(self) -> bool:
+    def has_turns(self) -> bool:
         """Whether any client ever takes part."""
         return bool(self.probabilities.any())
 
@@ -155,10 +155,10 @@ def estimated(participations: Iterable[Participation], first: int) -> Chances:
     counted: list[tuple[Any, ...]] = [
         (one.turns(), one.weight_sums(), one.rounds - first, np.count_nonzero(one.counts)) for one in participations
     ]
-    turns, heard, rounds, held = (np.array(part, dtype=np.float64) for part in zip(*counted, strict=True))
+    turns, weighed, rounds, held = (np.array(part, dtype=np.float64) for part in zip(*counted, strict=True))
     # If `first` is 1, round 0 is empty and adds nothing to the sums.
     p, p_residuals = _ratio(turns, np.maximum(rounds, 1))
-    q, q_residuals = _ratio(heard, held)
+    q, q_residuals = _ratio(weighed, held)
     chi_square, error = _chi_square(q, q_residuals)
     return Chances(
         p, q, _error(p_residuals), _error(q_residuals), chi_square, error, int(rounds.sum()), len(rounds), exact=False

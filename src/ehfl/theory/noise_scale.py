@@ -21,7 +21,7 @@ def worth(participants: ArrayLike, noise_scale: float) -> FloatArray:
     """Return the value of rounds with n participants, 1 / (1 + B/n), elementwise; 0 for n = 0.
 
     B = 0 counts rounds that are not empty. At B = inf all rounds are worth nothing beside one without noise; what is
-    returned there is n, the limit of B / (1 + B/n), since only ratios are ever asked for.
+    returned there is n, the limit of B / (1 + B/n), since only ratios are used.
 
     >>> worth([0, 1, 3], 1.0).tolist(), worth([0, 1, 3], 0.0).tolist(), worth([0, 1, 3], np.inf).tolist()
     ([0.0, 0.5, 0.75], [0.0, 1.0, 1.0], [0.0, 1.0, 3.0])

@@ -23,7 +23,7 @@ _MOST_NODES = 512  # of the quadrature; enough for rounding to be all the error 
 class RandomSets:
     """Moments of a random set S of N clients, given that it is not empty; the same law in every round."""
 
-    anybody: float  # P(S not empty)
+    not_empty: float  # P(S not empty)
     weights: FloatArray  # q_i = E 1{i in S} / |S|, (n_clients,)
     inverse_count: float  # E 1/|S|
     spread: float  # E|grad f_S - its mean|^2 over zeta^2, at most
@@ -80,8 +80,8 @@ def independent_sets(rates: ArrayLike) -> RandomSets:
     if p.size > MOST_CLIENTS:
         raise InvalidValue("rates", f"those of at most {MOST_CLIENTS} clients", f"{p.size} of them")
     how_many = number_of(p)[1:]
-    anybody = float(how_many.sum())  # 1 - P(S empty) would lose digits of small rates
-    if anybody == 0:
+    not_empty = float(how_many.sum())  # 1 - P(S empty) would lose digits of small rates
+    if not_empty == 0:
         raise InvalidValue("rates", "above 0 for one client at least", "0 for all")
     together = np.empty((p.size, p.size))  # E 1{i, j in S} / |S|^2
     weights, sizes = np.empty(p.size), np.arange(1, p.size + 1)
@@ -90,10 +90,10 @@ def independent_sets(rates: ArrayLike) -> RandomSets:
         weights[i], together[i, i] = p[i] * (others @ (1 / sizes)), p[i] * (others @ (1 / sizes**2))
         for j in range(i):
             together[i, j] = together[j, i] = p[i] * p[j] * (number_of(np.delete(p, [j, i])) @ (1 / sizes[1:] ** 2))
-    weights /= anybody
-    covariance = together / anybody - np.outer(weights, weights)
+    weights /= not_empty
+    covariance = together / not_empty - np.outer(weights, weights)
     spread = p.size * max(0.0, float(np.linalg.eigvalsh(covariance)[-1]))
-    return RandomSets(anybody, weights, float(how_many @ (1 / sizes)) / anybody, spread)
+    return RandomSets(not_empty, weights, float(how_many @ (1 / sizes)) / not_empty, spread)
 
 
 def number_of(rates: FloatArray) -> FloatArray:

@@ -43,7 +43,7 @@ class Survey:
     amounts: FloatArray  # of these, (n_rounds, n_clients)
     stated: FloatArray  # the long-run mean that the harvest states, (n_clients,)
 
-    def whom(self) -> str:
+    def clients_text(self) -> str:
         """Return the number of surveyed clients as text."""
         if self.clients < self.fleet:
             return f"{self.clients} of {self.fleet:,} clients"

@@ -93,7 +93,7 @@ def _crew(work: Sequence[Work], jobs: int | None, on: Place, cores: Sequence[int
     """Return the workers, the number of runs at a time and the number of threads in each."""
     workers, threads = share_cores(len(work), jobs, cores)
     if on == "ray":
-        # By default Ray gets all runs at once, and starts as many as there are cores, on nodes that join later too.
+        # By default Ray gets all runs at once, and starts one per core, on nodes that join later too.
         return Cluster(threads), len(work) if jobs is None else workers, threads
     if jobs is not None:
         check_memory("jobs", jobs, workers * _BYTES_A_WORKER)

@@ -177,7 +177,7 @@ def training_of(run: Run, played: Participation | Lockstep, threads: Cores) -> T
         device=setting.learning.device,
         workers=threads.asked,
         most_workers=threads.most,
-        identity=run.identity(),  # so that a checkpoint and the folder's spec.toml are known by the same facts
+        identity=run.identity(),  # so that a checkpoint and the folder's spec.toml are identified by the same facts
     )
 
 

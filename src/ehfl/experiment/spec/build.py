@@ -117,7 +117,7 @@ def _build_fleet(table: Table, key: str) -> Fleet:
     check_memory("fleet.clients", clients, _BYTES_A_CLIENT * clients)
     made = HARVESTS.make(_spread_parameters(table["harvest"], clients), key)
     means = "mean_watts" if is_power(made) else "mean_rates"
-    with at(key), users_own("", f"one whose {means} can be asked for"):
+    with at(key), users_own("", f"one whose {means} can be computed"):
         getattr(made, means)(clients)  # refuses another number of clients
     energies = {name: spread(table[name], clients) for name in ENERGIES if table.get(name) is not None}
     if "step_cost" in energies:
@@ -329,7 +329,7 @@ def check_causal_steps(setting: Setting, why: str) -> None:
 def check_fits(setting: Setting) -> None:
     """Refuse values that do not fit together, such as a target above the number of clients."""
     fleet = fleet_of(setting)
-    with users_own("fleet.harvest", "one whose units can be asked for"):  # a record that ends sooner says so now
+    with users_own("fleet.harvest", "one whose units can be computed"):  # a record that ends sooner says so now
         fleet.harvest.units(0, range(setting.rounds - 1, setting.rounds), range(1))
     # Some clients that can never pay are allowed; if all are, it is a mistake.
     if not (fleet.ceilings >= fleet.costs).any():

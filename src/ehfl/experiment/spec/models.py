@@ -190,7 +190,7 @@ class Setting(Section):
 
 
 def placed(place: str, key: str, swept: Iterable[str] = ()) -> str:
-    """Return a key of an arm with the arm's place; an entry in `schedulers` is the scheduler itself.
+    """Return a key of an arm with the arm's place; an item of `schedulers` is the scheduler itself.
 
     >>> placed("arms[2]", "scheduler.target"), placed("schedulers[2]", "scheduler.target")
     ('arms[2].scheduler.target', 'schedulers[2].target')

@@ -50,7 +50,7 @@ def put(facts: Facts, key: str, value: Any) -> None:
         elif isinstance(inner, str):  # a name, to which a parameter is added
             inner = facts[section] = {"name": inner}
         if not isinstance(inner, dict):
-            raise SpecError(key, f"must be a key of a section, and {section} is none")
+            raise SpecError(key, f"must be a key of a section, and {section} is not a section")
         facts = inner
     # TOML has no null: "none" removes an optional key; for other keys it is a string like any other.
     if value is None or (value == "none" and key in OPTIONAL):

@@ -33,7 +33,7 @@ def audit_figure(audits: Sequence[Audit], look: Mapping[str, Look]) -> Figure:
     Arms with the same figures are drawn once, as the first of them looks.
     """
     groups = alike(audits)
-    mixed = [group for group in groups if group[0].deals and group[0].chances.anybody]
+    mixed = [group for group in groups if group[0].deals and group[0].chances.has_turns]
     figure = style.new_figure(7.2, 5.0 if mixed else 2.8)
     panels = figure.subplots(2 if mixed else 1, 1, squeeze=False)[:, 0]
     _draw_weights(panels[0], groups, look)

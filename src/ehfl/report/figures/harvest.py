@@ -50,7 +50,7 @@ def survey_figure(survey: Survey) -> Figure:
             axes.remove()
         _draw_map(figure, figure.add_subplot(grid[1, :]), survey)
     over = "days and clients" if survey.in_watts and survey.cycle == DAY else "clients"
-    about = f"{style.shorten(survey.harvest, 50)}, {survey.whom()}" + (
+    about = f"{style.shorten(survey.harvest, 50)}, {survey.clients_text()}" + (
         f"; bands: 10 % to 90 % of {over}" if survey.clients > 1 else ""
     )
     figure.suptitle(about, fontsize=style.SMALL, color="#444444", parse_math=False)

@@ -31,7 +31,7 @@ def audit_output(title: str, audits: Sequence[Audit]) -> Output:
 def audit_verdict(audits: Sequence[Audit]) -> list[str]:
     """Return whom the mean hears least under the arms where weights differ most, which arms are even, and cautions."""
     groups = alike(audits)
-    idle = [group for group in groups if not group[0].chances.anybody]
+    idle = [group for group in groups if not group[0].chances.has_turns]
     even = [group for group in groups if not group[0].uneven and group not in idle]
     uneven = [group for group in groups if group not in idle and group not in even]
     found = []
@@ -104,7 +104,7 @@ def audit_table(audits: Sequence[Audit]) -> Table:
 
 
 def _columns(shown: dict[str, Audit]) -> Iterator[Column]:
-    heard = {label: audit for label, audit in shown.items() if audit.chances.anybody}
+    heard = {label: audit for label, audit in shown.items() if audit.chances.has_turns}
 
     def column(head: str, of: Callable[[Audit], float | None], factor: float = 1.0) -> Column:
         return number_column(head, {label: of(audit) if label in heard else None for label, audit in shown.items()},
@@ -178,7 +178,7 @@ def _known(audit: Audit) -> Cell:
 
 def _if_heard(cell: Callable[[Audit], Cell]) -> Callable[[Audit], Cell]:
     """Return what gives the cell, a dash where no client ever takes part."""
-    return lambda audit: cell(audit) if audit.chances.anybody else cells.NONE
+    return lambda audit: cell(audit) if audit.chances.has_turns else cells.NONE
 
 
 def _extreme(place: int) -> Callable[[Audit], Cell]:
@@ -199,7 +199,7 @@ def _group_lines(audits: Sequence[Audit], title: str) -> list[Quantity[Audit]]:
         found = groups(audit)
         if place >= len(found):
             return cells.NONE
-        weight = percent(found[place].weight) if audit.chances.anybody else DASH
+        weight = percent(found[place].weight) if audit.chances.has_turns else DASH
         return Cell(f"{percent(found[place].probability)}, {weight}")
 
     return [Quantity(title, name, meaning, partial(cell, place), nested=True) for place, name in enumerate(names)]
@@ -207,7 +207,7 @@ def _group_lines(audits: Sequence[Audit], title: str) -> list[Quantity[Audit]]:
 
 def _class_line(name: str) -> Quantity[Audit]:
     def cell(audit: Audit) -> Cell:
-        if name not in audit.classes or not audit.chances.anybody:
+        if name not in audit.classes or not audit.chances.has_turns:
             return cells.NONE
         place = audit.classes.index(name)
         return Cell(f"{percent(float(audit.optimised[place]))} ({percent(float(audit.mixture[place]))})")

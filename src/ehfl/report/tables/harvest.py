@@ -44,7 +44,7 @@ def energy_scale(typical: float) -> Scale:
 
 def survey_output(survey: Survey) -> Output:
     """Return what `ehfl harvest show` prints."""
-    title = f"{survey.harvest}, {survey.whom()}, rounds of {as_time(survey.round_length)}"
+    title = f"{survey.harvest}, {survey.clients_text()}, rounds of {as_time(survey.round_length)}"
     table = survey_table(survey)
     return Output((title, _mean(survey)), table, tuple(survey_verdict(survey)), (), "a figure: --figure FILE.png")
 

@@ -48,7 +48,7 @@ class Threshold:
     A threshold is the plainest rule of that kind; the paper's own one adapts a node's duty cycle.
 
     The reserve is counted in the client's own rounds, since that means the same in units and in joules, for small and
-    large batteries, and for infinite ones, of which no share can be taken. It lies unused for ever: what it buys is
+    large batteries, and for infinite ones, of which no share can be taken. It is never spent: what it buys is
     that no client is empty, so one that is asked again soon can pay. With 0 it is MostRoundsLeft; with a target of
     all clients everyone above the threshold takes part.
     """

@@ -20,14 +20,14 @@ class Delays:
     """The ages of the clients' remembered gradients."""
 
     longest: int  # tau_max: rounds since a client's last turn, the largest over clients with a turn, and rounds
-    heard: FloatArray  # h_t: share of the clients that took part in round t or before, (n_rounds,)
+    had_turn: FloatArray  # h_t: share of the clients that took part in round t or before, (n_rounds,)
 
 
 def delays_of(took_part: ArrayLike) -> Delays:
     """Return the delays of a participation, given as booleans (n_rounds, n_clients).
 
     >>> delays_of([[True, False], [False, True], [False, True]])
-    Delays(longest=2, heard=array([0.5, 1. , 1. ]))
+    Delays(longest=2, had_turn=array([0.5, 1. , 1. ]))
     """
     sets = checked_sets(took_part)
     rounds = np.arange(len(sets))[:, None]
@@ -48,8 +48,8 @@ def bound_memory(delays: Delays, eta: float, constants: Constants) -> Bound:
         raise InvalidValue("variance", "0 (the theorem is for exact gradients)", constants.variance)
     limit = largest_step_with_memory(delays, constants.smoothness)
     check_eta(eta, limit, f"1/(L (1 + {delays.longest}))")
-    weights = eta * delays.heard
-    starting = (1 - delays.heard)[(delays.heard > 0) & (delays.heard < 1)].sum()
+    weights = eta * delays.had_turn
+    starting = (1 - delays.had_turn)[(delays.had_turn > 0) & (delays.had_turn < 1)].sum()
     cost = eta * (1 + delays.longest) * constants.heterogeneity * float(starting)
     total = float(weights.sum())
     return Bound((2 * constants.gap + cost) / total if total else math.inf, weights)

@@ -35,10 +35,10 @@ def bound_any(counts: ArrayLike, etas: ArrayLike, clients: int, local_steps: int
     share, noise = drift(eta_t, local_steps, constants)  # the share is of the participants' |grad f_i|^2
     # Their mean of |grad f_i|^2 is at most 2|g|^2 + P + N zeta^2 / n, and |g|^2 + zeta^2 if all clients take part.
     slope = np.where(away > 0, 2.0, 1.0) * share
-    moved = noise + share * (away + N * z2 / n)  # R
+    drifted = noise + share * (away + N * z2 / n)  # R
     # |p + q|^2 <= (1 + alpha)|p|^2 + (1 + 1/alpha)|q|^2 with alpha = sqrt(R/P), which makes what is left smallest.
-    ratio = np.sqrt(np.divide(away, moved, out=np.zeros_like(away), where=moved > 0))
-    bias = (np.sqrt(away) + np.sqrt(moved)) ** 2
+    ratio = np.sqrt(np.divide(away, drifted, out=np.zeros_like(away), where=drifted > 0))
+    bias = (np.sqrt(away) + np.sqrt(drifted)) ** 2
     variance = averaged_noise(n_t, eta_t, local_steps, constants)
     deviation = Deviation(slope * (1 + ratio), bias, variance=variance)
     return Rounds(eta_t, local_steps, constants.smoothness, deviation).bound(constants.gap)
@@ -63,11 +63,11 @@ def bound_uniform(counts: ArrayLike, etas: ArrayLike, clients: int, local_steps:
     n = np.maximum(n_t, 1)
     drawn = z2 * (N - n) / (max(N - 1, 1) * n)  # V: the variance of grad f_S
     share, noise = drift(eta_t, local_steps, constants)
-    moved = noise + share * z2  # R
+    drifted = noise + share * z2  # R
     # 2|<grad f_S - g, q>| <= gamma |grad f_S - g|^2 + |q|^2 / gamma with gamma = sqrt(R/V).
-    ratio = np.sqrt(np.divide(drawn, moved, out=np.zeros_like(drawn), where=moved > 0))
-    variance = averaged_noise(n_t, eta_t, local_steps, constants) + drawn + 2 * np.sqrt(drawn * moved)
-    deviation = Deviation(share, moved, share * ratio, variance)
+    ratio = np.sqrt(np.divide(drawn, drifted, out=np.zeros_like(drawn), where=drifted > 0))
+    variance = averaged_noise(n_t, eta_t, local_steps, constants) + drawn + 2 * np.sqrt(drawn * drifted)
+    deviation = Deviation(share, drifted, share * ratio, variance)
     return Rounds(eta_t, local_steps, constants.smoothness, deviation).bound(constants.gap)
 
 
@@ -83,7 +83,7 @@ def bound_independent(rates: ArrayLike, etas: ArrayLike, constants: Constants) -
     eta_t = checked_steps(etas, np.ones(np.shape(etas)), 1, constants.smoothness)
     variance = sets.spread * z2 + constants.variance * sets.inverse_count
     found = Rounds(eta_t, 1, constants.smoothness, Deviation(bias=sets.chi_square * z2, variance=variance))
-    return found.bound(constants.gap, chance=sets.anybody)
+    return found.bound(constants.gap, chance=sets.not_empty)
 
 
 def _checked(

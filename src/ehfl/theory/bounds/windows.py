@@ -49,16 +49,16 @@ def windows_of(took_part: ArrayLike, window: int) -> Windows:
     shares = np.pad(sets, ((window - 1, window - 1), (0, 0))) * own[:, None]
     found = rounds + window - 1
     steps, inverse, inverse_later, apart_later = np.zeros((4, found))
-    heard = np.zeros((found, clients))
+    weights = np.zeros((found, clients))
     for place in reversed(range(window)):  # in the window; `steps` then counts the rounds that follow
         here = slice(place, place + found)
         inverse_later += steps * own[here]
         apart_later += steps * apart[here]
         inverse += own[here]
-        heard += shares[here]
+        weights += shares[here]
         steps += held[here]
-    heard /= np.maximum(steps, 1)[:, None]  # c_i
-    return Windows(window, steps, chi_square_of(heard), inverse, inverse_later, apart_later)
+    weights /= np.maximum(steps, 1)[:, None]  # c_i
+    return Windows(window, steps, chi_square_of(weights), inverse, inverse_later, apart_later)
 
 
 def bound_windows(windows: Windows, eta: float, constants: Constants) -> Bound:
@@ -94,9 +94,11 @@ def _deviation(windows: Windows, eta: float, constants: Constants) -> Deviation:
     m = windows.steps
     off = windows.chi_square * z2
     per_step = 2 * DRIFT * L**2 * eta**2 / np.maximum(m, 1)
-    moved = per_step * (s2 * windows.inverse_later + 8 * m * z2 * windows.apart_later)
+    drifted = per_step * (s2 * windows.inverse_later + 8 * m * z2 * windows.apart_later)
     slope = (2.0 if z2 else 1.0) * 4 * DRIFT * m * (m - 1) * L**2 * eta**2
-    moved = np.maximum(moved, slope * off)  # R: where it is below, |d_W + q|^2 would be bounded without its cross term
-    ratio = np.sqrt(np.divide(off, moved, out=np.zeros_like(off), where=moved > 0))
+    drifted = np.maximum(
+        drifted, slope * off
+    )  # R: where it is below, |d_W + q|^2 would be bounded without its cross term
+    ratio = np.sqrt(np.divide(off, drifted, out=np.zeros_like(off), where=drifted > 0))
     variance = s2 * (windows.inverse + 4 * CROSS * L * eta * windows.inverse_later) / np.maximum(m, 1) ** 2
-    return Deviation(slope * (1 + ratio), (np.sqrt(off) + np.sqrt(moved)) ** 2, variance=variance)
+    return Deviation(slope * (1 + ratio), (np.sqrt(off) + np.sqrt(drifted)) ** 2, variance=variance)

@@ -13,7 +13,7 @@ from ehfl.machine import check_memory
 from ehfl.randomness import MAX_CLIENTS
 from ehfl.validation import whole_number
 
-_MAX_LEVEL = 2**30 - 1  # as many as a simulated battery can hold
+_MAX_LEVEL = 2**30 - 1  # of a simulated battery
 
 
 @dataclass(frozen=True, eq=False)

@@ -156,8 +156,8 @@ def gradient_squares(
         if local_steps > 1:
             return _mean_of_local_models(problem, x, n, eta, local_steps, scale, rng, mine)
         noise = scale / math.sqrt(n) * rng.standard_normal(x.shape)
-        moved: FloatArray = x - eta * (gradient + mine.mean(axis=1) + noise)
-        return moved
+        after: FloatArray = x - eta * (gradient + mine.mean(axis=1) + noise)
+        return after
 
     return _descend(problem, np.tile(start, (seeds, 1)), eta_t.size, step)
 
@@ -224,8 +224,8 @@ def weighted_squares(
     def step(t: int, x: FloatArray, gradient: FloatArray) -> FloatArray:
         w = weights(t)
         noise = scale * np.sqrt((w**2).sum(axis=1, keepdims=True)) * rng.standard_normal(x.shape)
-        moved: FloatArray = x - eta_t[t] * (w.sum(axis=1, keepdims=True) * gradient + w @ offsets + noise)
-        return moved
+        after: FloatArray = x - eta_t[t] * (w.sum(axis=1, keepdims=True) * gradient + w @ offsets + noise)
+        return after
 
     return _descend(problem, np.tile(start, (seeds, 1)), eta_t.size, step)
 
@@ -238,7 +238,7 @@ def memory_squares(
 
     def step(t: int, x: FloatArray, gradient: FloatArray) -> FloatArray:
         memory[took_part[t]] = gradient + offsets[took_part[t]]
-        moved: FloatArray = x - eta * memory.mean(axis=0)
-        return moved
+        after: FloatArray = x - eta * memory.mean(axis=0)
+        return after
 
     return _descend(problem, start[None], len(took_part), step)
