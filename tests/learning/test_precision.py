@@ -77,7 +77,7 @@ def test_a_stack_in_bf16_trains_what_one_client_after_the_other_would(blobs: Tas
     exact = player(blobs, parts, LocalSgd(5, 7))
     orders = [Order(i, 0, one.model.weights.clone(), 5, 0.1) for i in range(2)]
 
-    together = list(Stack(one.engine, one.model).train(orders))
+    together = Stack(one.engine, one.model).train(one.model, orders)
     apart = [one.engine.train(order, one.model) for order in orders]
     in_float32 = [exact.engine.train(order, exact.model) for order in orders]
 

@@ -10,6 +10,7 @@ from turns import CPU, player
 
 from ehfl import AlwaysOn, Bernoulli, Fleet, Participation, simulate
 from ehfl.learning import LocalSgd, Task, train
+from ehfl.learning.engine import stacked
 from ehfl.learning.engine.stacked import Stack, stack_of
 from ehfl.learning.orders import Order
 from ehfl.partition import Dirichlet, Iid
@@ -43,7 +44,7 @@ def test_a_stack_trains_what_one_client_after_the_other_would(
     one = player(blobs, parts, rule)
     given = orders(one.model.weights.clone(), [5, 5, 2, 5, 1, 4], **more)
 
-    together = list(Stack(one.engine, one.model).train(given))
+    together = Stack(one.engine, one.model).train(one.model, given)
     apart = [one.engine.train(order, one.model) for order in given]
 
     for found, expected in zip(together, apart, strict=True):
@@ -58,10 +59,22 @@ def test_a_client_ends_with_the_same_bits_whoever_else_takes_part(blobs: Task, o
     one = player(blobs, parts, LocalSgd(5, 7))
     stack, given = Stack(one.engine, one.model), orders(one.model.weights.clone(), [5] * 6)
 
-    (alone,), several = stack.train(given[:1]), list(stack.train(given[: others + 1]))
+    (alone,), several = stack.train(one.model, given[:1]), stack.train(one.model, given[: others + 1])
 
     assert torch.equal(alone.weights, several[0].weights)
     assert alone.loss == several[0].loss
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_no_bit_depends_on_the_number_of_workers_or_the_depth_of_a_stack(
+    blobs: Task, gaps: Participation, depth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = train(blobs, gaps, **QUICK, engine="stacked")
+    monkeypatch.setattr(stacked, "_DEEPEST", depth)
+    parted = train(blobs, gaps, **QUICK, engine="stacked", workers=3)
+
+    assert np.array_equal(whole.weights, parted.weights)
+    assert whole.records == parted.records
 
 
 def test_a_stack_leaves_models_and_starts_as_they_are(blobs: Task) -> None:
@@ -69,7 +82,7 @@ def test_a_stack_leaves_models_and_starts_as_they_are(blobs: Task) -> None:
     x = one.model.weights.clone()
     given = [Order(i, 0, x, 3, 0.1) for i in range(2)]
 
-    first, second = list(Stack(one.engine, one.model).train(given))
+    first, second = Stack(one.engine, one.model).train(one.model, given)
 
     assert torch.equal(one.model.weights, x)
     assert torch.equal(first.start, x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -85,7 +86,8 @@ class InProcess:
     def train(self, orders: Iterator[Order]) -> Iterator[Update]:
         """Train the clients; set the weights of the updates if the scheduler gives any."""
         if self._stack is not None:
-            updates = self._stack.train(orders)
+            blocks = self._workers.map(self._stack.train, self._stack.blocks(orders))
+            updates: Iterator[Update] = chain.from_iterable(blocks)
         else:
             updates = self._workers.map(lambda model, order: self._engine.train(order, model), orders)
         return updates if self._weights is None else map(_weighted, updates, self._weights.tolist())

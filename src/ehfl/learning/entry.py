@@ -153,11 +153,13 @@ def training_in_process(
     model = initial_model(task, seed, place, rule.buffers)
     examples = Engine(task, deal(task, played.n_clients, partition, seed), rule, place)
     server = Server(model, aggregation, played.n_clients, seed, buffers=rule.buffers)
-    team = Workers(model, pick_workers(workers, model.weights.numel(), place, most_workers))
+    stack = stack_of(examples, model, participants_of(played), engine)
+    trained = model.weights.numel() * (1 if stack is None else stack.depth)  # weights, by a worker at a time
+    team = Workers(model, pick_workers(workers, trained, place, most_workers))
     return Training(
         task,
         server,
-        InProcess(played, examples, team, stack_of(examples, model, participants_of(played), engine)),
+        InProcess(played, examples, team, stack),
         team,
         step_size=step_size,
         etas=etas,

@@ -20,8 +20,9 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 MOST_WORKERS = 1024
-# Below it Python takes longer than torch, so threads would wait for Python's lock; `stacked` handles such models.
-SMALL_MODEL = 100_000  # parameters
+# Weights that a worker trains at a time, of a model or a stack: below it Python takes longer than torch, so threads
+# would wait for Python's lock.
+SMALL_MODEL = 100_000
 
 
 class Workers:
@@ -84,7 +85,7 @@ class Workers:
 
 
 def pick_workers(workers: int | None, n_parameters: int, device: torch.device, most: int | None = None) -> int:
-    """Return the number of workers: as given, else one per core, and one for a small model or a GPU.
+    """Return the number of workers: as given, else one per core, and one for few parameters at a time or a GPU.
 
     >>> cpu = torch.device("cpu")
     >>> pick_workers(None, 6090, cpu), pick_workers(None, 10**6, cpu, most=3), pick_workers(2, 10, cpu)
