@@ -54,7 +54,7 @@ function list() {
 }
 
 function runRow(one) {
-  const state = one.status === "running" && one.silent !== null ? `running, last round ${ago(one.silent)} ago` : one.status;
+  const state = one.status === "running" && one.silent > 30 ? `running, last round ${ago(one.silent)} ago` : one.status;
   const cell = make("span", state, one.status === "failed" || one.status === "damaged" ? { class: "bad" } : {});
   if (one.why) cell.append(make("div", one.why, { class: "soft" }));
   return row([button(`${one.arm}, seed ${one.seed}`, () => { run = one.name; runs(); }), cell, `${one.rounds} of ${one.total}`,
@@ -77,18 +77,18 @@ function curves(found) {
   const known = found.filter((one) => one.curve.length), arms = [...new Set(found.map((one) => one.arm))];
   const values = known.flatMap((one) => one.curve.map((point) => point[1]));
   $("curves-title").textContent = known.length ? `${known.map((one) => one.metric_name).find(Boolean) || "metric"} by rounds` : "";
-  if (!known.length) { $("curves").replaceChildren(); return; }
+  if (!known.length) { $("curves").replaceChildren(); $("legend").replaceChildren(); return; }
   const at = axes($("curves"), Math.max(...found.map((one) => one.total)), [Math.min(...values), Math.max(...values)], "rounds");
   for (const one of known) {
     const path = draw("path", { d: line(one.curve, at), stroke: COLOURS[arms.indexOf(one.arm) % COLOURS.length], opacity: !run || one.name === run ? 1 : 0.35 });
     path.append(draw("title", {}, `${one.arm}, seed ${one.seed}`));
     $("curves").append(path);
   }
-  arms.forEach((arm, i) => {
-    const label = draw("text", { x: 68, y: 22 + 15 * i }, arm);
-    label.style.fill = COLOURS[i % COLOURS.length];
-    $("curves").append(label);
-  });
+  $("legend").replaceChildren(...arms.map((arm, i) => {
+    const label = make("span", arm);
+    label.style.setProperty("--arm", COLOURS[i % COLOURS.length]);
+    return label;
+  }));
 }
 
 function batteries(found, one) {
