@@ -11,7 +11,7 @@ from typing import Any, cast
 import typer
 from typer.core import TyperCommand
 
-from ehfl.validation import closest, printable, shown
+from ehfl.validation import printable, short, shown
 
 # Typer brings click along inside itself or beside it; either way this is the root of all usage errors.
 UsageError: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
@@ -81,36 +81,15 @@ def _literal(text: object) -> object:
 
 
 def refusal(error: Any) -> str:
-    """Return a usage error of click's in the form that all refusals have."""
+    """Return a usage error of click's in a line; of an option's value, in the form that all refusals have."""
     kind, message = type(error).__name__, str(getattr(error, "message", error))
     if kind == "MissingParameter":
         return f"{option_name(error.param)} must be given, got nothing"
     if kind == "BadParameter" and error.param is not None:
-        return f"{option_name(error.param)} {message}"
+        return f"{option_name(error.param)} {error.message}"
     if kind == "NoSuchOption":
-        params = error.ctx.command.get_params(error.ctx)
-        known = [option_name(param) for param in params if param.param_type_name == "option"]
-        return _no_such("option", error.option_name, known)
-    if kind == "BadOptionUsage":
-        needs_one = "requires" in message
-        return f"{error.option_name} must be given {'a value, got none' if needs_one else 'without a value, got one'}"
-    return _too_much(message, getattr(error, "ctx", None))
-
-
-def _too_much(message: str, context: Any) -> str:
-    """Return what click says of words that belong to no option, which has no kind of error for each case."""
-    words = re.search(r"No such command ['\"](.*?)['\"]\.|extra argument\S* \((.*)\)", message, re.DOTALL)
-    if words is None:
-        return printable(message)
-    if words[1] is not None:
-        return _no_such("command", words[1], list(context.command.commands))
-    takes = [param.metavar for param in context.command.params if param.param_type_name == "argument"]
-    allowed = f"one {' and one '.join(takes)} at most" if takes else "options alone"
-    return f"{context.command_path} must be given {allowed}, got {shown(words[2])} as well"
-
-
-def _no_such(what: str, given: str, known: list[str]) -> str:
-    return f"{what} must be one of {', '.join(known)}, got {shown(given)}{closest(given, known)}"
+        message = error.format_message().replace(". (", " (")  # with the options that it is close to
+    return printable(short(f"{message[0].lower()}{message[1:]}".rstrip("."), 300))
 
 
 def option_name(param: Any) -> str:
