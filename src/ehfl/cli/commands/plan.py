@@ -106,6 +106,7 @@ def _planned(given: Given, file: Path | None) -> tuple[Plan, Spec]:
     from ehfl.experiment.plan import MOST_ROUNDS, SEEDS, has_seeds, make_plan, read_plannable
     from ehfl.experiment.spec.build import scheduler_of
     from ehfl.planning import FREE, Want
+    from ehfl.randomness import check_seed
 
     rounds, free, sustain = given["rounds"], given["free"], given["sustain"]
     if rounds is not None:
@@ -119,7 +120,7 @@ def _planned(given: Given, file: Path | None) -> tuple[Plan, Spec]:
     options = None if file is None else ["scheduler"]
     seeds = given.seeds(_MOST_SEEDS)
     if seeds is None and (given.has("seed") or not has_seeds(file)):
-        seeds = list(range(given["seed"], given["seed"] + SEEDS))
+        seeds = [check_seed(check_seed(given["seed"]) + i) for i in range(SEEDS)]
     start = {"fleet.initial": 0} if given["from_empty"] else {}
     read, note = read_plannable(lambda changes: given.spec(source, options, seeds=seeds, **start | changes), want, free)
     for arm in read.arms:
