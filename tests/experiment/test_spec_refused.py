@@ -102,9 +102,9 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "number for a table": (
         {"learning": {"aggregation": 1}},
-        "learning.aggregation must be one of mean, weighted, inverse-probability, fedau, scheduled, fednova, fedprox, "
-        "mifa, fedvarp, fedawe, scaffold, feddyn, fedavgm, fedadam, fedyogi, fedadagrad or package.module:Class, or a "
-        "table with such a name, got 1",
+        "learning.aggregation must be one of mean, weighted, inverse-probability, fedau, scheduled, by-data, fednova, "
+        "fedprox, mifa, fedvarp, fedawe, scaffold, feddyn, fedavgm, fedadam, fedyogi, fedadagrad or package."
+        "module:Class, or a table with such a name, got 1",
     ),
     "bool rounds": ({"rounds": True}, "rounds must be a whole number in [1, 10000000], got True"),
     "bool target": ({"target": True}, "target must be auto or a whole number >= 1, got True"),

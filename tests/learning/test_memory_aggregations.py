@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ import torch
 from bowls import Bowls, Turns, played
 from torch import Tensor
 
+from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
 from ehfl.arrays import FloatArray
-from ehfl.learning import Aggregation, FedAwe, FedVarp, Mean, Mifa, Scaffold, State, Update
+from ehfl.learning import Aggregation, ByData, FedAwe, FedVarp, Mean, Mifa, Scaffold, State, Update, train
 from ehfl.learning.aggregation import assignment_of
 from ehfl.validation import InvalidValue
 
@@ -60,6 +61,36 @@ def test_mifa_by_hand(server_step: float, expected: list[float]) -> None:
 
     assert [given.round(deltas) for deltas in ROUNDS] == expected
     assert [given.state["memory"][i].tolist() for i in range(2)] == [[2.0, -2.0], [-4.0, 4.0]]
+
+
+def test_mifa_by_data_by_hand() -> None:
+    """Client 0 holds 1 example and client 1 three: x moves by the sum of D_i eta G_i over the sum of D_i."""
+    aggregation, x = ByData(of="mifa"), torch.tensor([10.0])
+    state, found = aggregation.init(2, 1), []
+    for client, examples, delta in ((0, 1, 4.0), (1, 3, -2.0), (0, 1, 8.0)):
+        update = Update(client, x, x + delta, 0.5, steps=1, examples=examples, eta=0.5)
+        x, state = aggregation.apply(x, iter([update]), state)
+        found.append(x.item())
+
+    # 4/2, as client 1 counts as much until it is heard; (4 - 3 * 2)/4; (8 - 3 * 2)/4.
+    assert found == [12.0, 11.5, 12.0]
+    assert aggregation.share(3) == 3
+
+
+@pytest.mark.parametrize("engine", ["plain", "stacked"])
+def test_an_aggregation_sees_round_and_seed(engine: str) -> None:
+    seen: list[tuple[int, int, int]] = []
+
+    class Seeing(Mean):
+        def apply(self, x: torch.Tensor, updates: Iterable[Update], state: State) -> tuple[torch.Tensor, State]:
+            given = list(updates)
+            seen.extend((update.round, update.seed, update.client) for update in given)
+            return Mean().apply(x, given, state)
+
+    mains = simulate(Fleet(clients=4, harvest=Bernoulli(0.5)), AlwaysOn(4), rounds=2)
+    train("quadratic", mains, seed=5, engine=engine, aggregation=Seeing(), local_steps=1)
+
+    assert seen == [(t, 5, client) for t in range(2) for client in range(4)]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from .aggregation import (
     AGGREGATIONS as AGGREGATIONS,
     Aggregation as Aggregation,
     Assignment as Assignment,
+    ByData as ByData,
     FedAdagrad as FedAdagrad,
     FedAdam as FedAdam,
     FedAu as FedAu,

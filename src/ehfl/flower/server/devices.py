@@ -107,7 +107,7 @@ class OnDevices:
             eta = self._rule.mean_step(order.eta, answer.steps)
             buffers = None if answer.buffers is None else torch.from_numpy(answer.buffers).to(order.start.device)
             yield Update(client, order.start, trained, answer.loss, answer.steps, answer.examples, eta, weight,
-                         answer.start_loss, buffers)  # fmt: skip
+                         answer.start_loss, order.round, order.seed, buffers)  # fmt: skip
 
     def report(self, t: int, losses: Sequence[float]) -> Devices:
         """Record the participants; return the state of all devices in the round."""

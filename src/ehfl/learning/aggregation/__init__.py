@@ -4,7 +4,7 @@
 line.
 """
 
-from ehfl.learning.aggregation.around import FedAdagrad, FedAdam, FedAvgM, FedProx, FedYogi, Scaffold
+from ehfl.learning.aggregation.around import ByData, FedAdagrad, FedAdam, FedAvgM, FedProx, FedYogi, Scaffold
 from ehfl.learning.aggregation.contract import (
     Aggregation,
     Assign,
@@ -33,6 +33,7 @@ AGGREGATIONS: Registry[Aggregation] = Registry(
         "inverse-probability": f"{_HERE}.weights:InverseProbability",
         "fedau": f"{_HERE}.weights:FedAu",
         "scheduled": f"{_HERE}.weights:Scheduled",
+        "by-data": f"{_HERE}.around:ByData",
         "fednova": f"{_HERE}.weights:FedNova",
         "fedprox": f"{_HERE}.around:FedProx",
         "mifa": f"{_HERE}.memories:Mifa",
@@ -53,6 +54,7 @@ __all__ = [
     "Aggregation",
     "Assign",
     "Assignment",
+    "ByData",
     "FedAdagrad",
     "FedAdam",
     "FedAu",

@@ -122,6 +122,40 @@ class FedProx(Around):
 
 
 @dataclass(frozen=True)
+class ByData(Around):
+    """x_{t+1} = x_t + d_t / D_mean, d_t the step of `of` on updates D_i Delta_i: clients count by their examples.
+
+    For aggregations with a memory, whose steps are linear in it: MIFA moves by sum_i D_i G_i / sum_i D_i, the mean of
+    the objective f = sum_i D_i f_i / D, and FedVARP likewise. D_mean is the mean of D_i over the clients that have
+    taken part so far; D_i of the others is not known yet, and they count as the mean.
+
+    An empty round leaves the model unchanged where that of `of` does.
+    """
+
+    def init(self, n_clients: int, n_params: int) -> State:
+        """Return the inner one's initial state, and 0 for D_i of each client."""
+        return {"examples": torch.zeros(n_clients, dtype=torch.int64)} | super().init(n_clients, n_params)
+
+    def share(self, examples: int) -> float:
+        """Return D_i, which also weights the round's training loss."""
+        return examples
+
+    def apply(self, x: Tensor, updates: Iterable[Update], state: State) -> tuple[Tensor, State]:
+        """Return x moved by the inner one's step on weighted updates."""
+        examples = state["examples"].clone()
+
+        def weighted() -> Iterator[Update]:
+            for update in updates:
+                examples[update.client] = update.examples
+                yield replace(update, weights=update.start + update.examples * update.delta)
+
+        after, inner = self._inner.apply(x, weighted(), _of(state))
+        heard = examples[examples > 0]
+        step = len(heard) / int(heard.sum()) if len(heard) else 1.0
+        return _scaled(x, after, step), {"examples": examples} | _named(inner)
+
+
+@dataclass(frozen=True)
 class Scaffold(Around):
     """x_{t+1} = x_t + server_step * mean of Delta_i, where each gradient at client i is corrected by c - c_i.
 

@@ -39,6 +39,8 @@ class Update:
     eta: float = 0.0  # eta_t, the step size
     weight: float = 1.0  # of this turn, where the scheduler brings weights
     start_loss: float = 0.0  # of its first minibatch, at the start
+    round: int = 0  # t
+    seed: int = 0  # of the run; with round and client the key of a random stream
     buffers: Tensor | None = None  # of its model, (n_buffers,): the server averages them, aggregations do not
 
     @property

@@ -48,7 +48,8 @@ class Engine:
         weights = model.weights.clone()  # the next client overwrites this buffer
         mean, eta = float(torch.stack(losses).mean()), self.rule.mean_step(order.eta, len(losses))
         return Update(order.client, order.start, weights, mean, len(losses), examples.size, eta,
-                      start_loss=float(losses[0]), buffers=model.buffers())  # fmt: skip
+                      start_loss=float(losses[0]), round=order.round, seed=order.seed,
+                      buffers=model.buffers())  # fmt: skip
 
     def _loss(self, batch: Tensor, model: FlatModel) -> Tensor:
         inputs, targets = self.training.batch(batch)

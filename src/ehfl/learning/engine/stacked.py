@@ -92,6 +92,7 @@ class Stack:
             yield Update(
                 order.client, order.start, weights[row].clone(), float(np.mean(own, dtype=np.float64)), order.steps,
                 self._engine.parts[order.client].size, rule.mean_step(order.eta, order.steps), start_loss=own[0],
+                round=order.round, seed=order.seed,
             )  # fmt: skip
 
     def _batches(self, orders: list[Order]) -> Iterator[Tensor]:
