@@ -14,6 +14,7 @@ _EXTRAS = {
     "flower-simulation": ("Flower's simulation", ("flwr", "psutil", "ray")),
     "parquet": ("a Parquet file", ("pyarrow",)),
     "ray": ("a Ray cluster", ("ray",)),
+    "lab": ("ehfl lab", ("nicegui",)),
     "tensorboard": ("tracking with TensorBoard", ("tensorboard",)),
     "mlflow": ("tracking with MLflow", ("mlflow",)),
     "wandb": ("tracking with Weights & Biases", ("wandb",)),

@@ -10,7 +10,7 @@ import typer
 
 import ehfl
 from ehfl import user_code
-from ehfl.cli.commands import audit, bound, compare, devices, flower, harvest, plan, report, simulate, train, view
+from ehfl.cli.commands import audit, bound, compare, devices, flower, harvest, lab, plan, report, simulate, train, view
 from ehfl.cli.process import continue_in_child, terminated_like_interrupted
 from ehfl.cli.streams import leave_closed_pipe, show_what_can_be_shown
 from ehfl.cli.usage import UsageError, group, refusal
@@ -21,7 +21,7 @@ app = group(
     "Federated learning on harvested energy: compare schedulers, simulate, bound and train.",
     "",
     *(compare.compare, report.report, simulate.simulate, plan.plan, audit.audit, bound.bound),
-    *(devices.devices, train.train, view.view),
+    *(devices.devices, train.train, view.view, lab.lab),
 )
 app.add_typer(group("harvest", harvest.HELP, harvest.SHORT_HELP, harvest.fit, harvest.show))
 app.add_typer(group("flower", flower.HELP, flower.SHORT_HELP, flower.up, flower.simulate, flower.app))
