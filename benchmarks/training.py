@@ -1,6 +1,6 @@
-"""How fast a round of the paper trains: ehfl against plain torch and against the machine's matmul, in one run.
+"""How fast rounds train: the paper's against plain torch and the machine's matmul, and many small clients; in one run.
 
-    make bench                      or  python benchmarks/training.py [--rounds 5] [--workers 2]
+    make bench                      or  python -m benchmarks.training [--rounds 4] [--workers 2]
 
 A round is 5 clients, K = 5, batch 50, the paper's CNN on CIFAR-shaped data. "plain" is the way most people would write
 it: nn.Conv2d and nn.LocalResponseNorm in NCHW, a DataLoader and a fresh optimizer per client, state_dict copies and
@@ -14,10 +14,12 @@ import argparse
 import copy
 import resource
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -26,7 +28,7 @@ from torch.utils.data import DataLoader, Subset, TensorDataset
 
 from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
 from ehfl.arrays import IntArray
-from ehfl.learning import Examples, LocalSgd, Mean, Metric, train
+from ehfl.learning import Examples, LocalSgd, Mean, Metric, initialise, train
 from ehfl.learning.engine.device import keep_freed_memory
 from ehfl.learning.engine.engine import Engine
 from ehfl.learning.engine.flat import FlatModel
@@ -38,6 +40,7 @@ from ehfl.learning.server import Server
 from ehfl.learning.tasks import accuracy, load_task
 from ehfl.learning.tasks.cifar10 import Standardise, paper_network
 from ehfl.partition import Iid
+from ehfl.validation import InvalidValue
 
 CLIENTS, PER_ROUND, STEPS, BATCH, ETA = 10, 5, 5, 50, 0.05
 FLOP_PER_SAMPLE = 195e6
@@ -129,23 +132,30 @@ class Team:
         server.absorb(t, self.workers.map(lambda model, order: self.engine.train(order, model), orders))
 
 
-def compare_rounds(task: CifarShaped, team: Team, parts: list[IntArray], rounds: int) -> None:
+def compare_rounds(task: CifarShaped, team: Team, rounded: Team | None, parts: list[IntArray], rounds: int) -> None:
+    """Print plain torch, ehfl, and ehfl in bf16 if the processor has it, in turns."""
     few = torch.from_numpy(np.concatenate(parts[:PER_ROUND]))  # floats of all 50,000 would be 600 MB
     chosen = [np.arange(k * len(parts[0]), (k + 1) * len(parts[0])) for k in range(PER_ROUND)]
     images = Standardise()(task.training.inputs[few]).contiguous()
     data, plain = TensorDataset(images, task.training.targets[few]), plain_network()
-    theirs, ours, rates = [], [], []
+    theirs, ours, bf16, rates = [], [], [], []
     for t in range(rounds + 1):
         torch.set_num_threads(cores())
         rates.append(matmul_rate())
         theirs.append(seconds(lambda: plain_round(plain, data, chosen)))
         torch.set_num_threads(1)
         ours.append(seconds(lambda: team.play(t, PER_ROUND)))  # noqa: B023
+        if rounded is not None:
+            bf16.append(seconds(lambda: rounded.play(t, PER_ROUND)))  # noqa: B023
     a, b, ceiling = statistics.median(theirs[1:]), statistics.median(ours[1:]), statistics.median(rates[1:])
     work = PER_ROUND * STEPS * BATCH * FLOP_PER_SAMPLE
     ratios = [x / y for x, y in zip(theirs[1:], ours[1:], strict=True)]
     print(f"round of the paper   plain torch {a:.2f} s   ehfl {b:.2f} s   {a / b:.2f} times as fast", end="")
     print(f" (turns: {min(ratios):.2f} to {max(ratios):.2f})")
+    if bf16:
+        c = statistics.median(bf16[1:])
+        print(f"in bf16              ehfl {c:.2f} s   {a / c:.2f} times as fast as plain torch in float32, ", end="")
+        print(f"{b / c:.2f} times as ehfl in float32")
     print(f"float32 matmul       {ceiling / 1e9:.0f} GFLOP/s   ehfl {work / b / 1e9:.0f}, ", end="")
     print(f"{work / b / ceiling:.2f} of it   plain {work / a / ceiling:.2f}", flush=True)
 
@@ -168,6 +178,66 @@ def evaluation(task: CifarShaped, team: Team) -> None:
     print(f"evaluation           10,000 CIFAR images in {took:.2f} s, {peak_mib() - before:.0f} MiB more at its peak")
 
 
+def beside_others(team: Team, repeats: int) -> None:
+    """Print the round beside two processes that are always busy."""
+    alone = min(seconds(lambda: team.play(t, PER_ROUND)) for t in range(repeats))  # noqa: B023
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        beside = statistics.median(seconds(lambda: team.play(t, PER_ROUND)) for t in range(repeats))  # noqa: B023
+    finally:
+        for process in busy:
+            process.kill()
+    print(f"beside 2 processes   {beside:.2f} s, {beside / alone:.2f} times as long as alone", flush=True)
+
+
+@dataclass(frozen=True, eq=False)
+class MnistShaped(CifarShaped):
+    """Random images in the shape of MNIST, and an MLP 784-64-10 of 50,890 weights."""
+
+    name: str = "mnist-shaped"
+
+    def __post_init__(self) -> None:
+        rng = np.random.default_rng(0)
+        for split, size in (("training", 20_000), ("test", 100)):
+            images = torch.from_numpy(rng.random((size, 784), dtype=np.float32))
+            object.__setattr__(self, split, Examples(images, torch.from_numpy(rng.integers(0, 10, size))))
+
+    def model(self, rng: np.random.Generator) -> nn.Module:
+        """Return the MLP."""
+        return initialise(nn.Sequential(nn.Linear(784, 64), nn.ReLU(), nn.Linear(64, 10)), rng)
+
+
+def small_clients(workers: int, repeats: int) -> None:
+    """Print rounds of many clients with a small model: stacked and one by one, the cost a client, and MIFA's memory."""
+    task, everyone = MnistShaped(), 1000
+
+    def took(per_round: int, aggregation: str = "mean", **how: Any) -> float:
+        mains = simulate(Fleet(clients=everyone, harvest=Bernoulli(0.5)), AlwaysOn(per_round), rounds=3)
+        given: dict[str, Any] = {"batch_size": 10, "step_size": ETA, "eval_every": 3, "aggregation": aggregation} | how
+        stamps: list[float] = []
+        train(task, mains, on_round=lambda record: stamps.append(record.seconds), **given)
+        return min(stamps[1:])
+
+    ways: dict[str, Callable[[], float]] = {
+        "one by one": lambda: took(100, engine="plain", workers=1),
+        "stacked": lambda: took(100, workers=workers),
+        "5": lambda: took(5, workers=workers),
+        "50": lambda: took(50, workers=workers),
+        "500": lambda: took(500, workers=workers),
+        "mean": lambda: took(everyone, workers=workers),
+        "mifa": lambda: took(everyone, "mifa", workers=workers),
+    }
+    best = {name: min(way() for _ in range(repeats)) for name, way in ways.items()}
+    print(f"100 clients, MLP     one by one {best['one by one']:.3f} s   stacked, {workers} workers ", end="")
+    print(f"{best['stacked']:.3f} s, {best['one by one'] / best['stacked']:.2f} times as fast")
+    each = {n: 1e3 * best[str(n)] / n for n in (5, 50, 500)}
+    print(
+        f"                     a client of 5: {each[5]:.2f} ms   of 50: {each[50]:.2f} ms   of 500: {each[500]:.2f} ms"
+    )
+    print(f"1,000 clients, MLP   mean {best['mean']:.2f} s   mifa {best['mifa']:.2f} s, ", end="")
+    print(f"{best['mifa'] / best['mean']:.2f} times as long", flush=True)
+
+
 def digits(rounds: int) -> None:
     task = load_task("digits")
     mains = simulate(Fleet(clients=CLIENTS, harvest=Bernoulli(0.5)), AlwaysOn(PER_ROUND), rounds)
@@ -186,14 +256,22 @@ def main() -> None:
     parts = Iid().partition(task.training.targets.numpy(), CLIENTS, seed=0)
     cpu = torch.device("cpu")
     model = initial_model(task, 0, cpu)
-    team = Team(Engine(task, parts, LocalSgd(STEPS, BATCH), cpu), model, Workers(model, options.workers))
-    with team.workers.running():
+    workers = Workers(model, options.workers)
+    team = Team(Engine(task, parts, LocalSgd(STEPS, BATCH), cpu), model, workers)
+    try:
+        rounded = Team(Engine(task, parts, LocalSgd(STEPS, BATCH, precision="bf16"), cpu), model, workers)
+    except InvalidValue as error:
+        rounded = None
+        print(error)
+    with workers.running():
         team.play(0, PER_ROUND)
         evaluation(task, team)  # before the plain way raises the peak
         growth(team, repeats=3)
         print(f"peak memory          {peak_mib():.0f} MiB, data included", flush=True)
-        compare_rounds(task, team, parts, options.rounds)
+        compare_rounds(task, team, rounded, parts, options.rounds)
+        beside_others(team, options.rounds)
         digits(rounds=60)
+    small_clients(options.workers, repeats=3)
 
 
 if __name__ == "__main__":
