@@ -35,6 +35,10 @@ def compare(
     jobs: Annotated[
         int | None, Option("--jobs", "-j", metavar="N", parser=whole, help="Runs at a time [one a core].")
     ] = None,
+    workers: Annotated[
+        int | None,
+        Option(metavar="N", parser=whole, help="Clients trained at a time in each run [its share of the cores]."),
+    ] = None,
     on: Annotated[
         Literal["local", "ray"],
         Option(metavar="local|ray", parser=str, help="Where to run: this machine, or a Ray cluster (extra ray)."),
@@ -91,7 +95,7 @@ def compare(
     from ehfl.tracking import Tracking
 
     check_folder("--runs", runs)
-    names = given.names | {"jobs": "--jobs", "on": "--on", "track": "--track"}
+    names = given.names | {"jobs": "--jobs", "workers": "--workers", "on": "--on", "track": "--track"}
     with named_by_option(names), own_prints_aside():
         read = given.spec(spec)
         if clairvoyant:
@@ -103,7 +107,9 @@ def compare(
     totals = {arm.label: len(read.seeds) * arm.setting.rounds for arm in read.arms}
     begin_process()  # with a single job runs are run in this process
     with resumable(), named_by_option(names), own_prints_aside(), live(totals) as show:
-        outcomes = run_all(read, folder, jobs=jobs, on=on, on_look=show, on_note=say, tracking=tracking)
+        outcomes = run_all(
+            read, folder, jobs=jobs, workers=workers, on=on, on_look=show, on_note=say, tracking=tracking
+        )
     try:
         show_outcomes(read, folder, outcomes, given.again(), as_json, possible=clairvoyant, full=full)
     finally:

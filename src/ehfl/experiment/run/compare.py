@@ -49,6 +49,7 @@ def run_all(
     experiment: str | os.PathLike[str],
     *,
     jobs: int | None = None,
+    workers: int | None = None,
     on: Place = "local",
     on_look: OnLook | None = None,
     on_note: OnNote | None = None,
@@ -59,11 +60,12 @@ def run_all(
     """Run what the experiment's folder lacks, and return how each run ended, finished ones included.
 
     `jobs` processes run at a time (default: one per core), each with its share of the cores; 1 runs in this
-    process, for debuggers. A run that kills its process fails alone. Interrupted or killed, the comparison resumes when
-    called again. `on_look` gets the state of every run at the start, twice a second and at the end; `on_note` gets
-    lines before the runs start, such as the memory that they need. `on_round` is called after each round, where the
-    run is trained, with as many of (record, model, run) as it takes. `tracking` logs the runs. `play` plays the
-    rounds of a run in place of the engine, in this process, one run after the other.
+    process, for debuggers. `workers` is the number of clients that a run trains at a time (default: its share). A
+    run that kills its process fails alone. Interrupted or killed, the comparison resumes when called again.
+    `on_look` gets the state of every run at the start, twice a second and at the end; `on_note` gets lines before
+    the runs start, such as the memory that they need. `on_round` is called after each round, where the run is
+    trained, with as many of (record, model, run) as it takes. `tracking` logs the runs. `play` plays the rounds of
+    a run in place of the engine, in this process, one run after the other.
     """
     if not isinstance(on, str) or on not in ("local", "ray"):
         raise InvalidValue("on", "local or ray", on)
@@ -76,7 +78,7 @@ def run_all(
             inputs = {arm.label: inputs_of(Run(spec, arm, spec.seeds[0]), data[arm.label]) for arm in spec.arms}
         work = [_prepared(run, place, inputs[run.arm.label], on_devices=play is not None) for run in spec.runs()]
         with joined_cluster() if on == "ray" else nullcontext([joblib.cpu_count()]) as cores:
-            crew, workers, threads = _crew(work, 1 if play else jobs, on, cores)
+            crew, at_a_time, threads = _crew(work, 1 if play else jobs, workers, on, cores)
             check_schedulers([run for run, folder, _ in work if not folder.finished], crew)
             place.mkdir(parents=True, exist_ok=True)
             with sole_use(place):  # two comparisons in one folder would each start the other's runs
@@ -86,12 +88,14 @@ def run_all(
                         on_note(note)
                 looks = _looks(work, Follower(spec.runs(), place, metric_name), on_look, tracking, metric_name)
                 with nullcontext() if tracking is None else closing(tracking), _watched(looks):
-                    return _run(work, workers, Cores(threads), crew, play, on_round)
+                    return _run(work, at_a_time, Cores(threads, workers is not None), crew, play, on_round)
 
 
-def _crew(work: Sequence[Work], jobs: int | None, on: Place, cores: Sequence[int]) -> tuple[Crew | None, int, int]:
+def _crew(
+    work: Sequence[Work], jobs: int | None, asked: int | None, on: Place, cores: Sequence[int]
+) -> tuple[Crew | None, int, int]:
     """Return the workers, the number of runs at a time and the number of threads in each."""
-    workers, threads = share_cores(len(work), jobs, cores)
+    workers, threads = share_cores(len(work), jobs, cores, asked)
     if on == "ray":
         # By default Ray gets all runs at once, and starts one per core, on nodes that join later too.
         return Cluster(threads), len(work) if jobs is None else workers, threads
@@ -104,7 +108,7 @@ def _crew(work: Sequence[Work], jobs: int | None, on: Place, cores: Sequence[int
     return Processes(begin, threads) if apart else None, workers, threads
 
 
-def share_cores(runs: int, jobs: int | None, cores: Sequence[int]) -> tuple[int, int]:
+def share_cores(runs: int, jobs: int | None, cores: Sequence[int], threads: int | None = None) -> tuple[int, int]:
     """Return the number of processes and of threads in each, so that no core is used twice.
 
     `cores` are those of each machine; each machine must fit a process with its threads. Counted for all runs, not for
@@ -114,9 +118,14 @@ def share_cores(runs: int, jobs: int | None, cores: Sequence[int]) -> tuple[int,
     ((8, 1), (3, 2), (1, 8))
     >>> share_cores(runs=2, jobs=None, cores=[8, 2])
     (2, 2)
+    >>> share_cores(runs=20, jobs=None, cores=[8], threads=3)
+    (2, 3)
     """
-    workers = min(runs, sum(cores)) if jobs is None else min(runs, whole_number("jobs", jobs, low=1))
-    return workers, max(1, min(sum(cores) // workers, *cores))
+    if threads is not None:
+        whole_number("workers", threads, low=1, high=1024)
+    fitting = sum(each // (threads or 1) for each in cores)
+    workers = min(runs, max(1, fitting) if jobs is None else whole_number("jobs", jobs, low=1))
+    return workers, threads or max(1, min(sum(cores) // workers, *cores))
 
 
 def _prepared(run: Run, experiment: Path, inputs: Inputs, *, on_devices: bool) -> Work:
@@ -199,6 +208,7 @@ def compare(
     *,
     runs: str | os.PathLike[str] = "runs",
     jobs: int | None = None,
+    workers: int | None = None,
     on: Place = "local",
     on_look: OnLook | None = None,
     on_round: OnRound | None = None,
@@ -212,7 +222,8 @@ def compare(
     `fleet={"capacity": 3}` (other keys of the table stay), `**{"learning.local_steps": 1}`. Objects are accepted
     wherever a name is: `schedulers=[Myopic(3), Reserve()]`, `fleet=Fleet(...)`, `task=MyTask()`. Runs are kept in
     `runs/<name of the spec>`, survive kills, and are not run again once finished; `report=True` writes page, figures
-    and tables there. The result shows as a table in a notebook; `verdict` is the conclusion,
+    and tables there. `jobs` runs are trained at a time, `workers` clients in each. The result shows as a table in a
+    notebook; `verdict` is the conclusion,
     `frame()` and `rounds()` are pandas DataFrames, `missing` lists runs that failed and why.
 
     `on_round` is called after each round with as many of (record, model, run) as it takes, in the process that trains
@@ -225,7 +236,9 @@ def compare(
     ready = open_spec(spec, overrides)
     folder = place / ready.name
     tracking = None if track is None else Tracking(track, folder, ready.name, warnings.warn)
-    outcomes = run_all(ready, folder, jobs=jobs, on=on, on_look=on_look, on_round=on_round, tracking=tracking)
+    outcomes = run_all(
+        ready, folder, jobs=jobs, workers=workers, on=on, on_look=on_look, on_round=on_round, tracking=tracking
+    )
     # The result names failed runs; without a finished run there is no result.
     errors = [outcome for outcome in outcomes if outcome.error]
     if len(errors) == len(outcomes):
