@@ -170,7 +170,8 @@ def test_report_runs_classes_of_a_folder_only_with_consent(tmp_path: Path, capsy
         "from pathlib import Path\nfrom ehfl import Bernoulli\n"
         "Path(__file__).with_name('imported').touch()\n\n\nclass Gusty(Bernoulli):\n    pass\n"
     )
-    spec = ["-o", "fleet.harvest=gusty:Gusty:0.5", "-o", "rounds=3", "-o", "seeds=1", "-o", "learning.task=quadratic"]
+    changes = ("fleet.harvest=gusty:Gusty:0.5", "arms=[{}]", "rounds=3", "seeds=1", "learning.task=quadratic")
+    spec = [word for change in changes for word in ("-o", change)]
     assert run("compare", *spec, "--jobs", "1") == 0, capsys.readouterr().err
     (tmp_path / "imported").unlink()
     sys.modules.pop("gusty")

@@ -119,9 +119,7 @@ def test_a_run_lands_in_the_folder_asked_for(folder: Path, case: tuple[str, ...]
     assert (folder / "run" / "meta.json").exists() and not list((folder / "elsewhere").iterdir())
 
 
-@pytest.mark.parametrize(
-    "case", [("bound", "mute", "init"), ("simulate", "mute"), ("compare", "chdir"), ("compare", "mute", "units")]
-)
+@pytest.mark.parametrize("case", [("bound", "mute", "init"), ("simulate", "mute", "units"), ("compare", "chdir")])
 def test_results_are_shown_whatever_user_code_does_to_streams_and_folders(folder: Path, case: tuple[str, ...]) -> None:
     done = run(folder, *case)
 

@@ -89,7 +89,7 @@ def least_counts(target: int, rounds: int) -> tuple[float, float]:
             for levels, chance in law.items():  # the fullest first
                 n = sum(level >= 1 for level in levels[:target])
                 reached += chance * (n == target)
-                if t > 0 and n < k:
+                if (t > 0 and n < k) or chance < 1e-12:  # of which there are at most 10^5 a round
                     continue
                 left = [level - (place < n) for place, level in enumerate(levels)]
                 for harvest in itertools.product([0, 1], repeat=3):
