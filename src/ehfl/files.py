@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _PART = ".part-"
 _SEAL = "# sha256 of the lines above: "
+_EDITED = "it was edited after ehfl wrote it: checksum mismatch"
 
 
 @contextmanager
@@ -146,6 +147,24 @@ def digest_of_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def with_digest(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return facts with their own sha256, which `check_digest` compares."""
+    return facts | {"sha256": digest_of_text(json.dumps(facts, sort_keys=True))}
+
+
+def check_digest(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the facts without their sha256, or raise ValueError if they were changed.
+
+    >>> check_digest(with_digest({"round": 3}) | {"round": 4})
+    Traceback (most recent call last):
+    ValueError: it was edited after ehfl wrote it: checksum mismatch
+    """
+    plain = {name: value for name, value in facts.items() if name != "sha256"}
+    if with_digest(plain) != facts:
+        raise ValueError(_EDITED)
+    return plain
+
+
 def sealed(text: str) -> str:
     r"""Return lines of TOML with a last one added, a comment with their digest.
 
@@ -164,7 +183,7 @@ def check_seal(text: str) -> str:
     if not seal:
         raise ValueError(f"it is cut off, or not of this version of ehfl: its last line is not {_SEAL.strip(' :')}")
     if digest != f"{digest_of_text(lines)}\n":
-        raise ValueError("it was edited after ehfl wrote it: checksum mismatch")
+        raise ValueError(_EDITED)
     return lines
 
 

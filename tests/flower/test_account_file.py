@@ -107,21 +107,6 @@ def test_a_damaged_file_is_refused_and_never_begun_anew(tmp_path: Path, kind: st
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"totals": {}}, {"totals": None}, {"round": -1}, {"round": "1"}, {"paid": 1}, {"energy": 0}, {"energy": None}],
-)
-def test_facts_that_cannot_be_are_refused_whatever_their_digest_says(tmp_path: Path, changes: dict[str, Any]) -> None:
-    account(tmp_path).pay(1)
-    facts = kept(tmp_path) | changes
-    facts.pop("sha256")
-    sealed = facts | {"sha256": account_file._digest(facts)}
-    (tmp_path / f"{RUN}.json").write_text(json.dumps(sealed))
-
-    with pytest.raises(UserError, match="is damaged"):
-        account(tmp_path).at(2)
-
-
 def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / f"{RUN}.json").mkdir()
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ehfl.files import check_seal, digest_of_file, digest_of_text, parse_json, sealed, write_text
+from ehfl.files import check_digest, check_seal, digest_of_file, parse_json, sealed, with_digest, write_text
 from ehfl.runs.identity import Facts, check_same, identity_of
 from ehfl.runs.records import History
 from ehfl.runs.rounds_file import ROUNDS
@@ -55,10 +55,6 @@ class RunFolder:
         """Return the spec of the run in this folder, None if there is none yet."""
         return read_own(self.path, self.remedy)[0] if self.spec.exists() else None
 
-    def write_spec(self, text: str) -> None:
-        """Write the run's spec, in TOML."""
-        write_sealed(self.path, text)
-
     def check_free_for(self, facts: Facts) -> None:
         """Raise an error if the folder belongs to another run."""
         there = self.facts() if self.path.is_dir() else None
@@ -71,18 +67,12 @@ class RunFolder:
         with being_read(path, self.remedy):
             if not path.exists():
                 return {}
-            facts = parse_json(path.read_bytes())
-            if facts.pop("sha256", None) != _digest(facts):
-                raise ValueError("it was edited after ehfl wrote it: checksum mismatch")
-        return facts
+            return check_digest(parse_json(path.read_bytes()))
 
     def add_meta(self, **facts: Any) -> None:
         """Add to meta.json."""
-        all_facts = self.meta() | facts
-        lines = [
-            f"  {json.dumps(key)}: {json.dumps(value, sort_keys=True)}"
-            for key, value in sorted((all_facts | {"sha256": _digest(all_facts)}).items())
-        ]
+        items = sorted(with_digest(self.meta() | facts).items())
+        lines = [f"  {json.dumps(key)}: {json.dumps(value, sort_keys=True)}" for key, value in items]
         write_text(self.path / META, "{\n" + ",\n".join(lines) + "\n}\n")
 
     @property
@@ -163,7 +153,3 @@ def read_facts(path: Path) -> Facts:
         raise UserError(f"{shown(path)} must be a readable TOML file ({error.strerror or error})") from None
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not TOML: {error}") from None
-
-
-def _digest(facts: Facts) -> str:
-    return digest_of_text(json.dumps(facts, sort_keys=True))

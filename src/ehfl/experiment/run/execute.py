@@ -22,7 +22,7 @@ from ehfl.experiment.run.inputs import Inputs, check_inputs, check_still
 from ehfl.experiment.spec import build
 from ehfl.experiment.spec.models import Run, Setting
 from ehfl.experiment.spec.read import write_spec
-from ehfl.runs import InUse, OtherRun, RunFolder, sole_use
+from ehfl.runs import InUse, OtherRun, RunFolder, sole_use, write_sealed
 from ehfl.scheduling import Lockstep, Participation
 from ehfl.validation import FAILURES, UserError, one_line, with_first
 
@@ -82,7 +82,7 @@ def execute(
             # Checked again under the lock: another process may have been here since the runner checked.
             folder.check_free_for(facts)
             check_inputs(folder, inputs)
-            folder.write_spec(write_spec(facts))
+            write_sealed(folder.path, write_spec(facts))
             if folder.finished:
                 folder.check_untouched(folder.meta())
             else:

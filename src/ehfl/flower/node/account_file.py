@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ehfl.energy import EnergyTotals
-from ehfl.files import digest_of_text, parse_json, write_text
+from ehfl.files import check_digest, parse_json, with_digest, write_text
 from ehfl.runs import sole_use
-from ehfl.validation import InvalidValue, UserError, whole_number
+from ehfl.validation import InvalidValue, UserError
 
 _TOKEN = re.compile(r"[0-9a-z]{8,64}")  # it becomes a file name, so other characters are rejected
 _PATIENCE_SECONDS = 20.0  # another process holds the lock for a meter reading, some seconds at most
@@ -66,7 +66,7 @@ class AccountFile:
         try:
             if not self.path.exists():
                 return None
-            facts = _checked(parse_json(self.path.read_bytes()))
+            facts = check_digest(parse_json(self.path.read_bytes()))
             standing = _standing(facts)
         except OSError as error:
             raise UserError(f"{self.path} cannot be read ({error.strerror or error}): {_REMEDY}") from None
@@ -77,8 +77,7 @@ class AccountFile:
 
     def write(self, standing: Standing) -> None:
         """Replace the standing atomically."""
-        facts = self._owner() | _facts(standing)
-        text = json.dumps(facts | {"sha256": _digest(facts)}, indent=2)
+        text = json.dumps(with_digest(self._owner() | _facts(standing)), indent=2)
         write_text(self.path, f"{text}\n")
 
     def _owner(self) -> dict[str, Any]:
@@ -105,21 +104,5 @@ def _facts(standing: Standing) -> dict[str, Any]:
 
 
 def _standing(facts: dict[str, Any]) -> Standing:
-    totals = EnergyTotals(**facts["totals"])
-    totals.check()
-    if not isinstance(facts["paid"], bool):
-        raise ValueError("paid is neither true nor false")
-    energy = whole_number("energy", facts["energy"], low=totals.stored)
-    return Standing(whole_number("round", facts["round"], low=0), facts["paid"], Statement(energy, totals))
-
-
-def _checked(facts: dict[str, Any]) -> dict[str, Any]:
-    if "sha256" not in facts:
-        raise ValueError("it lacks its sha256")
-    if facts.pop("sha256") != _digest(facts):
-        raise ValueError("it was changed since ehfl wrote it")
-    return facts
-
-
-def _digest(facts: dict[str, Any]) -> str:
-    return digest_of_text(json.dumps(facts, sort_keys=True))
+    statement = Statement(facts["energy"], EnergyTotals(**facts["totals"]))
+    return Standing(facts["round"], facts["paid"], statement)
