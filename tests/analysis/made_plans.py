@@ -77,16 +77,8 @@ def answered(plan: Plan) -> Plan:
     """Return the plan with an answer to what is wanted, and with a curve; the values are made up."""
     seeds = len(plan.seeds)
     tried = {9000.0: 0.93, 9090.0: 0.96, 18_000.0: 0.97}
-    answer = Answer(
-        value=9090.0,
-        found=True,
-        shares=np.full(seeds, 0.96),
-        below=9000.0,
-        shares_below=np.full(seeds, 0.93),
-        tried=tried,
-        share_wanted=0.95,
-        high=36_000.0,
-    )
+    answer = Answer(9090.0, found=True, ends=(9000.0, 18_000.0), years=30, met=27, share=0.96, tried=tried,
+                    largest=36_000.0, fresh=(18, 20))  # fmt: skip
     values = (9000.0, 18_000.0, 36_000.0)
     shares = np.repeat([[0.93], [0.97], [1.0]], seeds, axis=1)
     curve = Curve("battery", "myopic", values, tuple(map(as_energy, values)), 18_000.0, shares)

@@ -56,7 +56,7 @@ def test_a_spec_s_seeds_and_rounds_are_played(tmp_path: Path, capsys: pytest.Cap
     facts = json.loads(run(f"plan {spec} --json", capsys))
 
     assert (facts["rounds"], facts["seeds"]) == (50, [4, 5])
-    assert json.loads(run(f"plan {spec} --json --seed 7 --rounds 20", capsys))["seeds"] == [7, 8, 9]
+    assert json.loads(run(f"plan {spec} --json --seed 7 --rounds 20", capsys))["seeds"] == [7, 8, 9, 10, 11]
 
 
 def test_a_want_may_be_about_a_month_or_the_night(capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,17 +77,17 @@ def test_json_has_what_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_inverse_is_checked_just_below_and_at_its_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    """What it finds is played again by ehfl simulate: at the answer it does as wanted, a unit below it does not."""
-    want = "4 clients in 98 % of rounds"
+    """What it finds is played again by ehfl simulate: at the answer both years do, a unit below it one does not."""
+    want = "4 clients in 90 % of rounds"
     found = called([*f"{UNITS} -s myopic --free battery --json --want".split(), want], capsys)
     answer = json.loads(found)["answer"]
     shares = []
     for capacity in (answer["value"], answer["value"] - 1):
         line = f"simulate -n 12 --rate 0.4 --capacity {capacity} --rounds 200 --seeds 2 -s myopic --target 4 --json"
         seeds = json.loads(called(line.split(), capsys))["schedulers"]["myopic"]["by_seed"]
-        shares.append(sum(one["on_target"] for one in seeds) / 2)
+        shares.append(min(one["on_target"] for one in seeds))
 
-    assert shares[0] >= 0.98 > shares[1]
+    assert shares[0] >= 0.9 > shares[1]
 
 
 def test_more_clients_than_there_are_may_be_wanted_where_clients_are_free(capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,12 +120,12 @@ def test_the_inverse_is_searched_under_every_scheduler_but_those_on_mains_power(
 def test_the_scheduler_that_needs_the_least_answers_and_not_the_first_of_those_that_do_now(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """With 40 clients 4 come in all rounds but the first under both; of 23 greedy has enough, of 12 myopic."""
+    """With 40 clients 4 come in all rounds but the first under both; 24 are enough for greedy, 13 for myopic."""
     line = UNITS.replace("-n 12", "-n 40")
     facts = facts_of(f"{line} -s greedy -s myopic --free clients", "4 clients in 98 % of rounds", capsys)
 
     assert facts["best"] == "greedy"  # as many rounds as myopic now, and more clients in them
-    assert {one["scheduler"]: one["value"] for one in facts["answers"]} == {"greedy": 23, "myopic": 12}
+    assert {one["scheduler"]: one["value"] for one in facts["answers"]} == {"greedy": 24, "myopic": 13}
     assert facts["answer"]["scheduler"] == "myopic"
 
 
@@ -210,13 +210,13 @@ def test_shorter_rounds_are_searched_no_further_than_the_harvest_pays_for(capsys
     facts = json.loads(run(line, capsys))
 
     assert [one["scheduler"] for one in facts["answers"]] == ["myopic", "greedy"]
-    assert min(one["value"] for answer in facts["answers"] for one in answer["tried"]) > 600  # [s]
+    assert min(one["value"] for answer in facts["answers"] for one in answer["tried"]) > 500  # [s]
 
 
 def test_the_most_that_can_be_sustained(capsys: pytest.CaptureFixture[str]) -> None:
     out = run(f"{UNITS} --sustain 90", capsys)
 
-    assert re.search(r"At most \d clients can be wanted in 90 % of rounds \(under myopic", out)
+    assert re.search(r"\d clients can be wanted in 90 % of rounds in 9 of 10 years, \d or fewer \(2 years do", out)
 
 
 def test_clairvoyant_shows_what_any_scheduler_could_have_reached(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,7 +44,7 @@ def test_a_plan_is_a_table() -> None:
 
     assert list(figures.index) == ["myopic", "greedy"]
     assert figures.loc["greedy", "mean"] == found.outlooks[1].counts.mean()
-    assert figures.loc["myopic", "sustained"] == found.sustained["myopic"].clients
+    assert figures.loc["myopic", "sustained"] == found.sustained["myopic"].value
     assert "count_on_95" in str(found) and "<table" in found._repr_html_()
 
 

@@ -1,6 +1,9 @@
-"""The inverse: the smallest value that does, and what is said where none does."""
+"""The inverse: order statistics of years, by hand and by Hypothesis."""
 
-import math
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,79 +11,114 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ehfl.arrays import FloatArray
-from ehfl.planning import Want, smallest
+from ehfl.planning import Want, levels_between, search
+from ehfl.planning.search import MOST_YEARS, Play, Years, ranks, years_needed
 from ehfl.validation import InvalidValue
 
 
-@given(st.floats(1.5, 900), st.floats(1.5, 900))
-@settings(max_examples=60)
-def test_the_answer_does_and_what_lies_just_below_does_not(threshold: float, start: float) -> None:
-    answer = smallest(Want(1, 0.9), lambda x: np.array([1.0 if x >= threshold else 0.5]), start=start, low=1, high=1000)
-
-    assert answer.value >= threshold
-    assert answer.below is not None
-    assert answer.below < threshold
-    assert answer.value - answer.below <= 0.01 * answer.value
-    assert answer.tried[answer.below] < 0.9 <= answer.tried[answer.value]
+def needing(values: Sequence[float]) -> Play:
+    """Return years that are met from these values on, a value a seed."""
+    return lambda value, seeds: np.array([float(value >= values[seed]) for seed in seeds])
 
 
-@given(st.integers(1, 400), st.integers(1, 400))
-@settings(max_examples=60)
-def test_whole_numbers_are_found_exactly(threshold: int, start: int) -> None:
-    answer = smallest(
-        Want(1, 0.5), lambda n: np.array([float(n >= threshold)]), start=start, low=1, high=400, whole=True
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=40), st.integers(1, 60), st.integers(1, 9), st.data())
+@settings(max_examples=100)
+def test_sorted_values_of_years_are_found_whatever_is_tried_first(
+    values: list[int], start: int, step: int, data: st.DataObject
+) -> None:
+    years = Years(range(1, 61), needing(values), 1.0)
+    years.add(range(len(values)))
+    for place in data.draw(st.lists(st.integers(1, len(values)), min_size=1, max_size=3)):
+        assert years.levels[years.level_of(place, start - 1, step)] == sorted(values)[place - 1]
+
+
+def test_years_that_are_decided_are_not_played_again() -> None:
+    played: list[tuple[float, list[int]]] = []
+
+    def play(value: float, seeds: Sequence[int]) -> FloatArray:
+        played.append((value, list(seeds)))
+        return needing([3, 8, 5])(value, seeds)
+
+    years = Years(range(1, 11), play, 1.0)
+    years.add([0, 1, 2])
+    assert [years.met(level) for level in (4, 6, 2, 6)] == [2, 2, 1, 2]
+    assert played == [(5, [0, 1, 2]), (7, [1]), (3, [0, 2])]
+
+
+def test_ranks_by_hand() -> None:
+    """0.9^29 = 0.047: the largest of 29 years is below their 90 % quantile with less than 5 %, of 28 with more."""
+    assert (0.9**29 < 0.05 < 0.9**28, years_needed(0.9)) == (True, 29)
+    assert ranks(29, 0.9)[1:] == (27, 29) and ranks(28, 0.9)[1:] == (26, None)
+    assert ranks(10, 0.5) == (2, 5, 9)  # of 10 tosses at most 1, or at least 9, are heads with 11 / 1024 each
+
+
+def test_intervals_hold_the_quantile_as_often_as_they_say() -> None:
+    """Of 400 searches at least 90 % hold it, up to three standard errors of 1.5 %."""
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(400):
+        values = rng.lognormal(3, 0.3, 200)
+        found = search(levels_between(1, 500, 20, whole=False), needing(values.tolist()), wanted=1.0, share=0.9,
+                       seeds=range(40), precision=None, now=20)  # fmt: skip
+        low, high = found.ends
+        quantile = np.exp(3 + 0.3 * 1.2816)
+        held += bool(low is not None and low <= quantile * 1.02 and (high is None or high >= quantile))
+    assert held / 400 >= 0.9 - 3 * 0.015
+
+
+def test_years_are_added_until_the_interval_is_narrow_and_others_judge_it() -> None:
+    values = np.random.default_rng(1).lognormal(3, 0.3, 400).tolist()
+    levels = levels_between(1, 500, 20, whole=False)
+    wide, narrow = (
+        search(levels, needing(values), wanted=1.0, share=0.9, seeds=range(3), precision=precision, now=5)
+        for precision in (0.5, 0.07)
     )
 
-    assert answer.value == threshold
-    assert answer.below == (None if threshold == 1 else threshold - 1)
+    assert (wide.years, wide.fresh[1]) == (29, 20)
+    assert 29 < narrow.years <= MOST_YEARS and narrow.half_width <= 0.07
+    assert wide.fresh[0] == sum(value <= wide.value for value in values[29:49])
 
 
-def test_seeds_are_averaged_and_counted() -> None:
-    answer = smallest(Want(1, 0.5), lambda x: np.array([0.4, 0.7, 0.6]) * (x >= 10), start=20, low=1, high=100)
+def test_a_scheduler_that_needs_more_than_another_is_not_searched() -> None:
+    play = needing([10, 12, 14, 16, *[13] * 96])
+    found = search(range(1, 50), play, wanted=1.0, share=0.9, seeds=range(5), precision=0.5, now=5, beat=11)
 
-    assert answer.share == pytest.approx(17 / 30)
-    assert answer.sure == 2
+    assert (found.found, found.beyond, list(found.tried)) == (False, 11, [11])
+    assert search(range(1, 50), play, wanted=1.0, share=0.9, seeds=range(5), precision=0.5, now=5, beat=20).found
+
+
+def test_more_clients_are_harder_to_sustain() -> None:
+    found = search(range(60, 0, -1), lambda n, seeds: np.array([float(n <= 20 + seed) for seed in seeds]),
+                   wanted=1.0, share=0.9, seeds=range(30), precision=None, now=50)  # fmt: skip
+
+    assert found.value == 23  # of 30 years 27 sustain it: those from 3 on
+    assert found.ends[0] is not None and found.ends[1] is not None and found.ends[0] > found.value > found.ends[1]
 
 
 def test_where_no_value_does_the_best_that_was_reached_is_the_answer() -> None:
-    answer = smallest(Want(20, 0.99), lambda x: np.array([0.5 + x / 1000]), start=8, low=1, high=100)
+    found = search(range(1, 101), lambda x, seeds: np.full(len(seeds), 0.5 + x / 1000), wanted=0.99, share=0.9,
+                   seeds=range(3), precision=0.2, now=8)  # fmt: skip
 
-    assert (answer.found, answer.value, answer.share, answer.high) == (False, 100, 0.6, 100)
-    assert (answer.below, answer.sure) == (None, 0)
+    assert (found.found, found.value, found.ends) == (False, 100, (None, None))
+    assert found.share == pytest.approx(0.6)
 
 
 def test_values_that_cannot_be_played_do_not_do() -> None:
-    def shares(value: float) -> FloatArray:
-        return np.array([np.nan if value > 50 else value / 100])
+    found = search(range(1, 101), lambda x, seeds: np.full(len(seeds), np.nan if x > 50 else x / 100), wanted=0.9,
+                   share=0.9, seeds=[0], precision=None, now=8)  # fmt: skip
 
-    hopeless = smallest(Want(1, 0.9), shares, start=8, low=1, high=1000, whole=True)
-    assert (hopeless.found, hopeless.value) == (False, 32)  # 8, 16, 32 and then none that can be played
-
-
-def test_rounding_never_leaves_the_limits() -> None:
-    low = 14.66432
-    answer = smallest(Want(1, 0.9), lambda x: np.ones(1), start=low, low=low, high=1000)
-
-    assert list(answer.tried) == [low]  # and not 14.66
+    assert not found.found and found.value <= 50
 
 
-@given(
-    st.integers(0, 2**32 - 1), st.floats(0.01, 1e6), st.floats(1, 1e6), st.floats(0, 1), st.booleans(), st.floats(0, 1)
-)
-@settings(max_examples=200)
-def test_the_search_ends_whatever_the_shares_are(
-    seed: int, low: float, wide: float, place: float, whole: bool, share: float
-) -> None:
-    rng = np.random.default_rng(seed)
+@given(st.floats(0.01, 1e6), st.floats(1, 1e5), st.floats(0, 1), st.booleans())
+def test_levels_hold_both_ends_and_are_close(low: float, wide: float, place: float, whole: bool) -> None:
     low = max(round(low), 1) if whole else low
     high = round(low * wide) if whole else low * wide
-    start = low + place * (high - low)
-    answer = smallest(Want(1, max(share, 0.01)), lambda x: rng.random(2), start=start, low=low, high=high, whole=whole)
+    levels = levels_between(low, high, low + place * (high - low), whole)
 
-    doublings = math.ceil(math.log2(high / low))
-    assert len(answer.tried) <= doublings + (math.log2(high) + 4 if whole else 9)
-    assert all(low <= value <= high for value in answer.tried)
-    assert answer.found == (answer.share >= answer.share_wanted - 1e-12)
+    assert (levels[0], levels[-1]) == (low, high)
+    assert all(b <= a * 1.0215 + whole for a, b in pairwise(levels))
+    assert not whole or all(isinstance(level, int) for level in levels)
 
 
 @pytest.mark.parametrize(
@@ -96,8 +134,10 @@ def test_wants_are_read(text: str, want: Want) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "20", "20 clients", "0 clients in 5 %", "20 clients in 0 %", "20 clients in 101 %", "a b"]
-)
+    "text",
+    ["", "20", "20 clients", "0 clients in 5 %", "20 clients in 0 %", "20 clients in 101 %", "a b",
+     "2 clients in 5 % in Mai", "2 clients in 5 % in 0 of 0 years", "2 clients in 5 % in 9 of 9 years"],
+)  # fmt: skip
 def test_wants_that_say_nothing_are_refused(text: str) -> None:
     with pytest.raises(InvalidValue, match='want must be as in "20 clients in 99 % of rounds"'):
         Want.parse(text)

@@ -11,7 +11,7 @@ import pytest
 
 from ehfl.experiment import make_spec
 from ehfl.experiment.plan import make_plan as plan_of
-from ehfl.planning import Optimum, Outlook, Plan, Sustained, Want, clairvoyant
+from ehfl.planning import Answer, Optimum, Outlook, Plan, Want, clairvoyant
 from ehfl.report import plan_facts, plan_output, verdict_of_plan
 from ehfl.report.tables.plan import budget_lines, plan_table, setting
 from ehfl.report.write import DASH
@@ -54,22 +54,27 @@ def test_the_verdict_in_joules_names_month_and_hours() -> None:
     ]
 
 
-def test_the_answer_comes_first_and_says_how_sure_it_is() -> None:
+HELD = Answer(2.0, found=True, ends=(3.0, 1.0), years=30, met=27, share=0.995, tried={2.0: 0.995}, largest=1.0,
+              fresh=(17, 20))  # fmt: skip
+
+
+def test_the_answer_comes_first_with_its_interval() -> None:
     answer, *_, curves = verdict_of_plan(answered(sun_plan()))
 
     assert answer == (
-        "The smallest battery for 2 clients in 95 % of rounds is 2.52 Wh, 0.505 times the present 5 Wh (96.0 % of "
-        "rounds under myopic; 2.5 Wh gives 93.0 %)."
+        "2 clients in 95 % of rounds in 9 of 10 years: battery 2.52 Wh, 2.5 Wh to 5 Wh (90 % confidence, 30 years; "
+        "0.505 times the present 5 Wh; under myopic). In 18 of 20 other years it does."
     )
     assert curves == "Rounds with 2 clients, now 97.0 %; half the battery: 93.0 %, twice the battery: 100 %."
 
 
-def test_the_answer_of_several_seeds_counts_those_that_do_it() -> None:
+def test_years_that_are_too_few_do_not_bound_an_answer() -> None:
     plan = answered(unit_plan())
     assert plan.answer is not None
-    plan = replace(plan, answers={"myopic": replace(plan.answer, shares=np.array([0.94, 0.98]))})
+    few = replace(plan.answer, ends=(9000.0, None), years=3, fresh=(0, 0))
 
-    assert "by itself in 1 of 2 seeds" in verdict_of_plan(plan)[0]
+    sentence = verdict_of_plan(replace(plan, answers={"myopic": few}))[0]
+    assert "2.5 Wh or more (3 years do not bound it from above, 29 would" in sentence
 
 
 @pytest.mark.parametrize(("share", "met"), [(0.9, "as wanted"), (0.99, "not in the 99 % wanted")])
@@ -82,15 +87,13 @@ def test_what_is_wanted_without_a_search_is_met_or_not(share: float, met: str) -
 
 @pytest.mark.parametrize("plan", [unit_plan(), sun_plan(), answered(sun_plan())], ids=["units", "sun", "answered"])
 def test_the_verdict_has_at_most_five_sentences(plan: Plan) -> None:
-    held = {"myopic": Sustained(1, 0.9, np.ones(2), None)}
-
-    assert len(verdict_of_plan(replace(plan, sustained=held))) <= 5
+    assert len(verdict_of_plan(replace(plan, sustain=0.9, sustained={"myopic": HELD}))) <= 5
 
 
 def test_the_scheduler_that_needs_the_least_answers_and_the_table_has_them_all() -> None:
     plan = answered(unit_plan())
     (mine,) = plan.answers.values()
-    none = replace(mine, found=False, value=36_000.0, shares=np.full(2, 0.5), below=None, shares_below=None)
+    none = replace(mine, found=False, value=36_000.0, share=0.5, ends=(None, None))
     plan = replace(plan, answers={"greedy": none, "myopic": mine})
 
     assert plan.answered_by == "myopic"
@@ -103,31 +106,28 @@ def test_the_scheduler_that_needs_the_least_answers_and_the_table_has_them_all()
 def test_a_search_without_success_says_what_was_reached() -> None:
     plan = answered(unit_plan())
     (mine,) = plan.answers.values()
-    none = replace(mine, found=False, value=36_000.0, shares=np.full(2, 0.5), below=None, shares_below=None)
-    plan = replace(plan, answers={"greedy": replace(none, shares=np.full(2, 0.25)), "myopic": none})
+    none = replace(mine, found=False, value=36_000.0, share=0.5, ends=(None, None))
+    plan = replace(plan, answers={"greedy": replace(none, share=0.25), "myopic": none})
 
     assert verdict_of_plan(plan)[0] == (
-        "No battery up to 10 Wh brings 2 clients in 95 % of rounds: at best 50.0 %, with 10 Wh under myopic."
+        "No battery up to 10 Wh brings 2 clients in 95 % of rounds in 9 of 10 years: at best 50.0 %, with "
+        "10 Wh under myopic."
     )
     facts = json.loads(json.dumps(plan_facts(plan), allow_nan=False))["answer"]
     assert (facts["found"], facts["value"], facts["closest"]["value"]) == (False, None, 36_000.0)
 
 
 def test_what_is_sustained_by_hand() -> None:
-    held = Sustained(1, 0.99, np.array([1.0, 1.0]), np.array([0.9, 0.94]))
-    plan = replace(unit_plan(), sustained={"myopic": held})
+    worse = replace(HELD, found=False, beyond=2.0)
+    plan = replace(unit_plan(), sustain=0.99, sustained={"myopic": HELD, "greedy": worse})
 
     assert verdict_of_plan(plan)[0] == (
-        "At most 1 client can be wanted in 99 % of rounds (under myopic; one more comes in 92.0 %)."
+        "2 clients can be wanted in 99 % of rounds in 9 of 10 years, 1 to 3 (90 % confidence, 30 years; "
+        "under myopic). In 17 of 20 other years it does."
     )
-    assert [cells["most clients in 99 %"] for cells in compact_of(plan).values()] == ["1", DASH]
-    assert plan_facts(plan)["sustained"][0] == {
-        "share_wanted": 0.99,
-        "clients": 1,
-        "scheduler": "myopic",
-        "share": {"mean": 1.0, "low": 1.0, "high": 1.0, "n": 2},
-        "share_with_one_more": pytest.approx(0.92),
-    }
+    assert [cells["most clients in 99 %"] for cells in compact_of(plan).values()] == ["2", "< 2"]
+    facts = plan_facts(plan)["sustained"][0]
+    assert (facts["scheduler"], facts["value"], facts["interval"]) == ("myopic", 2.0, [3.0, 1.0])
 
 
 def test_the_best_is_by_what_was_asked() -> None:
@@ -138,7 +138,7 @@ def test_the_best_is_by_what_was_asked() -> None:
     assert replace(plan, want=Want(4, 0.5)).best.label == "greedy"
     assert replace(plan, want=Want(2, 0.5)).best.label == "myopic"
     assert replace(plan, has_target=True).best.label == "myopic"
-    held = {label: Sustained(n, 0.9, np.ones(2), None) for label, n in (("myopic", 1), ("greedy", 3))}
+    held = {label: replace(HELD, value=n) for label, n in (("myopic", 1), ("greedy", 3))}
     assert replace(plan, sustained=held).best.label == "greedy"
     assert replace(plan, sustained=held, want=Want(2, 0.5)).best.label == "myopic"
     alike = replace(plan, outlooks=(replace(plan.outlooks[1], label="a", counts=np.array([[2] * 10, [0] * 10])),
@@ -267,7 +267,7 @@ def test_without_any_participant_no_slowdown_is_given() -> None:
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_the_table_fits_a_terminal(width: int) -> None:
-    plan = replace(answered(sun_plan()), sustained={"myopic": Sustained(1, 0.99, np.ones(1), None)})
+    plan = replace(answered(sun_plan()), sustain=0.99, sustained={"myopic": HELD})
 
     assert max(map(len, plan_table(plan).text(width).splitlines())) <= width
 
@@ -349,4 +349,4 @@ def test_a_real_plan_has_all_of_it() -> None:
     assert set(plan.sites) == {"north-carolina", "alaska"}
     json.dumps(plan_facts(plan), allow_nan=False)
     assert {"worst month", "  turns at alaska"} <= rows_of(plan).keys()
-    assert verdict_of_plan(plan)[0].startswith("The smallest battery for 1 client in 50 %")
+    assert verdict_of_plan(plan)[0].startswith("1 client in 50 % of rounds in 9 of 10 years: battery 200 J")

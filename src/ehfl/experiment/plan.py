@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from ehfl.experiment.spec.models import Arm, Spec
 from ehfl.experiment.spec.overrides import by_keyword
 from ehfl.experiment.spec.read import Source, read_spec
 from ehfl.planning import (
+    PRECISION,
     YEAR,
     Answer,
     Calendar,
@@ -33,21 +34,24 @@ from ehfl.planning import (
     budget_of,
     clairvoyant,
     free_of,
-    most_sustained,
-    smallest,
+    levels_between,
+    search,
     variable,
 )
 from ehfl.planning.optimum import check_size
 from ehfl.quantities import as_time
 from ehfl.runs import read_facts
+from ehfl.scheduling import Participation
 from ehfl.scheduling.contract import is_mains_powered
 from ehfl.validation import InvalidValue, SpecError, UserError, number_in
 
 MOST_ROUNDS = 10_000_000  # a year of rounds of 3.2 s
 SCHEDULERS = ("myopic", "greedy")  # unless others are asked for
-SEEDS, ROUNDS = 3, 1000  # likewise; rounds of fleets whose rounds have no length, and so no year
+SEEDS, ROUNDS = 5, 1000  # likewise; rounds of fleets whose rounds have no length, and so no year
 _CURVE = (0.25, 0.5, 1.0, 2.0, 4.0)  # factors at which curves are taken
 OnStep = Callable[[str], None]
+Answers = dict[str, Answer]  # by the label of the scheduler
+PlayArm = Callable[[Arm, float, Sequence[int]], FloatArray]  # as `planning.search.Play`
 Read = Callable[[dict[str, Any]], Spec]  # gives the spec to plan, with these changes by key
 
 
@@ -58,6 +62,7 @@ def plan(
     want: Want | str | None = None,
     free: str | None = None,
     sustain: float | None = None,
+    precision: float | None = None,
     curves: bool = False,
     clairvoyant: bool = False,
     from_empty: bool = False,
@@ -69,15 +74,16 @@ def plan(
 
     `spec` is a TOML file, a dict with the same keys, a Spec, or None for a fleet that overrides describe:
     `plan(fleet={"clients": 50, "capacity": 5})`; overrides are those of `compare`, objects included. If rounds have a
-    length, those of a year are played, unless `rounds` or the spec say otherwise. A seed is a year of weather: 0, 1
-    and 2 unless the spec or overrides give others. Batteries start as they are after a year of operation
+    length, those of a year are played, unless `rounds` or the spec say otherwise. A seed is a year of weather: 0 to 4
+    unless the spec or overrides give others. Batteries start as they are after a year of operation
     (`planning.steady_start`), unless fleet.initial is given; with `from_empty`, empty on the day of installation.
 
-    `want`, "20 clients in 99 % of rounds", and `free` (battery, panel, clients or round) search the smallest value that
-    meets it, under each scheduler on harvested energy. `sustain`, 0.99, finds the most clients that take part in this
-    share of rounds if they are wanted. `curves` plays a quarter to four times of each value that can be changed;
-    `clairvoyant` adds what is achievable with perfect foresight. All arms must have the same fleet. `on_step` gets a
-    line on each step.
+    `want`, "20 clients in 99 % of rounds in winter in 9 of 10 years", and `free` (battery, panel, clients or round)
+    search the smallest value that meets it. `sustain`, 0.99, finds the most clients that take part in this share of
+    rounds if they are wanted. Both have an interval at 90 % confidence. More years are played until its half is at most
+    `precision` of the value, 0.2 unless seeds are given; if they are, exactly these are played. `curves` plays a
+    quarter to four times of each value that can be changed; `clairvoyant` adds what is achievable with perfect
+    foresight, from batteries as given. All arms must have the same fleet. `on_step` gets a line on each step.
 
     >>> found = plan(fleet={"clients": 10, "capacity": 5}, rounds=100, schedulers=["greedy"], seeds=2)
     >>> found.best.label, found.best.count_on(0.95)
@@ -86,6 +92,7 @@ def plan(
     wanted = Want.parse(want) if isinstance(want, str) else want
     changes = by_keyword(overrides)
     if not has_seeds(spec):
+        precision = PRECISION if precision is None and "seeds" not in changes else precision
         changes = {"seeds": SEEDS} | changes
     if spec is None:
         given = [key for key in changes if key.split(".")[0] in ("scheduler", "schedulers", "arms")]
@@ -98,8 +105,8 @@ def plan(
         return spec if isinstance(spec, Spec) and not (changes or more) else read_spec(source or {}, changes | more)
 
     ready, note = read_plannable(read, wanted, free)
-    return make_plan(ready, rounds=rounds, want=wanted, free=free, sustain=sustain, curves=curves,
-                     possible=clairvoyant, jobs=jobs, on_step=on_step, note=note)  # fmt: skip
+    return make_plan(ready, rounds=rounds, want=wanted, free=free, sustain=sustain, precision=precision,
+                     curves=curves, possible=clairvoyant, jobs=jobs, on_step=on_step, note=note)  # fmt: skip
 
 
 def has_seeds(source: Source) -> bool:
@@ -136,6 +143,7 @@ def make_plan(
     want: Want | None = None,
     free: str | None = None,
     sustain: float | None = None,
+    precision: float | None = None,
     curves: bool = False,
     possible: bool = False,
     jobs: int | None = None,
@@ -145,11 +153,13 @@ def make_plan(
     """Return the plan of a spec's fleet under its arms' schedulers and seeds; `note` is a sentence on the spec."""
     if sustain is not None:
         number_in("sustain", sustain, "(0, 1]")
+    if precision is not None:
+        number_in("precision", precision, "[0.01, 10]")
     if free is not None and want is None:
         raise InvalidValue("free", "left out without want, which says what it is for", free)
     with user_code.held(spec.code):
         check_harvests(spec)
-        return _Planner.of(spec, rounds, want, jobs, on_step).plan(free, sustain, curves, possible, note)
+        return _Planner.of(spec, rounds, want, precision, jobs, on_step).plan(free, sustain, curves, possible, note)
 
 
 @dataclass(frozen=True)
@@ -163,11 +173,13 @@ class _Planner:
     steady: bool  # whether batteries start as they are after a year
     player: Player
     on_step: OnStep
-    known: dict[tuple[str, str, float, int], FloatArray] = field(default_factory=dict)
-    as_it_is: dict[str, Outlook] = field(default_factory=dict)  # of the table, by label
+    precision: float | None  # of an answer's interval; None: exactly the spec's seeds are played
 
     @staticmethod
-    def of(spec: Spec, rounds: int | None, want: Want | None, jobs: int | None, on_step: OnStep | None) -> _Planner:
+    def of(
+        spec: Spec, rounds: int | None, want: Want | None, precision: float | None, jobs: int | None,
+        on_step: OnStep | None
+    ) -> _Planner:  # fmt: skip
         for arm in spec.arms:
             if arm.setting.fleet != spec.base.fleet:
                 raise InvalidValue(arm.key_of("fleet"), "the same for all arms of a plan", "another one")
@@ -176,7 +188,7 @@ class _Planner:
         player = Player(code=spec.code, jobs=jobs)
         steady = "initial" not in spec.base.fleet.model_fields_set
         step = on_step or (lambda step: None)
-        return _Planner(spec, build.fleet_table(spec.base), played, want, steady, player, step)
+        return _Planner(spec, build.fleet_table(spec.base), played, want, steady, player, step, precision)
 
     def plan(self, free: str | None, sustain: float | None, curves: bool, possible: bool, note: str) -> Plan:
         limited = [arm for arm in self.spec.arms if not is_mains_powered(build.scheduler_of(arm.setting))]
@@ -202,7 +214,6 @@ class _Planner:
                 return replace(self, steady=False).plan(free, sustain, curves, possible, note)
             check_size(fleet, self.rounds)  # before the rounds, which take long, are played
         outlooks = self._outlooks([(arm, self.table, None) for arm in self.spec.arms])
-        self.as_it_is.update((one.label, one) for one in outlooks)
         calendar = calendar_of(fleet)
         names = {arm.label: str(arm.setting.scheduler["name"]) for arm in self.spec.arms}
         found = Plan(
@@ -219,11 +230,18 @@ class _Planner:
             has_target=any(build.target_of(arm.setting) is not None for arm in limited),
             want=want,
             free=may_change,
-            answers={} if may_change is None else {arm.label: self._answer(arm, may_change) for arm in limited},
-            sustained={} if sustain is None else
-                      {arm.label: most_sustained(sustain, partial(self._held, arm), fleet.clients) for arm in steered},
             note=note,
         )  # fmt: skip
+        limited.sort(key=lambda arm: [one.label for one in found.ranked].index(arm.label))
+        if may_change is not None and want is not None:
+            levels = levels_between(may_change.low, may_change.high, may_change.now, may_change.whole)
+            play = partial(self._played, may_change, want)
+            found = replace(found, answers=self._answers(limited, levels, may_change.now, want, play))
+        if sustain is not None:
+            targets, now = range(fleet.clients, 0, -1), found.best.count_on(sustain)
+            aim, steered = Want(1, sustain), [arm for arm in limited if arm in steered]
+            held = self._answers(steered, targets, max(1, now), aim, partial(self._held, sustain))
+            found = replace(found, sustain=sustain, sustained=held)
         if curves and limited:
             wanted = want or Want(found.best.target, 1.0)
             arm = next(one for one in limited if one.label == (found.answered_by or found.best.label))
@@ -255,49 +273,56 @@ class _Planner:
         return World(dict(table), scheduler, rounds, None if wanted is None else min(wanted, table["clients"]),
                      self.steady)  # fmt: skip
 
-    def _held(self, arm: Arm, clients: int) -> FloatArray:
+    def _answers(self, arms: Sequence[Arm], levels: Sequence[float], now: float, want: Want, play: PlayArm) -> Answers:
+        """Return each arm's answer; with a precision, arms that need more than one before them are not searched."""
+        found: dict[str, Answer] = {}
+        direction = 1 if levels[0] <= levels[-1] else -1
+        for arm in arms:
+            reached = [direction * one.value for one in found.values() if one.found]
+            beat = direction * min(reached) if reached and self.precision is not None else None
+            found[arm.label] = search(levels, partial(play, arm), wanted=want.share, share=want.years, now=now,
+                                      seeds=self.spec.seeds, precision=self.precision, beat=beat)  # fmt: skip
+        return {arm.label: found[arm.label] for arm in self.spec.arms if arm.label in found}
+
+    def _held(self, share: float, arm: Arm, clients: float, seeds: Sequence[int]) -> FloatArray:
         """Return the share of rounds in which `clients` clients take part if wanted, (n_seeds,)."""
-        shares = self._outlooks([(arm, self.table, clients)])[0].on_target(clients)
-        self.on_step(f"{arm.label}, {clients:,} clients wanted: in {100 * shares.mean():.4g} % of rounds")
+        shares = self._shares(self._world(arm, self.table, int(clients)), Want(int(clients), share), arm, seeds)
+        self._say(f"{arm.label}, {clients:,} clients wanted", shares)
         return shares
 
-    def _shares(self, arm: Arm, free: Free, want: Want, value: float) -> FloatArray:
-        """Return the share of rounds with as many clients as wanted, (n_seeds,); NaN if the value cannot be played."""
-        key = arm.label, free.name, value, want.clients
-        if value == free.now:
-            return self.as_it_is[arm.label].on_target(
-                want.clients, want.rounds(calendar_of(build.build_fleet(dict(self.table))), self.rounds)
-            )
-        if key not in self.known:
-            self.known[key] = self._played_shares(arm, free, want, value)
-        return self.known[key]
-
-    def _played_shares(self, arm: Arm, free: Free, want: Want, value: float) -> FloatArray:
+    def _played(self, free: Free, want: Want, arm: Arm, value: float, seeds: Sequence[int]) -> FloatArray:
+        """Return the share of rounds as wanted, (n_seeds,); NaN if the value cannot be played."""
         table, tried = free.varied(value), f"{arm.label}, {free.name} {free.shown(value)}"
         if table["clients"] < want.clients:
-            return np.zeros(len(self.spec.seeds))
+            return np.zeros(len(seeds))
         try:
-            outlook = self._outlooks([(arm, table, None)])[0]
-            within = want.rounds(calendar_of(build.build_fleet(table)), outlook.counts.shape[1])
-            shares = outlook.on_target(want.clients, within)
+            shares = self._shares(self._world(arm, table, None), want, arm, seeds)
         except UserError as error:  # due to this value, since the fleet as given was played
             self.on_step(f"{tried} cannot be played: {error}")
-            return np.full(len(self.spec.seeds), np.nan)
-        self.on_step(f"{tried}: {100 * shares.mean():.4g} % of rounds")
+            return np.full(len(seeds), np.nan)
+        self._say(tried, shares)
         return shares
 
-    def _answer(self, arm: Arm, free: Free) -> Answer:
-        """Return the smallest value with which an arm meets `want`."""
-        assert self.want is not None
-        shares = partial(self._shares, arm, free, self.want)
-        return smallest(self.want, shares, start=free.now, low=free.low, high=free.high, whole=free.whole)
+    def _shares(self, world: World, want: Want, arm: Arm, seeds: Sequence[int]) -> FloatArray:
+        keep = partial(_share_of, want, calendar_of(world.fleet))
+        return np.array(self.player.play([Game(world, seed, keep, arm.label) for seed in seeds]))
+
+    def _say(self, what: str, shares: FloatArray) -> None:
+        years = f"{shares.size} year{'s' * (shares.size > 1)}"
+        self.on_step(f"{what}: {100 * shares.mean():.4g} % of rounds in {years}")
 
     def _curve(self, arm: Arm, free: Free, want: Want) -> Curve:
         """Return the shares for a quarter to four times of a value."""
-        tried = {value: self._shares(arm, free, want, value) for value in sorted({_times(free, x) for x in _CURVE})}
+        values = sorted({_times(free, factor) for factor in _CURVE})
+        tried = {value: self._played(free, want, arm, value, self.spec.seeds) for value in values}
         played = {value: shares for value, shares in tried.items() if np.isfinite(shares).all()}
         shown = tuple(map(free.shown, played))
         return Curve(free.name, arm.label, tuple(played), shown, free.now, np.stack(list(played.values())))
+
+
+def _share_of(want: Want, calendar: Calendar | None, played: Participation) -> float:
+    """Return the share of the rounds that count with as many clients as wanted."""
+    return float((played.counts[want.rounds(calendar, played.rounds)] >= want.clients).mean())
 
 
 def rounds_of(round_length: float | None, otherwise: int) -> int:

@@ -108,12 +108,14 @@ class Player:
 
     def __init__(self, *, code: str | None = None, jobs: int | None = None, threads: int | None = None) -> None:
         self._code, self._jobs, self._threads = code, jobs, threads
+        self._started = False  # whether workers wait for more
 
     def play(self, games: Sequence[Game[Result]], on_round: OnRound | None = None) -> list[Result]:
         """Return each game's result, in order; `on_round` is called for each round of each game."""
         workers = self._workers(games)
         if workers == 1:
             return [game.play(self._threads, on_round) for game in games]
+        self._started = True
         from ehfl.experiment.run.workers import Processes, beginning, call_all
 
         # The longest first, so that it does not keep a single core busy at the end.
@@ -137,7 +139,9 @@ class Player:
             return min(self._jobs, len(games))
         cores = os.cpu_count() or 1
         large = any(game.world.fleet_table["clients"] > TILE for game in games)
-        if large or self._threads is not None or sum(game.world.seconds for game in games) < _WORTH_WORKERS:
+        seconds = sum(game.world.seconds for game in games)
+        worth = 0.1 * _WORTH_WORKERS if self._started else _WORTH_WORKERS
+        if large or self._threads is not None or seconds < worth:
             return 1
         return min(cores, len(games))
 

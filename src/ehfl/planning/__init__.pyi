@@ -22,10 +22,12 @@ from .outlook import (
 )
 from .plan import Changeable as Changeable, Curve as Curve, Plan as Plan
 from .search import (
+    CONFIDENCE as CONFIDENCE,
+    PRECISION as PRECISION,
     Answer as Answer,
-    Sustained as Sustained,
-    most_sustained as most_sustained,
-    smallest as smallest,
+    levels_between as levels_between,
+    search as search,
+    years_needed as years_needed,
 )
 from .steady import steady_start as steady_start
 from .turns import TurnBatteries as TurnBatteries, income_of as income_of, turn_batteries as turn_batteries

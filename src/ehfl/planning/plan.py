@@ -13,7 +13,7 @@ from ehfl.energy import Fleet
 from ehfl.planning.budget import Budget, Calendar
 from ehfl.planning.optimum import Optimum, Share
 from ehfl.planning.outlook import RELIABLE, Outlook, Rounds, seasons_of
-from ehfl.planning.search import Answer, Sustained
+from ehfl.planning.search import Answer
 from ehfl.planning.want import Want
 
 if TYPE_CHECKING:
@@ -66,8 +66,9 @@ class Plan:
     want: Want | None = None
     free: Changeable | None = None
     answers: Mapping[str, Answer] = field(default_factory=dict)  # by the label of the scheduler searched with
-    # The most clients sustained in a share of the rounds, by the label of each scheduler with a target.
-    sustained: Mapping[str, Sustained] = field(default_factory=dict)
+    sustain: float | None = None  # share of rounds that clients are to be sustained in
+    # The most clients sustained in it, by the label of each scheduler with a target.
+    sustained: Mapping[str, Answer] = field(default_factory=dict)
     curves: tuple[Curve, ...] = ()
     possible: tuple[Optimum, ...] = ()  # the optimum of each seed; empty unless requested
     note: str = ""  # a sentence on deviations from the given spec
@@ -98,7 +99,7 @@ class Plan:
         asked: tuple[float, ...] = ()
         if self.want is None and self.sustained:
             held = self.sustained.get(one.label)
-            asked = (-1.0, 0.0) if held is None else (held.clients, float(held.shares.mean()))
+            asked = (-1.0, 0.0) if held is None or not held.found else (held.value, held.share)
         elif self.want is not None or self.has_target:
             asked = (float(self.scores(one).mean()),)
         return *asked, one.count_on(RELIABLE), float(one.counts.mean())
@@ -148,9 +149,9 @@ class Plan:
         mean = float(one.counts.mean())
         figures: dict[str, float] = {"target": one.target, "mean": mean} | counted | seasons | means
         if answer := self.answers.get(one.label):
-            figures |= {"value": answer.value, "found": answer.found, "share": answer.share}
+            figures |= _columns("value", answer) | {"found": answer.found, "share": answer.share}
         if held := self.sustained.get(one.label):
-            figures["sustained"] = held.clients
+            figures |= _columns("sustained", held)
         return figures
 
     def __str__(self) -> str:
@@ -159,3 +160,10 @@ class Plan:
 
     def _repr_html_(self) -> str:
         return str(self.frame().T.to_html(float_format="{:.4g}".format))
+
+
+def _columns(name: str, answer: Answer) -> dict[str, float]:
+    """Return an answer with the ends of its interval, NaN where there is none; `_years` is how many were searched."""
+    low, high = sorted(np.nan if end is None else end for end in answer.ends)
+    value = answer.value if answer.found else np.nan
+    return {name: value, f"{name}_low": low, f"{name}_high": high, f"{name}_years": answer.years}

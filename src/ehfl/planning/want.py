@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +40,7 @@ class Want:
     def __post_init__(self) -> None:
         whole_number("clients", self.clients, low=1)
         number_in("share", self.share, "(0, 1]")
-        number_in("years", self.years, "(0, 1]")
+        number_in("years", self.years, "(0, 1)")
 
     @staticmethod
     def parse(text: str, name: str = "want") -> Want:
@@ -57,7 +58,7 @@ class Want:
             hours = int(found["start"]), int(found["stop"])
         years = YEARS if found["years"] is None else int(found["good"]) / max(int(found["years"]), 1)
         ends = hours or (0, 24)
-        valid = int(found["clients"]) >= 1 and 0 < float(found["share"]) <= 100 and 0 < years <= 1
+        valid = int(found["clients"]) >= 1 and 0 < float(found["share"]) <= 100 and 0 < years < 1
         if not valid or max(ends) > 24 or ends[0] == ends[1]:
             raise InvalidValue(name, FORM, text)
         season = names.get((found["season"] or "").lower(), "")
@@ -84,6 +85,12 @@ class Want:
     def __str__(self) -> str:
         clients = f"{self.clients:,} client{'' if self.clients == 1 else 's'}"
         return f"{clients} in {100 * self.share:g} % of rounds{self.when}"
+
+    @property
+    def of_years(self) -> str:
+        """The share of the years as text, "9 of 10 years"."""
+        share = Fraction(self.years).limit_denominator(1000)
+        return f"{share.numerator} of {share.denominator} years"
 
     @property
     def when(self) -> str:

@@ -6,13 +6,25 @@ more and less would do. Everything else is a row or a column of the tables (`tab
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from ehfl.analysis.statistics import difference, estimate
 from ehfl.arrays import FloatArray
-from ehfl.planning import MONTHS, Curve, Outlook, Plan, hours_short, seasons_of, worst_month
+from ehfl.planning import (
+    CONFIDENCE,
+    MONTHS,
+    Answer,
+    Curve,
+    Outlook,
+    Plan,
+    Want,
+    hours_short,
+    seasons_of,
+    worst_month,
+    years_needed,
+)
 from ehfl.quantities import as_time
 from ehfl.report.tables import cells
 from ehfl.report.write import amount, counted, fixed, kept_off, listed, percent
@@ -44,41 +56,50 @@ def _answer(plan: Plan) -> Iterator[str]:
         yield f"{there} under {best}, {met}."
         return
     name, value, thing = plan.answered_by, free.shown(answer.value), _THINGS.get(free.name, free.name)
+    asked = f"{want} in {want.of_years}"
     if not answer.found:
         best = f"at best {exact(answer.share, want.share)}, with {value} under {name}"
-        yield f"No {thing} up to {free.shown(answer.high)} brings {want}: {best}."
+        yield f"No {thing} up to {free.shown(answer.largest)} brings {asked}: {best}."
         return
     # Clients with values of their own have a factor for an answer, which compares by itself.
     factor = answer.value / free.now
-    compared = "" if "times as large" in value else f", {factor:.3g} times the present {free.shown(free.now)}"
-    sure = f"; by itself in {answer.sure} of {answer.shares.size} seeds" if answer.shares.size > 1 else ""
-    share = f"{exact(answer.share, want.share)} of rounds under {name}{sure}"
-    yield f"The smallest {thing} for {want} is {value}{'' if factor == 1 else compared} ({share}{_below(plan)})."
+    compared = "" if "times as large" in value or factor == 1 else f"{factor:.3g} times the present "
+    compared += f"{free.shown(free.now)}; " if compared else ""
+    ends = interval(answer, free.shown, want.years)
+    yield f"{asked}: {thing} {value}, {ends}; {compared}under {name}){_checked(answer)}."
 
 
-def _below(plan: Plan) -> str:
-    """Return what the largest value that is too small comes to."""
-    answer, free = plan.answer, plan.free
-    assert answer is not None and free is not None
-    if answer.below is None or answer.shares_below is None:
-        return ""
-    share = float(answer.shares_below.mean())
-    reached = "cannot be played" if np.isnan(share) else f"gives {exact(share, answer.share_wanted)}"
-    return f"; {free.shown(answer.below)} {reached}"
+def interval(answer: Answer, shown: Callable[[float], str], years: float) -> str:
+    """Return the interval of an answer and the years that it rests on, with a parenthesis that is not closed."""
+    harder, easier = answer.ends
+    if harder is None:
+        return f"not bounded ({counted(answer.years, 'year')}"
+    if easier is None:
+        side = "or fewer" if answer.largest < answer.value else "or more"
+        needed = years_needed(years)
+        return f"{shown(harder)} {side} ({counted(answer.years, 'year')} do not bound it from above, {needed} would"
+    low, high = sorted((harder, easier))
+    return f"{shown(low)} to {shown(high)} ({100 * CONFIDENCE:g} % confidence, {answer.years} years"
+
+
+def _checked(answer: Answer) -> str:
+    """Return how the answer did in years that had no part in it."""
+    met, years = answer.fresh
+    return f". In {met} of {years} other years it does" if years else ""
 
 
 def _sustained(plan: Plan) -> Iterator[str]:
     """Say how many clients can be wanted if they are to come in a given share of the rounds."""
-    if not plan.sustained:
+    if plan.sustain is None:
         return
-    name, held = max(plan.sustained.items(), key=lambda item: (item[1].clients, float(item[1].shares.mean())))
-    share = f"{100 * held.share_wanted:g} % of rounds"
-    if held.clients == 0:
+    name, held = max(plan.sustained.items(), key=lambda item: (item[1].found, item[1].value, item[1].share))
+    want = Want(1, plan.sustain)
+    share = f"{100 * plan.sustain:g} % of rounds in {want.of_years}"
+    if not held.found:
         yield f"No scheduler brings even one client in {share}."
         return
-    above = held.shares_above
-    more = "" if above is None else f"; one more comes in {exact(float(above.mean()), held.share_wanted)}"
-    yield f"At most {counted(held.clients, 'client')} can be wanted in {share} (under {name}{more})."
+    clients = counted(int(held.value), "client")
+    yield f"{clients} can be wanted in {share}, {interval(held, amount, want.years)}; under {name}){_checked(held)}."
 
 
 def _count_on(plan: Plan) -> str:

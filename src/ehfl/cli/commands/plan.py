@@ -42,7 +42,7 @@ def plan(
     given: Given,
     spec: Annotated[Path | None, Argument(metavar="SPEC", parser=path, help="A TOML file [what options say].")] = None,
     seeds: Annotated[
-        int | None, Option(metavar="N", parser=whole, help="Years of weather, from --seed on [3].")
+        int | None, Option(metavar="N", parser=whole, help="Years of weather, from --seed on [5].")
     ] = None,
     want: Annotated[str | None, Option(metavar="TEXT", help="What is wanted: '20 clients in 99 % of rounds'.")] = None,
     free: Annotated[
@@ -51,6 +51,14 @@ def plan(
     sustain: Annotated[
         float | None,
         Option(metavar="PERCENT", parser=number, help="Find the most clients that take part in this share of rounds."),
+    ] = None,
+    precision: Annotated[
+        float | None,
+        Option(
+            metavar="PERCENT",
+            parser=number,
+            help="Play more years until half the interval of an answer is this part of it [20; none with --seeds].",
+        ),
     ] = None,
     curves: Annotated[
         bool, Option("--curves", help="Play a quarter to four times the battery, panel and clients, too.")
@@ -105,7 +113,7 @@ def plan(
 def _planned(given: Given, file: Path | None) -> tuple[Plan, Spec]:
     from ehfl.experiment.plan import MOST_ROUNDS, SEEDS, has_seeds, make_plan, read_plannable
     from ehfl.experiment.spec.build import scheduler_of
-    from ehfl.planning import FREE, Want
+    from ehfl.planning import FREE, PRECISION, Want
     from ehfl.randomness import check_seed
 
     rounds, free, sustain = given["rounds"], given["free"], given["sustain"]
@@ -119,8 +127,11 @@ def _planned(given: Given, file: Path | None) -> tuple[Plan, Spec]:
     source: Path | dict[str, Any] = {} if file is None else file
     options = None if file is None else ["scheduler"]
     seeds = given.seeds(_MOST_SEEDS)
-    if seeds is None and (given.has("seed") or not has_seeds(file)):
+    precision = given["precision"] and given["precision"] / 100
+    overridden = any(text.partition("=")[0].strip() == "seeds" for text in given["override"] or ())
+    if seeds is None and not overridden and (given.has("seed") or not has_seeds(file)):
         seeds = [check_seed(check_seed(given["seed"]) + i) for i in range(SEEDS)]
+        precision = precision or PRECISION
     start = {"fleet.initial": 0} if given["from_empty"] else {}
     read, note = read_plannable(lambda changes: given.spec(source, options, seeds=seeds, **start | changes), want, free)
     for arm in read.arms:
@@ -129,7 +140,7 @@ def _planned(given: Given, file: Path | None) -> tuple[Plan, Spec]:
         say_if_planning_compiles()
     with progress("planning", detail=str) as on_step:
         found = make_plan(read, rounds=rounds, want=want, free=free, sustain=sustain and sustain / 100,
-                          curves=given["curves"], possible=given["clairvoyant"],
+                          precision=precision, curves=given["curves"], possible=given["clairvoyant"],
                           jobs=given["jobs"], on_step=on_step, note=note)  # fmt: skip
     return found, read
 

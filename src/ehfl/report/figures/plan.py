@@ -240,7 +240,10 @@ def _draw_curve(axes: Axes, plan: Plan, curve: Curve, colour: str) -> None:
         axes.plot(curve.values, curve.shares, color=colour, linewidth=0.7, alpha=0.5)
     axes.plot(curve.values, curve.shares.mean(axis=1), color=colour, linewidth=1.6, marker="o", markersize=3.5)
     if plan.answer is not None and _is_found(plan, curve):
-        axes.plot([plan.answer.value], [plan.answer.share], zorder=4, **_FOUND)
+        assert plan.want is not None
+        ends = [plan.answer.value if end is None else end for end in plan.answer.ends]
+        axes.plot(ends, [plan.want.share] * 2, color="black", linewidth=2, zorder=3)
+        axes.plot([plan.answer.value], [plan.want.share], zorder=4, **_FOUND)
     axes.xaxis.set_minor_locator(NullLocator())
     unit, ticks = in_one_unit(curve.shown)
     axes.set_xticks(curve.values, [style.as_text(text) for text in ticks])
@@ -279,7 +282,7 @@ def _handles(plan: Plan, colour: str) -> list[Line2D]:
     if plan.want is not None:
         handles.append(Line2D([], [], label="wanted", **_WANTED))
     if any(_is_found(plan, curve) for curve in plan.curves):
-        handles.append(Line2D([], [], label="smallest that does it", **_FOUND))
+        handles.append(Line2D([], [], label="smallest that does it, and its interval", **_FOUND))
     return handles
 
 

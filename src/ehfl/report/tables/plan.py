@@ -12,6 +12,7 @@ from ehfl.planning import (
     MONTHS,
     RELIABLE,
     YEAR,
+    Answer,
     Month,
     Outlook,
     Plan,
@@ -143,13 +144,12 @@ def _columns(plan: Plan) -> Iterator[Column]:
     outlooks = plan.outlooks
     if plan.answers and plan.free is not None:
         write = plan.free.shown
-        needed = {label: write(one.value) if one.found else "none" for label, one in plan.answers.items()}
+        needed = {label: needed_text(one, write) for label, one in plan.answers.items()}
         yield f"{plan.free.name}\nneeded", {one.label: needed.get(one.label, DASH) for one in outlooks}
     if plan.sustained:
-        share = next(iter(plan.sustained.values())).share_wanted
-        held = {one.label: plan.sustained.get(one.label) for one in outlooks}
-        clients = {label: None if one is None else float(one.clients) for label, one in held.items()}
-        yield number_column(f"most clients\nin {100 * share:g} %", clients)
+        held = {label: needed_text(one, amount, "<") for label, one in plan.sustained.items()}
+        share = 100 * (plan.sustain or 0.0)
+        yield f"most clients\nin {share:g} %", {one.label: held.get(one.label, DASH) for one in outlooks}
     yield number_column("clients\na round", _over_seeds(plan, lambda one: one.figure("mean")))
     most, nearly_all = COUNTED_ON
     in_most, in_nearly_all = (
@@ -178,6 +178,13 @@ def _columns(plan: Plan) -> Iterator[Column]:
     slow = {one.label: (one.slowdown(one.target, 0.0), one.slowdown(one.target, np.inf)) for one in outlooks}
     least, largest = (number_column(_BLANK, {label: found[end] for label, found in slow.items()}) for end in (0, 1))
     yield pair_column("rounds\nx mains", least, largest, "-")
+
+
+def needed_text(answer: Answer, shown: Callable[[float], str], beyond: str = ">") -> str:
+    """Return an answer in a cell; behind `beyond` another scheduler's, where that is not enough."""
+    if answer.beyond is not None:
+        return f"{beyond} {shown(answer.beyond)}"
+    return shown(answer.value) if answer.found else "none"
 
 
 def _percent(plan: Plan, head: str, values: Callable[[Outlook], FloatArray]) -> Column:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ehfl.analysis.statistics import estimate
 from ehfl.planning import (
+    CONFIDENCE,
+    Answer,
     Curve,
     Outlook,
     Plan,
-    Sustained,
     hours_short,
     months_of,
     seasons_of,
@@ -21,6 +23,7 @@ from ehfl.planning import (
     worst_month,
 )
 from ehfl.report.plan_verdict import COUNTED_ON, verdict_of_plan
+from ehfl.report.write import amount
 
 _ESTIMATED = ("mean", "std", "empty_rounds", "worst_streak", "shortfall", "used", "waste", "lost", "fairness")
 
@@ -41,9 +44,9 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "schedulers": [_outlook(plan, one) for one in plan.outlooks],
         "best": plan.best.label if plan.ranked else None,
         "want": None if plan.want is None else dataclasses.asdict(plan.want),
-        "answer": _answer(plan, plan.answered_by) if plan.answers else None,
-        "answers": [_answer(plan, label) for label in plan.answers],
-        "sustained": [_sustained(label, held) for label, held in plan.sustained.items()],
+        "answer": _needed(plan, plan.answered_by) if plan.answers else None,
+        "answers": [_needed(plan, label) for label in plan.answers],
+        "sustained": [_answer(held, label, amount) for label, held in plan.sustained.items()],
         "curves": list(map(_curve, plan.curves)),
         "possible": [{"seed": best.seed} | best.as_facts() for best in plan.possible],
         "sentences": verdict_of_plan(plan),
@@ -108,37 +111,30 @@ def _outlook(plan: Plan, one: Outlook) -> dict[str, Any]:
     return facts
 
 
-def _answer(plan: Plan, label: str) -> dict[str, Any]:
+def _answer(answer: Answer, label: str, shown: Callable[[float], str]) -> dict[str, Any]:
     """Return what a search found; where no value does, `value` is None and `closest` the one that came closest."""
-    answer, free = plan.answers[label], plan.free
-    assert free is not None
-    below = answer.shares_below
     return {
-        "free": free.name,
         "scheduler": label,
         "found": answer.found,
         "value": answer.value if answer.found else None,
-        "shown": free.shown(answer.value) if answer.found else None,
-        "closest": None if answer.found else {"value": answer.value, "shown": free.shown(answer.value)},
-        "now": free.now,
-        "share": dataclasses.asdict(estimate(answer.shares)),
-        "seeds_that_do": answer.sure,
-        "below": answer.below,
-        "share_below": None if below is None else float(below.mean()),
-        "largest_searched": answer.high,
+        "shown": shown(answer.value) if answer.found else None,
+        "interval": list(answer.ends),
+        "confidence": CONFIDENCE,
+        "years": answer.years,
+        "years_that_do": answer.met,
+        "other_years": {"years": answer.fresh[1], "years_that_do": answer.fresh[0]},
+        "closest": None if answer.found else {"value": answer.value, "shown": shown(answer.value)},
+        "needs_more_than": answer.beyond,
+        "share": answer.share,
+        "largest_searched": answer.largest,
         "tried": [{"value": value, "share": share} for value, share in answer.tried.items()],
     }
 
 
-def _sustained(label: str, held: Sustained) -> dict[str, Any]:
-    above = held.shares_above
-    return {
-        "scheduler": label,
-        "share_wanted": held.share_wanted,
-        "clients": held.clients,
-        "share": dataclasses.asdict(estimate(held.shares)),
-        "share_with_one_more": None if above is None else float(above.mean()),
-    }
+def _needed(plan: Plan, label: str) -> dict[str, Any]:
+    assert plan.free is not None
+    name, now = plan.free.name, plan.free.now
+    return {"free": name, "now": now} | _answer(plan.answers[label], label, plan.free.shown)
 
 
 def _curve(curve: Curve) -> dict[str, Any]:
