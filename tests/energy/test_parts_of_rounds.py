@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from ehfl import simulate
 from ehfl.energy import Bernoulli, Fleet, Ledger, Sun
 from ehfl.energy.feed import Weather
+from ehfl.flower.node.account import Account
 from ehfl.planning.budget import budget_of
 from ehfl.randomness import TILE
 
@@ -103,11 +105,23 @@ def test_compiled_parts_are_the_plain_ones() -> None:
     """A fleet of more than a tile is settled by kernels, a device of it alone in NumPy."""
     n = TILE + 5
     fleet = Fleet.in_joules(
-        n, Sun(0.5, variation=0.5), round_length=DAY, capacity=3600, cost=1000, standby=0.03, efficiency=0.8
+        n, Sun(0.5, start="06-01"), round_length=12 * 3600, capacity=3600, cost=100, standby=0.03, efficiency=0.8
     )
-    played = simulate(fleet, "greedy", rounds=5, seed=3)
-    for client in (0, n - 1):
-        alone = Ledger(fleet, 5, seed=3, clients=range(client, client + 1))
-        for t in range(5):
-            alone.settle(t, np.arange(client in played.clients(t), dtype=np.int32))
-        assert alone.energy[0] == played.final_energy[client]
+    whole, alone = Ledger(fleet, 2, seed=3), Ledger(fleet, 2, seed=3, clients=range(n - 1, n))
+    for t in range(2):
+        whole.settle(t, np.array([n - 1] * t, np.int32))
+        alone.settle(t, np.array([0] * t, np.int32))
+
+    assert alone.energy[0] == whole.energy[n - 1] > 0
+    whole.totals().check()
+
+
+def test_a_device_that_keeps_its_account_settles_the_same_parts(tmp_path: Path) -> None:
+    fleet = Fleet.in_joules(2, Sun(0.5), round_length=DAY, capacity=3600, cost=1000, standby=0.03, efficiency=0.8)
+    played = simulate(fleet, "greedy", rounds=6, seed=1)
+    account = Account(tmp_path, "0a1b2c3d", fleet, client=1, rounds=6, seed=1)
+    for t in range(6):
+        if 1 in played.clients(t):
+            account.pay(t)
+
+    assert account.at(6).energy == played.final_energy[1]

@@ -13,8 +13,9 @@ import pytest
 
 from ehfl.energy import device_of, radio_of, round_cost
 from ehfl.experiment import read_spec
-from ehfl.experiment.spec.build import chances_of, fleet_of
+from ehfl.experiment.spec.build import build_fleet, chances_of, fleet_of, fleet_table
 from ehfl.experiment.spec.models import Spec
+from ehfl.planning import Want, free_of
 from ehfl.validation import UserError
 
 M4 = {"device": "cortex-m4", "radio": "esp32-wifi-mqtt"}
@@ -216,3 +217,13 @@ def test_each_limit_is_one_of_its_own() -> None:
 def test_only_the_clients_that_cannot_are_named() -> None:
     with pytest.raises(UserError, match=r"^fleet.cost\[2\] must be a turn that fits"):
         spec([M4, {"device": "cortex-m4", "radio": "lora-sf12"}])
+
+
+def test_a_plan_tries_no_round_that_is_shorter_than_a_turn() -> None:
+    setting = spec({"device": "cortex-m4", "radio": "lora-sf9"}, "fleet.round_length=36000").base
+    table = fleet_table(setting)
+
+    assert 4 * 3600 < table["turn_time"] < 5 * 3600
+    assert read_spec(spec(M4).facts()).base.fleet.cost == pytest.approx(FIVE_STEPS)
+    free = free_of(table, build_fleet, "round", Want(2, 0.5), rounds=1000)
+    assert free.low >= table["turn_time"]

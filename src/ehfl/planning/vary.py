@@ -157,13 +157,16 @@ def _check_growth(changed: Free, build: Build) -> None:
 
 
 def _round(table: Table, fleet: Fleet, means: Budget, want: Want, rounds: int) -> Free:
-    """From rounds whose mean harvest pays for half of what is wanted to a hundredth of the time that is played."""
+    """From rounds whose mean harvest pays for half of what is wanted to a hundredth of the time that is played.
+
+    None is shorter than a turn, where its time is known.
+    """
     now = table.get("round_length")
     if now is None:
         raise InvalidValue("free", "something else than round: rounds have no length (fleet.round_length)", "round")
     wanted = want.clients * want.share * float(means.cost.min())  # a round
     paid = now * wanted / total if (total := float(_left(means).sum())) else now
-    low = min(max(paid / 2, now * rounds / _MOST_ROUNDS), now)
+    low = min(max(paid / 2, now * rounds / _MOST_ROUNDS, table.get("turn_time", 0.0)), now)
     return Free("round", table, now, low, max(now * rounds / _FEWEST_ROUNDS, now), as_time,
                 lambda value: {"round_length": value})  # fmt: skip
 

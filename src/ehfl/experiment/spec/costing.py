@@ -176,7 +176,7 @@ def _sends(turn: Turn, round_length: float) -> bool:
 
 
 def turn_in_joules(costing: Any, learning: LearningSpec, clients: int, load: Load, round_length: float) -> Table:
-    """Return the cost of a turn and of a step in it [J], one number for all or one per client."""
+    """Return the cost of a turn and of a step in it [J], one number for all or one per client; and its time [s]."""
     turns = turns_of(costing, learning, clients, load)
     check_feasible(turns, round_length)
     kinds = [turn.cost for turn in turns]
@@ -184,7 +184,8 @@ def turn_in_joules(costing: Any, learning: LearningSpec, clients: int, load: Loa
     amounts = {"cost": [cost.total for cost in costs]}
     if learning.local_epochs is None:  # otherwise all turns are whole
         amounts["step_cost"] = [cost.step(learning.local_steps) for cost in costs]
-    return {name: values if len(values) > 1 else values[0] for name, values in amounts.items()}
+    table: Table = {name: values if len(values) > 1 else values[0] for name, values in amounts.items()}
+    return table | {"turn_time": max(turn.time.total for turn in turns)}
 
 
 def _kinds(costing: Any, clients: int, key: str) -> list[tuple[Table, str]]:

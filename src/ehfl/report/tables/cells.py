@@ -25,8 +25,12 @@ _EQUAL = 1e-9  # half widths below this share of the mean are rounding: every se
 
 
 def over_seeds(values: Sequence[float] | FloatArray) -> Estimate | float:
-    """Return the mean of one value a seed with its interval; the value itself where there is a single seed."""
-    if len(values) == 1:
+    """Return the mean of one value a seed with its interval; the value itself where all seeds have the same.
+
+    Seeds of a repeated record see one weather: that they agree says nothing about another one.
+    """
+    low, high = min(values), max(values)
+    if high - low <= _EQUAL * max(abs(low), abs(high)):
         return float(values[0])
     from ehfl.analysis.statistics import estimate
 
