@@ -44,7 +44,7 @@ from .learning import (
 )
 from .partition import PARTITIONS as PARTITIONS, check_partition as check_partition
 from .report import write_report as write_report
-from .runs import History as History, Metric as Metric
+from .runs import STOP as STOP, History as History, Metric as Metric
 from .scheduling import (
     SCHEDULERS as SCHEDULERS,
     AdaptiveSteps as AdaptiveSteps,

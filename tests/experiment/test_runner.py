@@ -103,8 +103,8 @@ def test_a_folder_of_another_spec_is_refused_before_anything_is_written(tmp_path
     run_all(small("schedulers=['greedy']", "seeds=1"), tmp_path, jobs=1)
     before = content(tmp_path)
 
-    with pytest.raises(OtherRun, match=r"belongs to another run \(rounds is 6 there and 7 here\)"):
-        run_all(small("rounds=7"), tmp_path, jobs=1)
+    with pytest.raises(OtherRun, match=r"belongs to another run \(rounds is 6 there and 5 here\)"):
+        run_all(small("rounds=5"), tmp_path, jobs=1)
 
     assert content(tmp_path) == before
 
@@ -250,8 +250,8 @@ def test_another_comparison_of_the_same_name_is_refused_though_its_runs_would_be
     run_all(small(), tmp_path, jobs=1)
     before = (tmp_path / "spec.toml").read_bytes()
 
-    with pytest.raises(OtherRun, match=r"belongs to another run \(rounds is 6 there and 7 here\)"):
-        run_all(small("rounds=7", "schedulers=['round-robin:1']"), tmp_path, jobs=1)
+    with pytest.raises(OtherRun, match=r"belongs to another run \(rounds is 6 there and 5 here\)"):
+        run_all(small("rounds=5", "schedulers=['round-robin:1']"), tmp_path, jobs=1)
 
     assert (tmp_path / "spec.toml").read_bytes() == before
 
@@ -312,13 +312,13 @@ def test_code_of_ones_own_cannot_end_this_process_unless_it_was_asked_to_run_it(
 def test_a_refused_process_changes_nothing_in_the_folder(tmp_path: Path) -> None:
     run_all(small(), tmp_path, jobs=1)
     before = content(tmp_path)
-    (other,) = small("rounds=7", "schedulers=['myopic']", "seeds=1").runs()
+    (other,) = small("rounds=5", "schedulers=['myopic']", "seeds=1").runs()
     (same,) = small("name=another", "schedulers=['myopic']", "seeds=1").runs()
     folder = RunFolder(tmp_path / "myopic-s0")
 
     outcome = execute(other, folder, Cores(1), inputs={"data": "x"})
     changed = execute(same, folder, Cores(1), inputs={"data": "x"})
 
-    assert outcome.error is not None and "belongs to another run (rounds is 6 there and 7 here)" in outcome.error
+    assert outcome.error is not None and "belongs to another run (rounds is 6 there and 5 here)" in outcome.error
     assert changed.error is not None and "was run with other data" in changed.error
     assert content(tmp_path) == before

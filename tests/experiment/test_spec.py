@@ -105,7 +105,10 @@ def test_the_demo_leaves_no_default_out() -> None:
     """What it does not spell out itself has no value by default: data, clip, the harvest's rate, joules."""
     spec = read_spec().base
 
-    assert set(type(spec).model_fields) - spec.model_fields_set == {"scheduler"}  # its arms have them
+    assert set(type(spec).model_fields) - spec.model_fields_set == {
+        "scheduler",
+        "checkpoint_every",
+    }  # arms have the first
     assert set(type(spec.fleet).model_fields) - spec.fleet.model_fields_set == {"rate", *JOULES}
     without = {"data", "clip", "local", "local_epochs", "local_decay", "buffers"}
     assert set(type(spec.learning).model_fields) - spec.learning.model_fields_set == without

@@ -19,7 +19,10 @@ RULES = "theorem, nominal, linear, constant, nominal-causal, linear-causal"
 STEP = f"must be one of {RULES} or package.module:Class"
 PER_CLIENT = "must be a number, a list or a file with one per client, or { low = 0.1, high = 0.9 }"
 SEEDS = "seeds must be how many (1 to 10,000) or a list of different whole numbers in [0, 2^64 - 1]"
-TOP = "(name, seeds, code, arms, schedulers, rounds, target, scheduler, fleet, learning, evaluation, flower)"
+TOP = (
+    "(name, seeds, code, arms, schedulers, sweep, rounds, target, checkpoint_every, scheduler, fleet, learning, "
+    "evaluation, flower)"
+)
 APART = "must have labels that differ in letters or digits"
 LEVEL = "1073741823"  # 2^30 - 1
 
@@ -59,7 +62,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "unknown in an arm": (
         {"arms": [{"scheduler": "greedy"}, {"scheduler": "myopic", "stepsize": 1}]},
         "arms[2].stepsize is not a key of arms[2] (label, aggregation, partition, step_size, task, harvest, rounds, "
-        "target, scheduler, fleet, learning, evaluation, flower) (did you mean step_size?)",
+        "target, checkpoint_every, scheduler, fleet, learning, evaluation, flower) (did you mean step_size?)",
     ),
     "unknown in an arm's section": (
         {"arms": [{"scheduler": "myopic", "fleet": {"cots": 1}}]},
@@ -97,8 +100,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "number for a word": ({"code": 3}, "code must be a text, got 3"),
     "number for a name": (
         {"learning": {"task": 3}},
-        "learning.task must be one of digits, cifar10, quadratic, wells or package.module:Class, or a table with such "
-        "a name, got 3",
+        "learning.task must be one of digits, cifar10, cifar100, femnist, shakespeare, quadratic, wells or "
+        "package.module:Class, or a table with such a name, got 3",
     ),
     "number for a table": (
         {"learning": {"aggregation": 1}},

@@ -76,7 +76,7 @@ def test_what_was_reported_before_the_kill_decides_afterwards(blobs: Task, tmp_p
 @pytest.mark.parametrize(
     ("other", "named"),
     [
-        (choosing(13), "rounds is 12 there and 13 here"),
+        (choosing(11), "rounds is 12 there and 11 here"),
         (replace(choosing(), scheduler=PowerOfChoice(target=2)), "scheduler is PowerOfChoice(target=2, candidates=3)"),
         (replace(choosing(), scheduler=Greedy()), "there and Greedy() here"),
         (replace(choosing(), fleet=replace(FLEET, capacity=4)), "batteries is"),

@@ -188,7 +188,8 @@ def test_divergence_stops_the_run_and_keeps_the_last_good_checkpoint(
 def test_a_prepared_run_is_known_by_the_identity_that_it_is_given(
     blobs: Task, gaps: Participation, tmp_path: Path
 ) -> None:
-    def prepared(identity: dict[str, Any] | None) -> Training:
+    def prepared(facts: dict[str, Any] | None) -> Training:
+        identity = None if facts is None else lambda rounds: facts
         return training_in_process(
             blobs, gaps, rule=LocalSgd(2, 8), step_size=Nominal(), aggregation=Mean(),
             partition=Iid(), eval_every=3, device="cpu", identity=identity,

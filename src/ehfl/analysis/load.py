@@ -130,8 +130,8 @@ def sources_in(folder: Path, spec: Facts, *, several: bool) -> Iterator[Source]:
             label = arm["label"]
             run = RunFolder(folder if single else folder / folder_name(label, seed))
             facts = _with_changes(spec, arm) | {"seeds": [seed]}
-            _check_belongs(run, facts)
-            yield Source(f"{spec['name']}: {label}" if several else label, seed, run, facts, run.meta())
+            meta = run.meta() if _check_belongs(run, facts) else {}
+            yield Source(f"{spec['name']}: {label}" if several else label, seed, run, facts, meta)
 
 
 def _checked(facts: Facts, path: Path) -> Facts:
@@ -153,11 +153,17 @@ def _checked(facts: Facts, path: Path) -> Facts:
     return facts
 
 
-def _check_belongs(run: RunFolder, facts: Facts) -> None:
-    """Refuse a run that was made by another spec than the experiment's."""
+def _check_belongs(run: RunFolder, facts: Facts) -> bool:
+    """Refuse a run that another spec made; return False for one of fewer rounds, which is still to be extended."""
     found = run.facts()
-    if found is not None:
-        check_same(identity_of(_checked(found, run.spec)), identity_of(facts), run.path, run.remedy)
+    if found is None:
+        return True
+    known = _checked(found, run.spec)
+    fewer: bool = known["rounds"] < facts["rounds"]
+    check_same(
+        identity_of(known | ({"rounds": facts["rounds"]} if fewer else {})), identity_of(facts), run.path, run.remedy
+    )
+    return not fewer
 
 
 def _with_changes(spec: Facts, arm: Facts) -> Facts:

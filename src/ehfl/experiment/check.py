@@ -229,7 +229,9 @@ def notes_on(spec: Spec) -> Iterator[str]:
     for setting in (arm.setting for arm in spec.arms):
         if needed := memory_needed(setting):
             wanted = check_target(build.fleet_of(setting), build.target_of(setting))
-            turns = wanted * min(CHECKPOINT_EVERY, setting.rounds)  # about so many between two checkpoints
+            turns = wanted * min(
+                setting.checkpoint_every or CHECKPOINT_EVERY, setting.rounds
+            )  # about so many between two checkpoints
             key = setting.fleet.clients, needed, turns
             names.setdefault(key, {})[setting.learning.aggregation["name"]] = None
     for (clients, needed, turns), alike in names.items():

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,10 +93,13 @@ def read_checkpoint(path: Path) -> Checkpoint:
     return found
 
 
-def latest_checkpoint(folder: Path, identity: Mapping[str, Any]) -> Checkpoint | None:
+def latest_checkpoint(
+    folder: Path, identity: Mapping[str, Any], shorter: Callable[[int], Mapping[str, Any]] | None = None
+) -> Checkpoint | None:
     """Return the newest undamaged checkpoint of this run, None if the folder has no checkpoint.
 
-    A damaged checkpoint is logged and the previous one is used; a checkpoint of another run raises OtherRun.
+    A damaged checkpoint is logged and the previous one is used; a checkpoint of another run raises OtherRun. A run of
+    fewer rounds may be extended: `shorter(n)` is the identity of this run with n rounds.
     """
     # Newest first: resuming from the previous one repeats a few rounds but ends with the same bits.
     paths = [folder / name for name in (NAME, PREVIOUS) if (folder / name).exists()]
@@ -106,7 +109,12 @@ def latest_checkpoint(folder: Path, identity: Mapping[str, Any]) -> Checkpoint |
         except CheckpointError as error:
             log.warning("%s; trying the one before it", error)
             continue
-        check_same(found.identity, identity, path, "take another folder, or delete its files to start over")
+        there, remedy = found.identity.get("rounds"), "take another folder, or delete its files to start over"
+        expected = identity
+        if shorter is not None and isinstance(there, int) and there < identity["rounds"]:
+            expected = shorter(there)
+            remedy += " (a run is extended where the rounds so far do not depend on how many there are)"
+        check_same(found.identity, expected, path, remedy)
         return found
     # Starting over silently would discard rounds that the user may want to rescue.
     if paths:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,8 @@ def train(
     trains small models of all participants as one batch (equal up to rounding), and "auto" selects by model size.
     `precision="bf16"` computes products of training steps in bfloat16, on processors that have instructions for it.
     `track` logs parameters and rounds: "tensorboard", "mlflow", "wandb", "trackio" or a tracker of your own.
-    `on_round(record)` or `on_round(record, model)` is called after each round; it must not change the model.
+    `on_round(record)` or `on_round(record, model)` is called after each round; it must not change the model, and ends
+    the run by returning `ehfl.STOP`. A run in a folder is extended by a participation with more rounds.
 
     >>> from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
     >>> mains = simulate(Fleet(clients=4, harvest=Bernoulli(0.5)), AlwaysOn(2), rounds=20)
@@ -137,7 +138,7 @@ def training_in_process(
     engine: str = "auto",
     workers: int | None = None,
     most_workers: int | None = None,
-    identity: Mapping[str, Any] | None = None,
+    identity: Callable[[int], Mapping[str, Any]] | None = None,
 ) -> Training:
     """Return a run that is ready to start: data partitioned, first model made, step sizes checked.
 
@@ -156,6 +157,11 @@ def training_in_process(
     stack = stack_of(examples, model, participants_of(played), engine)
     trained = model.weights.numel() * (1 if stack is None else stack.depth)  # weights, by a worker at a time
     team = Workers(model, pick_workers(workers, trained, place, most_workers))
+
+    def identity_of(rounds: int) -> Mapping[str, Any]:
+        found = described(examples, server, aggregation, played, step_size, etas, rounds)
+        return found | {"engine": engine, "eval_every": eval_every}
+
     return Training(
         task,
         server,
@@ -165,8 +171,7 @@ def training_in_process(
         etas=etas,
         eval_every=eval_every,
         # Computed on demand, because it hashes all data.
-        identity=identity
-        or (lambda: described(examples, server, aggregation, played, step_size, etas) | {"engine": engine}),
+        identity=identity or identity_of,
     )
 
 

@@ -28,8 +28,13 @@ def described(
     played: Participation | Lockstep,
     step_size: StepSize,
     etas: FloatArray | None,
+    rounds: int | None = None,
 ) -> dict[str, Any]:
-    """Return the identity of a run; `etas` are its step sizes, known in advance if the participants are."""
+    """Return the identity of a run's first `rounds` rounds, by default all: that of a run that may be extended to it.
+
+    `etas` are its step sizes, known in advance if the participants are.
+    """
+    rounds = played.rounds if rounds is None else rounds
     found = {
         "task": engine.task.name,
         "data": data_digest(engine.task),
@@ -37,21 +42,21 @@ def described(
         **asdict(engine.rule),
         "aggregation": _value(aggregation),
         "seed": server.seed,
-        "rounds": played.rounds,
+        "rounds": rounds,
         "clients": played.n_clients,
         "device": engine.training.targets.device.type,
         "partition": _digest(engine.parts),
     }
     if isinstance(played, Participation):
         assert etas is not None
-        weights = [] if played.weights is None else [played.weights]
-        taken = [] if played.steps is None else [played.steps]
-        who = _digest([played.offsets, played.indices, *weights, *taken])
-        return found | {"participation": who, "step_sizes": _digest([etas])}
+        turns = played.offsets[rounds]
+        by_turn = [values[:turns] for values in (played.indices, played.weights, played.steps) if values is not None]
+        who = _digest([played.offsets[: rounds + 1], *by_turn])
+        return found | {"participation": who, "step_sizes": _digest([etas[:rounds]])}
     fleet = played.fleet
     by_step = fleet.step_costs
     steps = [] if by_step is None else [np.array([by_step.steps]), by_step.step]
-    weather = fleet.harvest.units(played.seed, range(played.rounds), range(fleet.clients))
+    weather = fleet.harvest.units(played.seed, range(rounds), range(fleet.clients))
     return found | {
         "scheduler": _value(played.scheduler),
         "schedule_seed": played.seed,

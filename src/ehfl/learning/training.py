@@ -22,7 +22,7 @@ from ehfl.learning.saved import as_arrays, from_arrays
 from ehfl.learning.server import Diverged, Server
 from ehfl.learning.tasks import Task, classes_of
 from ehfl.learning.tasks.examples import Batch
-from ehfl.runs import ROUNDS, Accuracies, History, HistoryFile, OtherRun, Record, rewind, rounds_digest
+from ehfl.runs import ROUNDS, STOP, Accuracies, History, HistoryFile, OtherRun, Record, rewind, rounds_digest
 from ehfl.theory import StepSize, check_causal
 from ehfl.validation import UserError, at, whole_number, with_first
 
@@ -43,12 +43,12 @@ class Training:
         step_size: StepSize,
         etas: FloatArray | None = None,
         eval_every: int,
-        identity: Mapping[str, Any] | Callable[[], Mapping[str, Any]],
+        identity: Callable[[int], Mapping[str, Any]],
     ) -> None:
         """Prepare the run.
 
-        `etas` are the step sizes of all rounds if they are known in advance; `identity` identifies the run in its
-        checkpoints.
+        `etas` are the step sizes of all rounds if they are known in advance; `identity(n)` identifies the run in its
+        checkpoints, as one of n rounds.
         """
         self._task, self._server, self._clients, self._workers = task, server, clients, workers
         self._step_size, self._etas = step_size, etas
@@ -84,7 +84,11 @@ class Training:
         check_room(self._server.aggregation, size_of(self._server.state), folder)
         with self._workers.running():
             if folder is None:
-                records = [self._announced(record, on_round) for record in self._rounds([])]
+                records = []
+                for record in self._rounds([]):
+                    records.append(record)
+                    if self._stopped(record, on_round):
+                        break
             else:
                 records = self._resumed(folder, checkpoint_every, on_round)
         weights = self._server.model.weights.cpu().numpy().copy()
@@ -95,13 +99,12 @@ class Training:
 
     def _resumed(self, folder: Path, checkpoint_every: int, on_round: OnRound | None) -> list[Record]:
         """Play the rounds missing in the folder, and return all of them."""
-        identity = self._identity
-        if callable(identity):
-            identity = dict(identity()) | {"eval_every": self._eval_every}
-        start = latest_checkpoint(folder, identity)
+        rounds = self._clients.rounds
+        identity = self._identity(rounds)
+        start = latest_checkpoint(folder, identity, shorter=self._identity)
         first = self._server.state = in_files(self._server.state, folder)
         if start is None:
-            start = self._checkpoint(0, identity, rounds_digest(()))
+            start = self._checkpoint(0, identity, rounds_digest(()), over=rounds == 0)
             start.write(folder)  # so that a folder with rounds always has the identity of its run
         self._server.model.load(start.model)
         self._server.state = from_arrays(start.state, first, self._device)
@@ -111,12 +114,14 @@ class Training:
         with HistoryFile(folder / ROUNDS, records) as file:
             for record in self._rounds(list(records)):
                 file.append(record)
-                records.append(self._announced(record, on_round))
-                done = record.round + 1
-                if done % checkpoint_every == 0 or done == self._clients.rounds:
+                records.append(record)
+                stopped, done = self._stopped(record, on_round), record.round + 1
+                if stopped or done % checkpoint_every == 0 or done == rounds:
                     file.sync()  # a checkpoint must never refer to rounds that are not on the disk
-                    self._checkpoint(done, identity, file.digest).write(folder)
+                    self._checkpoint(done, identity, file.digest, over=stopped or done == rounds).write(folder)
                     delete_unused(self._server.state, self._checkpointed)
+                if stopped:
+                    break
         delete_files(first)
         return records
 
@@ -128,6 +133,11 @@ class Training:
         counts = []  # n_t so far, the input of a causal step-size rule
         for record in past:
             counts.append(self._clients.replay(record))
+            if self._etas is not None and record.step_size != self._etas[record.round]:
+                there = (
+                    f"round {record.round} had step size {record.step_size:g} and has {self._etas[record.round]:g} now"
+                )
+                raise OtherRun(f"the rounds so far belong to another run, or one of another length: {there}")
             if counts[-1] != record.participants:  # catches scheduler parameters that the identity does not contain
                 there = f"round {record.round} had {record.participants} participants and has {counts[-1]} now"
                 raise OtherRun(f"the rounds so far belong to another run: {there}")
@@ -194,18 +204,19 @@ class Training:
         labels = self._clients.labels
         return {"by_class": by_class, "by_client": None if labels is None else right_by_client(by_class, labels)}
 
-    def _checkpoint(self, rounds: int, identity: Mapping[str, Any], history: str) -> Checkpoint:
+    def _checkpoint(self, rounds: int, identity: Mapping[str, Any], history: str, *, over: bool) -> Checkpoint:
         # The layout of vector files depends on how often the run was resumed, and equal runs must end with equal files.
-        over = rounds == self._clients.rounds
         state = without_files(self._server.state) if over else self._server.state
         self._checkpointed.append(state)
         return Checkpoint(rounds, self._server.model.state(), identity, as_arrays(state), history)
 
-    def _announced(self, record: Record, on_round: OnRound | None) -> Record:
-        if on_round is not None:
-            module = self._server.model.module
-            versions = [value._version for value in module.parameters()]
-            on_round(record, module)
-            if [value._version for value in module.parameters()] != versions:
-                raise UserError("on_round must not change the model")
-        return record
+    def _stopped(self, record: Record, on_round: OnRound | None) -> bool:
+        """Call `on_round`; return whether it ends the run."""
+        if on_round is None:
+            return False
+        module = self._server.model.module
+        versions = [value._version for value in module.parameters()]
+        answer = on_round(record, module)
+        if [value._version for value in module.parameters()] != versions:
+            raise UserError("on_round must not change the model")
+        return isinstance(answer, str) and answer == STOP

@@ -24,6 +24,7 @@ from .identity import (
 from .locks import InUse as InUse, sole_use as sole_use
 from .records import (
     LARGEST as LARGEST,
+    STOP as STOP,
     Accuracies as Accuracies,
     Devices as Devices,
     Evaluation as Evaluation,

@@ -56,10 +56,12 @@ class RunFolder:
         return read_own(self.path, self.remedy)[0] if self.spec.exists() else None
 
     def check_free_for(self, facts: Facts) -> None:
-        """Raise an error if the folder belongs to another run."""
+        """Raise an error if the folder belongs to another run; a finished one may have fewer rounds."""
         there = self.facts() if self.path.is_dir() else None
         if there is not None:
-            check_same(identity_of(there), identity_of(facts), self.path, "give this one another name or folder")
+            fewer = there["rounds"] < facts["rounds"] and self.finished
+            known = identity_of(there) | ({"rounds": facts["rounds"]} if fewer else {})
+            check_same(known, identity_of(facts), self.path, "give this one another name or folder")
 
     def meta(self) -> Facts:
         """Return the content of meta.json, empty before the run started."""
@@ -87,6 +89,11 @@ class RunFolder:
     def finished(self) -> bool:
         """Whether the run is finished."""
         return bool(self.meta().get("status") == "finished")
+
+    def finished_after(self, rounds: int) -> bool:
+        """Whether the run is finished and has at least `rounds` rounds: a shorter one can be extended."""
+        facts = self.facts() if self.finished else None
+        return facts is not None and int(facts["rounds"]) >= rounds
 
     def finish(self, found: History) -> None:
         """Write into meta.json that the run is finished, its metric, and the digests of its files."""

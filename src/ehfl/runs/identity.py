@@ -14,7 +14,7 @@ Facts = dict[str, Any]  # in the types of TOML and JSON
 
 # Keys of a spec that do not decide its numbers: names, places, what is counted afterwards, and how long a server waits
 # for devices, which may change when a run is resumed.
-_NOT_DECIDING = ("name", "arms", "code", "learning.data", "evaluation.goal", "flower", "point")
+_NOT_DECIDING = ("name", "arms", "code", "learning.data", "evaluation.goal", "flower", "point", "checkpoint_every")
 
 # Keys under which a spec names a thing with parameters.
 NAMED_THINGS = ("scheduler", "fleet.harvest", "learning.task", "learning.partition", "learning.step_size",

@@ -127,6 +127,7 @@ def as_reason(text: str) -> str:
     return short(printable(text), LONGEST_REASON) or "no reason given"
 
 
+STOP = "stop"  # what on_round returns to end a run after the round
 Accuracies = tuple[float | None, ...]  # of classes or clients; None for those without test examples
 
 

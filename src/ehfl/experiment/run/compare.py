@@ -18,7 +18,7 @@ from ehfl.analysis import Comparison, read
 from ehfl.experiment.check import check_comparison, check_schedulers, notes_on
 from ehfl.experiment.run.cluster import PATIENCE_SECONDS as CLUSTER_PATIENCE
 from ehfl.experiment.run.cluster import Cluster, joined_cluster
-from ehfl.experiment.run.execute import PATIENCE_SECONDS, Cores, Outcome, check_clients, execute
+from ehfl.experiment.run.execute import PATIENCE_SECONDS, Cores, Outcome, check_clients, check_extension, execute
 from ehfl.experiment.run.folder import Follower, State, write_comparison
 from ehfl.experiment.run.inputs import Inputs, check_inputs, inputs_of
 from ehfl.experiment.run.workers import Crew, Processes, beginning, call_all
@@ -79,7 +79,7 @@ def run_all(
         work = [_prepared(run, place, inputs[run.arm.label], on_devices=play is not None) for run in spec.runs()]
         with joined_cluster() if on == "ray" else nullcontext([joblib.cpu_count()]) as cores:
             crew, at_a_time, threads = _crew(work, 1 if play else jobs, workers, on, cores)
-            check_schedulers([run for run, folder, _ in work if not folder.finished], crew)
+            check_schedulers([run for run, folder, _ in work if not folder.finished_after(run.setting.rounds)], crew)
             place.mkdir(parents=True, exist_ok=True)
             with sole_use(place):  # two comparisons in one folder would each start the other's runs
                 write_comparison(spec, place, [folder for _, folder, _ in work])
@@ -134,6 +134,7 @@ def _prepared(run: Run, experiment: Path, inputs: Inputs, *, on_devices: bool) -
     folder.check_free_for(run.facts())
     check_clients(folder, on_devices=on_devices)
     check_inputs(folder, inputs)
+    check_extension(run, folder)
     return run, folder, inputs
 
 
@@ -141,7 +142,7 @@ def _run(
     work: Sequence[Work], workers: int, threads: Cores, crew: Crew | None, play: Play | None, on_round: OnRound | None
 ) -> list[Outcome]:
     """Run what is not finished and return all outcomes."""
-    todo = [one for one in work if not one[1].finished]
+    todo = [one for one in work if not one[1].finished_after(one[0].setting.rounds)]
     patience = CLUSTER_PATIENCE if isinstance(crew, Cluster) else PATIENCE_SECONDS
     executed = partial(execute, on_round=on_round, play=play, patience=patience)
     calls = [partial(executed, run, folder, threads, inputs) for run, folder, inputs in todo]

@@ -14,6 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import ehfl
 from ehfl import user_code
 from ehfl.experiment.play import World
@@ -22,7 +24,7 @@ from ehfl.experiment.run.inputs import Inputs, check_inputs, check_still
 from ehfl.experiment.spec import build
 from ehfl.experiment.spec.models import Run, Setting
 from ehfl.experiment.spec.read import write_spec
-from ehfl.runs import InUse, OtherRun, RunFolder, sole_use, write_sealed
+from ehfl.runs import InUse, OtherRun, RunFolder, read_history, sole_use, write_sealed
 from ehfl.scheduling import Lockstep, Participation
 from ehfl.validation import FAILURES, UserError, one_line, with_first
 
@@ -82,8 +84,9 @@ def execute(
             # Checked again under the lock: another process may have been here since the runner checked.
             folder.check_free_for(facts)
             check_inputs(folder, inputs)
+            finished = folder.finished_after(run.setting.rounds)
             write_sealed(folder.path, write_spec(facts))
-            if folder.finished:
+            if finished:
                 folder.check_untouched(folder.meta())
             else:
                 check_still(run, inputs, data=build.load_task(run.setting)[1])
@@ -116,7 +119,32 @@ def _work(
         with suppress(OSError, UserError):  # on a full disk this fails too
             folder.add_meta(status="failed", error=one_line(error), traceback=traceback.format_exception(error))
         raise
-    folder.finish(history)
+    if len(history.records) < run.setting.rounds:
+        why = f"on_round stopped it after {len(history.records)} of {run.setting.rounds} rounds"
+        folder.add_meta(status="failed", error=why)
+    else:
+        folder.finish(history)
+
+
+def check_extension(run: Run, folder: RunFolder) -> None:
+    """Refuse to extend a finished run of fewer rounds where these depend on how many rounds there are."""
+    if not folder.finished or folder.finished_after(run.setting.rounds):
+        return
+    folder.check_untouched(folder.meta())
+    old, records, played = Participation.load(folder.participation), read_history(folder.rounds), played_by(run)
+    n, rounds, counts = old.rounds, run.setting.rounds, old.counts
+    differs = ""
+    if isinstance(played, Participation):
+        counts, turns = played.counts, old.indices.size
+        alike = np.array_equal(played.offsets[: n + 1], old.offsets)
+        if not alike or not np.array_equal(played.indices[:turns], old.indices):
+            differs = "participants"
+    etas = np.asarray(build.step_size_rule_of(run.setting)(counts, rounds))[:n]
+    if etas.tolist() != [record.step_size for record in records]:
+        differs = f"step sizes ({run.setting.learning.step_size['name']})"
+    if differs:
+        why = f"its {differs} depend on the number of rounds"
+        raise OtherRun(f"{folder.path} cannot go on from {n} to {rounds} rounds, {why}: give this spec another name")
 
 
 def check_clients(folder: RunFolder, *, on_devices: bool) -> str:
@@ -131,6 +159,8 @@ def check_clients(folder: RunFolder, *, on_devices: bool) -> str:
 
 def run_training(run: Run, threads: Cores, folder: RunFolder | None = None, on_round: OnRound | None = None) -> History:
     """Return the history of a run, in a folder that this process has locked, or in memory."""
+    from ehfl.learning.training import CHECKPOINT_EVERY
+
     # Participation does not depend on learning, so it is played and saved before training.
     played = played_by(run)
     if folder is not None and isinstance(played, Participation):
@@ -139,7 +169,7 @@ def run_training(run: Run, threads: Cores, folder: RunFolder | None = None, on_r
     if folder is not None:
         keep_chances(run.setting, folder)
     path = None if folder is None else folder.path
-    history = training.run(path, on_round=on_round)
+    history = training.run(path, checkpoint_every=run.setting.checkpoint_every or CHECKPOINT_EVERY, on_round=on_round)
     # In lockstep participation is known only now; until then rounds.jsonl holds what a resumed run needs.
     if folder is not None and isinstance(played, Lockstep):
         history.participation.save(folder.participation)
@@ -177,7 +207,8 @@ def training_of(run: Run, played: Participation | Lockstep, threads: Cores) -> T
         device=setting.learning.device,
         workers=threads.asked,
         most_workers=threads.most,
-        identity=run.identity(),  # so that a checkpoint and the folder's spec.toml are identified by the same facts
+        # By the same facts as the folder's spec.toml.
+        identity=lambda rounds: run.identity() | {"rounds": rounds},
     )
 
 

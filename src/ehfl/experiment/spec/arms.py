@@ -18,7 +18,7 @@ from ehfl.validation import SpecError, renamed, short
 
 PAPER = ("myopic", "round-robin", "greedy", "always-on")  # the arms, where a spec names none
 SAME_FOR_ALL = ("name", "seeds", "code", "arms", "schedulers", "sweep")  # keys that no arm can change
-_ONCE = ("evaluation.goal", "fleet.unit")  # a table of arms has one of each
+_ONCE = ("evaluation.goal", "fleet.unit", "checkpoint_every")  # a table of arms has one of each
 _KEYS = ["label", *SHORT, *Setting.model_fields]
 
 Listed = tuple[str, str, Facts]  # where an arm stands in the spec, its label (or none), and what it changes

@@ -154,6 +154,7 @@ class Setting(Section):
 
     rounds: Annotated[int, PlainValidator(whole(1, MOST_ROUNDS))] = 100
     target: Annotated[int | str, PlainValidator(auto_or_whole)] = "auto"  # clients wanted a round
+    checkpoint_every: Whole | None = None  # rounds; 10, and 1 on devices
     scheduler: SchedulerTable = Field(default_factory=lambda: {"name": "myopic", "target": "auto"})
     fleet: FleetSpec = FleetSpec()
     learning: LearningSpec = LearningSpec()

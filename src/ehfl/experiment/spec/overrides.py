@@ -26,6 +26,7 @@ OPTIONAL = (
     "learning.local",
     "learning.local_epochs",
     "flower.norm_limit",
+    "checkpoint_every",
 )  # keys that "none" takes away again
 
 

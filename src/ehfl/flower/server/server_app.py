@@ -120,11 +120,11 @@ def play_on_devices(
         Workers(model, workers),
         step_size=build.step_size_rule_of(setting),
         eval_every=setting.evaluation.every,
-        identity=run.identity(),
+        identity=lambda rounds: run.identity() | {"rounds": rounds},
     )
     keep_chances(setting, folder)
-    # Checkpoint every round: one on devices takes seconds and cannot be repeated.
-    history = training.run(folder.path, checkpoint_every=1, on_round=after_round)
+    # By default a checkpoint every round: one on devices takes seconds and cannot be repeated.
+    history = training.run(folder.path, checkpoint_every=setting.checkpoint_every or 1, on_round=after_round)
     history.participation.save(folder.participation)
     return history
 
