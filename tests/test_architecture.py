@@ -130,3 +130,12 @@ def test_no_two_files_of_a_folder_differ_by_one_letter() -> None:
     for folder, stems in names.items():
         twins = [(a, b) for a in stems for b in stems if b == f"{a}s"]
         assert not twins, f"{folder.name}: {twins}"
+
+
+def test_one_file_imports_what_is_not_public_in_flower() -> None:
+    public = ("flwr", "flwr.app", "flwr.clientapp", "flwr.serverapp", "flwr.simulation")
+    hidden = {
+        path.name for path in FILES for module in imports(path) if module.startswith("flwr") and module not in public
+    }
+
+    assert hidden == {"internals.py"}

@@ -15,7 +15,7 @@ from ehfl.analysis.units import Scale
 from ehfl.cli import main
 from ehfl.cli.live import battery_scale, live_nodes
 from ehfl.experiment import Outcome, Run, Spec
-from ehfl.flower.local.status import NodeStatus, Status
+from ehfl.flower.local.up import NodeStatus, Status
 from ehfl.validation import UserError
 
 pytestmark = pytest.mark.filterwarnings("ignore:GitWildMatchPattern:DeprecationWarning")  # in Flower's own code

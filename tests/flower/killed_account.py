@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ehfl.energy import Fleet, Replay
-from ehfl.flower.node.account import Account, Stale
-from ehfl.flower.node.account_file import AccountFile, Standing
+from ehfl.flower.node.account import Account, AccountFile, Stale, Standing
 
 RUN = "0123abcd"
 ARRIVALS = [[1], [0], [2]]

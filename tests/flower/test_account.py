@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from accounts import RUN, account, kept
 from ehfl.energy import Bernoulli, EnergyTotals, Fleet, Replay
 from ehfl.flower.node.account import Account, CannotPay, Stale, Statement
-from ehfl.flower.node.traces import with_own_harvest
+from ehfl.flower.node.setup import with_own_harvest
 from ehfl.scheduling import Play
 from ehfl.validation import InvalidValue
 
@@ -207,7 +207,7 @@ def answer(node: Account, kind: str, t: int) -> Any:
 
 def test_a_query_needs_no_heavy_library() -> None:
     heavy = ["torch", "flwr", "numba", "psutil", "pydantic", "scipy", "ehfl.learning", "ehfl.scheduling"]
-    rooms = "ehfl.flower.node.account, ehfl.flower.node.meters, ehfl.flower.node.traces"
+    rooms = "ehfl.flower.node.account, ehfl.flower.node.meters"
     check = f"import {rooms}, sys; print([m for m in {heavy} if m in sys.modules])"
 
     out = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from accounts import RUN, account, kept
-from ehfl.flower.node import account_file
+from ehfl.flower.node import account as account_file
 from ehfl.runs import InUse, sole_use
 from ehfl.validation import InvalidValue, UserError
 from waiting import Start

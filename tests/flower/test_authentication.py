@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from ehfl.flower.local.deployment import NAME, Deployment
-from ehfl.flower.local.flwr_cli import ask
+from ehfl.flower.local.deployment import NAME, Deployment, ask
 from waiting import wait_for
 
 PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"

@@ -10,8 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ehfl.flower.local.deployment import Deployment
-from ehfl.flower.local.flwr_cli import RunState, key_value_pairs
+from ehfl.flower.local.deployment import Deployment, RunState, key_value_pairs
 from ehfl.runs import InUse
 from ehfl.validation import InvalidValue, UserError
 from waiting import Start, still_running, wait_for

@@ -13,9 +13,7 @@ from flwr.superlink.cli.flower_superlink import _parse_args_run_superlink as sup
 from flwr.supernode.cli.flower_supernode import _parse_args_run_supernode as supernode
 
 from ehfl.flower import Deployment
-from ehfl.flower.local.deployment import NAME
-from ehfl.flower.local.flwr_cli import ask
-from ehfl.flower.local.ports import free_port
+from ehfl.flower.local.deployment import NAME, ask, free_port
 from ehfl.flower.local.processes import Process, flower_environment, program
 from ehfl.flower.node.config import NodeConfig
 from waiting import wait_for

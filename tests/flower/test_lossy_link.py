@@ -15,9 +15,7 @@ import pytest
 from ehfl.experiment import read_spec
 from ehfl.flower import for_flower, write_app
 from ehfl.flower.local import deployment
-from ehfl.flower.local.deployment import INSECURE, Deployment
-from ehfl.flower.local.flwr_cli import key_value_pairs
-from ehfl.flower.local.ports import free_port
+from ehfl.flower.local.deployment import INSECURE, Deployment, free_port, key_value_pairs
 from ehfl.flower.local.processes import Process, flower_environment, program
 from ehfl.runs import Devices, read_history
 from slow_link import Link

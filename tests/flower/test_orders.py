@@ -9,7 +9,7 @@ import pytest
 import torch
 from flwr.app import RecordDict
 
-from ehfl.flower.server.orders import Orders
+from ehfl.flower.server.devices import Orders
 from ehfl.flower.wire.messages import Request
 from ehfl.learning.aggregation import Aggregation, FedAwe, FedProx, Mean, Mifa, Scaffold, Update, assignment_of
 from ehfl.learning.aggregation.contract import State

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ehfl.flower.local.ports import free_port
+from ehfl.flower.local.deployment import free_port
 from ehfl.flower.local.processes import Process, flower_environment
 from waiting import Start
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ehfl.flower.local.status import NodeStatus, Status, Watcher
+from ehfl.flower.local.up import NodeStatus, Status, Watcher
 from ehfl.runs import Devices, HistoryFile, Record, rewind, rounds_digest
 
 

@@ -13,7 +13,7 @@ from flwr.app import Context, Message, RecordDict
 from ehfl.flower.app.bundle import digest_of_run
 from ehfl.flower.app.specs import bundle_of
 from ehfl.flower.node import client_app as client
-from ehfl.flower.node.time_limit import ended_by
+from ehfl.flower.node.client_app import ended_by
 from ehfl.flower.wire.messages import Answer, Request
 from loopback_grid import tiny
 

@@ -16,9 +16,8 @@ from ehfl import Participation
 from ehfl.arrays import IntArray
 from ehfl.learning import LocalSgd, Task, Update, train
 from ehfl.learning.aggregation import Aggregation, State
-from ehfl.learning.server import Received
+from ehfl.learning.server import Received, UpdateSpread
 from ehfl.learning.tasks.problems import ProblemTask
-from ehfl.learning.update_spread import UpdateSpread
 from ehfl.theory import Quadratic
 
 CPU = torch.device("cpu")

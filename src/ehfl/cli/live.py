@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ehfl import Fleet
     from ehfl.analysis.units import Scale
     from ehfl.experiment import State
-    from ehfl.flower.local.status import NodeStatus, Status
+    from ehfl.flower.local.up import NodeStatus, Status
 
 Show = Callable[[list["State"]], None]
 _LEAST_SILENCE, _LONGEST_SILENCE = 10.0, 60.0  # between lines [s]

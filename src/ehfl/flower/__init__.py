@@ -7,6 +7,7 @@ server       a run whose clients are devices, as Flower's ServerApp
 node         the node's half of a round, as Flower's ClientApp, with its energy account
 local        on this machine: Flower's simulation, or a deployment on loopback
 app          a Flower App project that plays a spec
+internals    what ehfl uses of Flower beside its public API
 
 The public names are in __init__.pyi and imported on first use, so that flwr and torch are loaded only when needed.
 """

@@ -106,11 +106,11 @@ def _project(spec: Spec, config: Mapping[str, Any], files: Mapping[str, bytes], 
 
 def _check_complete(files: Mapping[str, bytes], modules: Mapping[str, Path]) -> None:
     """Raise an error if Flower would reject the app or leave files out of its bundle."""
-    from flwr.cli.build import build_fab_from_files
+    from ehfl.flower.internals import packed_app
 
     try:
         with warnings.catch_warnings(action="ignore"):  # Flower's, about a library that it uses
-            bundle, _ = build_fab_from_files(files)
+            bundle = packed_app(files)
     except ValueError as error:
         raise UserError(f"Flower does not take this app: {one_line(UserError(str(error)))}") from None
     with zipfile.ZipFile(io.BytesIO(bundle)) as inside:

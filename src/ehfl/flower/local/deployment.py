@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import http.client
+import json
 import os
+import socket
 import ssl
+import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,11 +21,93 @@ import psutil
 import tomli_w
 
 from ehfl.files import write_text
-from ehfl.flower.local.flwr_cli import RunState, ask, key_value_pairs
-from ehfl.flower.local.ports import HOST, free_port
 from ehfl.flower.local.processes import Process, flower_environment, program
 from ehfl.runs import sole_use
-from ehfl.validation import InvalidValue, UserError
+from ehfl.validation import InvalidValue, UserError, printable, short
+
+_ANSWER_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """The state of a run at the SuperLink."""
+
+    status: str  # pending, starting, running, finished:completed, finished:failed or finished:stopped
+    details: str  # the reason, if it failed
+
+    @property
+    def over(self) -> bool:
+        """Whether the run has ended."""
+        return self.status.startswith("finished")
+
+
+def ask(home: Path, *words: str) -> dict[str, Any]:
+    """Return the JSON output of a flwr command with its settings in `home`; this takes a second or two."""
+    try:
+        answered = subprocess.run(
+            [program("flwr"), *words, "--format", "json"], env=flower_environment(home), stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, check=False, timeout=_ANSWER_SECONDS, cwd=home,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise UserError(f"flwr {words[0]} did not answer in {_ANSWER_SECONDS:.0f} s") from None
+    try:
+        facts: dict[str, Any] = json.loads(answered.stdout)
+    except ValueError:
+        facts = {"error-message": answered.stderr or answered.stdout or f"exit code {answered.returncode}"}
+    if not facts.get("success"):
+        raise UserError(f"flwr {words[0]} failed: {short(printable(str(facts.get('error-message'))), 300)}")
+    return facts
+
+
+def key_value_pairs(values: Mapping[str, str | int | float]) -> str:
+    """Return values in the format of Flower's command line: TOML pairs separated by spaces.
+
+    >>> key_value_pairs({"client-id": 0, "state": "/home/ann b/ledgers"})
+    "client-id=0 state='/home/ann b/ledgers'"
+    """
+    return " ".join(f"{name}={_in_toml(name, value)}" for name, value in values.items())
+
+
+def _in_toml(name: str, value: str | int | float) -> str:
+    if not isinstance(value, str):
+        return json.dumps(value)
+    if "'" not in value and value.isprintable():
+        return f"'{value}'"
+    if (
+        '"' in value or "\\" in value or not value.isprintable()
+    ):  # Flower finds the end of a string by a regular expression
+        raise InvalidValue(name, "a text in which not both kinds of quotes stand", value)
+    return f'"{value}"'
+
+
+HOST = "127.0.0.1"
+# Below the ephemeral range: an outgoing connection could take the port of a SuperLink that restarts, and a node that
+# reconnects could even connect to itself.
+_FIRST, _LAST = 20_000, 32_000
+_taken: set[int] = set()  # returned earlier, to programs that may not listen yet
+
+
+def free_port() -> int:
+    """Return a free port, a different one on every call."""
+    start = _FIRST + os.getpid() * 97 % (_LAST - _FIRST)  # concurrent processes search different ranges
+    for port in chain(range(start, _LAST), range(_FIRST, start)):
+        if port not in _taken and _is_free(port):
+            _taken.add(port)
+            return port
+    raise UserError(f"no port of {HOST} is free in [{_FIRST}, {_LAST})")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as one:
+        one.setsockopt(
+            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+        )  # as servers do: only listening sockets block the port
+        try:
+            one.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
 
 NAME = "ehfl"  # of the connection in config.toml
 INSECURE = ("--insecure",)  # no TLS: everything stays on loopback

@@ -19,7 +19,6 @@ from ehfl.flower.node.account import Account, Stale
 from ehfl.flower.node.config import STATE, NodeConfig
 from ehfl.flower.node.meters import METERS
 from ehfl.flower.node.setup import fleet_of, trainer_of
-from ehfl.flower.node.time_limit import ended_by
 from ehfl.flower.wire.messages import Answer, Request, Weights
 from ehfl.runs import as_reason
 from ehfl.validation import InvalidValue, UserError, one_line, whole_number
@@ -29,6 +28,10 @@ if TYPE_CHECKING:
 
     from ehfl.learning.engine.flat import FlatModel
     from ehfl.learning.orders import Order
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 log = logging.getLogger("ehfl.flower")
 
@@ -138,3 +141,36 @@ def _account(request: Request, run: NodeRun, node: NodeConfig) -> Account:
     whole_number("client-id", node.client, low=0, high=fleet.clients - 1)
     meter = None if node.meter is None else METERS.make(node.meter, "meter")
     return Account(node.state, request.run, fleet, node.client, rounds, run.seed, meter)
+
+
+class TookTooLong(UserError):
+    """Work on a message whose answer is no longer accepted."""
+
+
+@contextmanager
+def ended_by(seconds: float) -> Iterator[None]:
+    """Raise TookTooLong inside the block after `seconds` [s].
+
+    It uses the system's alarm signal, which interrupts Python code and waits in the main thread, where Flower runs
+    client apps. In another thread, and on Windows, there is no limit.
+
+    >>> import time
+    >>> with ended_by(0.01):
+    ...     time.sleep(10)
+    Traceback (most recent call last):
+    ehfl.flower.node.client_app.TookTooLong: it took more than 0.01 s: the server no longer accepts an answer
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise TookTooLong(f"it took more than {seconds:g} s: the server no longer accepts an answer")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from dataclasses import dataclass
 
 from flwr.app import Message, RecordDict
-from flwr.common.constant import SUPERLINK_NODE_ID
 from flwr.serverapp import Grid
 
+from ehfl.flower.internals import SUPERLINK_NODE_ID
 from ehfl.flower.wire.heartbeats import Node, Silences, node_of
 from ehfl.flower.wire.pulling import Background, Direct, Replies, pause
 from ehfl.validation import one_line, shown

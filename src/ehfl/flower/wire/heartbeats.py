@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flwr.common.constant import HEARTBEAT_INTERVAL_INF, HEARTBEAT_PATIENCE
-from flwr.proto.node_pb2 import NodeInfo
+from ehfl.flower.internals import HEARTBEAT_INTERVAL_INF, HEARTBEAT_PATIENCE, NodeInfo
 
 STALE_INTERVALS = 1.2  # nodes send a heartbeat every 18 to 23 s of an interval of 30 s, and retry when that fails
 
