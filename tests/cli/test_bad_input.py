@@ -139,7 +139,6 @@ def test_so_it_is_where_there_is_a_run(
         ("report done", "RUN must be a folder that can be written to, got done"),
         ("report done --out there/deeper", "--out must be a folder that can be written to, got there/deeper"),
         ("simulate --save there", "--save must be a folder that can be written to, got there"),
-        ("simulate --figure n.png", "--figure must be in a folder that can be written to, got n.png"),
         ("train --run there", "--run must be a folder that can be written to, got there"),
         ("compare --runs there", "--runs must be a folder that can be written to, got there"),
     ],

@@ -39,7 +39,9 @@ def test_a_fit_says_what_was_fitted_how_well_and_what_to_paste(
     ]  # fmt: skip
     assert max(map(len, lines[: lines.index("[fleet]")])) <= int(width)
     assert "the time of day sets 94.2 % of on and off" in " ".join(" ".join(lines).split())
-    fleet = tomllib.loads("\n".join(lines[lines.index("[fleet]") :]))["fleet"]
+    fleet = tomllib.loads("\n".join(lines[lines.index("[fleet]") : lines.index("next: a figure: --figure FILE.png")]))[
+        "fleet"
+    ]
     assert fleet["round_length"] == "1 h" and fleet["harvest"]["name"] == "markov"
     assert 0.8 < fleet["harvest"]["stay_on"] < 1 and fleet["arrival"].endswith("J")
 

@@ -22,7 +22,7 @@ from ehfl.report.figures.comparison import draw_all
 from ehfl.report.figures.rasters import COLOURS, NAMES, batteries_figure, devices_figure, levels, on_devices
 from ehfl.report.folder import as_facts, table_text
 from ehfl.report.pages.comparison import MOST_DEVICES, device_parts, write_page
-from ehfl.report.verdict import log_sentences, verdict_of
+from ehfl.report.verdict import device_line, verdict_of
 from ehfl.runs import Devices
 from made_devices import NAN, SILENT, device_trial
 from made_trials import ACCURACY, made_trial, two_arms
@@ -140,29 +140,22 @@ def test_captions_say_which_arms_had_no_devices(monkeypatch: pytest.MonkeyPatch,
     assert [arm.name for arm in on_devices(beside())] == ["a"]
 
 
-# sentences
+# what is said of them
 
 
-def said(rounds: list[str]) -> list[str]:
+def said(rounds: list[str]) -> str:
     log = device_trial(rounds).devices
     assert log is not None
-    return log_sentences(log, Scale("mJ"))
+    return device_line(log, Scale("mJ"))
 
 
-def test_sentences_say_who_answered_and_what_was_lost() -> None:
-    assert said(ROUNDS) == [
-        "4 devices were online in 10 of 16 device-rounds (62.5 %).",
-        f"2 of 6 updates asked for were lost: {NAN} (1); {SILENT} (1). Lost work cost at least 1 mJ.",
-    ]
-    assert said(["To", "oT"]) == [
-        "All devices answered in every round.",
-        "2 updates were asked for, and none was lost.",
-    ]
-    assert said(["T..", "o.."])[0] == (
-        "3 devices were online in 2 of 6 device-rounds (33.3 %); 2 devices never answered."
-    )
-    assert said(["oo"])[1] == "No update was asked for."
-    assert said(["S"])[1] == f"1 of 1 update asked for was lost: {SILENT} (1)."
+def test_a_line_says_who_answered_and_what_was_lost() -> None:
+    lost = f"2 of 6 updates asked for were lost: {NAN} (1); {SILENT} (1); lost work cost at least 1 mJ."
+    assert said(ROUNDS) == f"Online in 10 of 16 device-rounds (62.5 %); {lost}"
+    assert said(["To", "oT"]) == "Online in 4 of 4 device-rounds (100.0 %); 0 of 2 updates asked for were lost."
+    assert said(["T..", "o.."]).startswith("Online in 2 of 6 device-rounds (33.3 %); 2 devices never answered; ")
+    assert said(["oo"]).endswith("; no update was asked for.")
+    assert said(["S"]).endswith(f"; 1 of 1 update asked for was lost: {SILENT} (1).")
 
 
 def test_the_summary_has_a_line_where_work_was_lost_over_all_seeds() -> None:
@@ -233,7 +226,7 @@ def test_the_page_has_a_line_for_each_device(tmp_path: Path) -> None:
         ["client 3", "1", "0", "3 (round 0)", "3", "1", SILENT],
     ]
     assert page.count("<h3") == 1
-    assert "4 devices were online in 10 of 16 device-rounds (62.5 %)." in page
+    assert "Online in 10 of 16 device-rounds (62.5 %); " in page
 
 
 def test_where_nothing_was_lost_there_is_no_column_for_reasons(tmp_path: Path) -> None:

@@ -32,12 +32,8 @@ def check_figure(path: Path | None) -> None:
         return
     if path.suffix.lower() not in FIGURES:
         raise InvalidValue("--figure", f"a file name that ends in {', '.join(FIGURES)}", path)
-    if path.is_dir():
-        raise InvalidValue("--figure", "a file name", f"{path}, a folder")
     if not path.parent.is_dir():
         raise InvalidValue("--figure", "in a folder that exists", path)
-    if not os.access(path.parent, os.W_OK):
-        raise InvalidValue("--figure", "in a folder that can be written to", path)
 
 
 def check_folder(option: str, path: Path | None) -> None:
@@ -113,6 +109,8 @@ def print_output(output: Output, *, full: bool = False) -> None:
         typer.echo(f"\n{table.text(width)}")
     typer.echo()
     _print_wrapped(output.verdict, width)
+    for line in ("", *output.lines) if output.lines else ():
+        typer.echo(line)
     hints = [*filter(None, [output.next]), *(["every row: --full"] if output.full and not full else [])]
     if hints:
         typer.echo("\nnext: " + "\n      ".join(hints))

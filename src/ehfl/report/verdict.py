@@ -151,20 +151,17 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
         yield f"{fewest} seeds are few: with more, smaller differences can be shown."
 
 
-def log_sentences(log: DeviceLog, scale: Scale) -> list[str]:
-    """Return what is to be said of one run's devices: how often they answered, and what work was lost."""
-    devices, answered = counted(len(log.devices), "device"), "All devices answered in every round."
-    if log.online < log.possible:
-        never = sum(device.last_heard is None for device in log.devices)
-        silent = f"; {counted(never, 'device')} never answered" if never else ""
-        rounds = f"{log.online:,} of {log.possible:,} device-rounds ({percent(log.online / log.possible)})"
-        answered = f"{devices} {_were(len(log.devices))} online in {rounds}{silent}."
-    if not log.asked:
-        return [answered, "No update was asked for."]
-    if not log.lost:
-        return [answered, f"{counted(log.asked, 'update')} {_were(log.asked)} asked for, and none was lost."]
-    cost = f" Lost work cost at least {with_unit(scale, log.wasted_energy)}." if log.wasted_energy else ""
-    return [answered, f"{_lost(log.asked, log.lost)}: {say_reasons(log.reasons)}.{cost}"]
+def device_line(log: DeviceLog, scale: Scale) -> str:
+    """Return how often the devices of a run answered, and what work was lost."""
+    never = sum(device.last_heard is None for device in log.devices)
+    lost = f"{_lost(log.asked, log.lost)}{f': {say_reasons(log.reasons)}' if log.lost else ''}"
+    parts = [
+        f"Online in {log.online:,} of {log.possible:,} device-rounds ({percent(log.online / log.possible)})",
+        f"{counted(never, 'device')} never answered" if never else "",
+        lost if log.asked else "no update was asked for",
+        f"lost work cost at least {with_unit(scale, log.wasted_energy)}" if log.wasted_energy else "",
+    ]
+    return f"{'; '.join(filter(None, parts))}."
 
 
 def say_reasons(reasons: Mapping[str, int], most: int = 3) -> str:
@@ -179,11 +176,7 @@ def say_reasons(reasons: Mapping[str, int], most: int = 3) -> str:
 
 
 def _lost(asked: int, lost: int) -> str:
-    return f"{lost:,} of {counted(asked, 'update')} asked for {_were(lost)} lost"
-
-
-def _were(n: int) -> str:
-    return "was" if n == 1 else "were"
+    return f"{lost:,} of {counted(asked, 'update')} asked for {'was' if lost == 1 else 'were'} lost"
 
 
 def _gap(row: Row) -> Difference:

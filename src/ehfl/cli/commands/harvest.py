@@ -51,7 +51,7 @@ def fit(
 
     A round that brings at least --unit is on. Both models are fitted by maximum likelihood, to each column and to all
     together, and compared by BIC, by their run lengths and by what the time of day explains, which neither of them
-    knows. Ends with the lines for a spec. docs/energy.md has the layouts of files and the equations.
+    knows. The lines for a spec are printed too. docs/energy.md has the layouts of files and the equations.
 
     \b
     Examples:
@@ -80,14 +80,12 @@ def fit(
         from ehfl.report import fit_figure
 
         write_figure(fit_figure(fits, day=_by_time_of_day(read), about=repr(read)), figure)
-    from ehfl.report.tables.harvest import fit_facts, fit_output, spec_lines
+    from ehfl.report.tables.harvest import fit_facts, fit_output
 
     if as_json:
         typer.echo(json_text(fit_facts(str(read.record.path), fits)))
     else:
         print_output(fit_output(repr(read), fits), full=full)
-        for line in ("", *spec_lines(fits)):  # as they are, since TOML does not go on in the next line
-            typer.echo(line)
 
 
 def _by_time_of_day(trace: Trace) -> FloatArray | None:

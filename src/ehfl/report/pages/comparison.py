@@ -18,7 +18,7 @@ from ehfl.report.tables.compact import compact_table, setting
 from ehfl.report.tables.comparison import quantities
 from ehfl.report.tables.output import Column, table_of, unbroken
 from ehfl.report.tables.render import Table
-from ehfl.report.verdict import log_sentences, say_reasons, verdict_of
+from ehfl.report.verdict import device_line, say_reasons, verdict_of
 from ehfl.report.write import amount, counted
 
 if TYPE_CHECKING:  # the page shows figures, and needs no matplotlib for it
@@ -72,7 +72,7 @@ class DevicePart:
 
     place: int  # of the arm in the comparison
     name: str
-    sentences: tuple[str, ...]
+    line: str
     table: Table
 
 
@@ -90,8 +90,7 @@ def _part(comparison: Comparison, place: int, arm: Arm, log: DeviceLog) -> Devic
     note = "" if len(shown) == len(log.devices) else f"{left_out}that were online the least"
     table = table_of(list(_columns(comparison, shown, len(log.states))), [_label(one) for one in shown], note)
     name = f"{arm.name}, seed {arm.seeds[0]}" if len(arm.seeds) > 1 else arm.name
-    sentences = log_sentences(log, comparison.energy_scale(log.wasted_energy))
-    return DevicePart(place, name, tuple(sentences), table)
+    return DevicePart(place, name, device_line(log, comparison.energy_scale(log.wasted_energy)), table)
 
 
 def _columns(comparison: Comparison, devices: Sequence[Device], rounds: int) -> Iterator[Column]:

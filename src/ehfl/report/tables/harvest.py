@@ -119,12 +119,19 @@ def survey_facts(survey: Survey) -> dict[str, Any]:
 
 
 def fit_output(trace: str, fits: Fits) -> Output:
-    """Return what `ehfl harvest fit` prints; `spec_lines` follow."""
+    """Return what `ehfl harvest fit` prints."""
     on = f"on: at least {as_energy(fits.unit)} in a round of {as_time(fits.round_length)}"
     rounds = f"{fits.together.rounds:,} rounds; energy of rounds that are on varies by {_share(fits.spread)}"
     table = model_table(fits)
     hint = "a figure: --figure FILE.png"
-    return Output((trace, f"{on}; {rounds}."), table, (fit_verdict(fits),), (table, column_table(fits)), hint)
+    return Output(
+        (trace, f"{on}; {rounds}."),
+        table,
+        (fit_verdict(fits),),
+        (table, column_table(fits)),
+        hint,
+        tuple(spec_lines(fits)),
+    )
 
 
 def model_table(fits: Fits) -> Table:
