@@ -12,7 +12,7 @@ from ehfl.energy.study.survey import DAY, Survey
 from ehfl.quantities import UNITS, as_energy, as_power, as_time, quantity
 from ehfl.report.tables.output import Column, Output, number_column, table_of
 from ehfl.report.tables.render import Table, side_by_side
-from ehfl.report.write import DASH, amount, percent, with_unit
+from ehfl.report.write import DASH, amount, percent
 from ehfl.validation import short
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -20,6 +20,7 @@ MODELS: dict[Model, str] = {"bernoulli": "Bernoulli", "markov": "Markov"}
 _MOST_COLUMNS = 12  # of a trace that a terminal is filled with
 _POOR = 0.2  # of run lengths that miss the measured ones
 _BY_CLOCK = 0.1  # of on and off that the time of day explains
+_WEEK = 7  # days
 _LESS = 0.05  # of the mean, from which on it is worth saying that what was looked at has another one
 
 
@@ -46,14 +47,17 @@ def survey_output(survey: Survey) -> Output:
     """Return what `ehfl harvest show` prints."""
     title = f"{survey.harvest}, {survey.clients_text()}, rounds of {as_time(survey.round_length)}"
     table = survey_table(survey)
-    return Output((title, _mean(survey)), table, tuple(survey_verdict(survey)), (), "a figure: --figure FILE.png")
+    return Output((title, _mean(survey)), table, survey_verdict(survey), (), "a figure: --figure FILE.png")
 
 
 def survey_table(survey: Survey) -> Table:
-    """Return a row over all that was played, and one a month where the harvest has a calendar."""
+    """Return the mean, each month where the harvest has a calendar, and the leanest week and day."""
     days, months = len(survey.days) > 0, survey.months()
     rows = {"mean": (float(survey.means.mean()), _mean_day(survey), survey.without)}
     rows |= {MONTHS[int(one["month"]) - 1]: (one["mean"], one["day"], one["without"]) for one in months}
+    if len(survey.days) >= _WEEK:
+        lean = {"leanest week": _WEEK, "leanest day": 1}
+        rows |= {label: (math.nan, survey.leanest(length), math.nan) for label, length in lean.items()}
     power, energy = Scale("a round"), Scale("units")
     if survey.in_watts:
         power, energy = power_scale(float(survey.means.mean())), energy_scale(_mean_day(survey))
@@ -83,16 +87,10 @@ def _mean(survey: Survey) -> str:
     return f"The mean over {time} is {between}{long_run}."
 
 
-def survey_verdict(survey: Survey) -> list[str]:
-    """Return the lean times."""
-    if len(survey.days) < 7:
-        return []
-    mean, longest = _mean_day(survey), survey.longest_without()
-    scale = energy_scale(mean) if survey.in_watts else Scale("units")
-    day, week = (with_unit(scale, survey.leanest(days)) for days in (1, 7))
-    lean = f"{day} on the leanest day, {week} in the leanest week"
-    found = [f"A day brings {with_unit(scale, mean)} to a client on average, {lean}."]
-    return found + ([f"The longest time without any harvest is {as_time(longest)}."] if longest else [])
+def survey_verdict(survey: Survey) -> tuple[str, ...]:
+    """Return the longest time without harvest, where there is one."""
+    longest = survey.longest_without() if len(survey.days) >= _WEEK else 0.0
+    return (f"The longest time without any harvest is {as_time(longest)}.",) if longest else ()
 
 
 def survey_facts(survey: Survey) -> dict[str, Any]:
