@@ -26,11 +26,14 @@ from loopback_grid import loopback, tiny
 from waiting import Start, wait_for
 
 SPEC = Path(__file__).parents[2] / "experiments" / "devices.toml"  # digits, 10 clients, 20 rounds
-ARMS = 'arms = [{ scheduler = "myopic" }, { scheduler = "greedy", "learning.aggregation" = "scaffold" }]'
+ARMS = """arms = [
+    { label = "myopic", scheduler = "myopic" },
+    { label = "greedy", scheduler = "greedy", "learning.aggregation" = "scaffold" },
+]"""
 CHANGES = ["seeds=[3]"]
 
 
-def heard_of(running: subprocess.Popen[str], seconds: float = 300) -> set[str]:
+def heard_of(running: subprocess.Popen[str], seconds: float = 600) -> set[str]:
     """Return the addresses on which a process and its children listened until it ended."""
     found = set()
     deadline = time.monotonic() + seconds
