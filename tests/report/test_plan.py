@@ -111,7 +111,7 @@ def test_a_search_without_success_says_what_was_reached() -> None:
 
     assert verdict_of_plan(plan)[0] == (
         "No battery up to 10 Wh brings 2 clients in 95 % of rounds in 9 of 10 years: at best 50.0 %, with "
-        "10 Wh under myopic."
+        "10 Wh under myopic. The cause is when the harvest comes: its mean pays for them."
     )
     facts = json.loads(json.dumps(plan_facts(plan), allow_nan=False))["answer"]
     assert (facts["found"], facts["value"], facts["closest"]["value"]) == (False, None, 36_000.0)
@@ -350,3 +350,23 @@ def test_a_real_plan_has_all_of_it() -> None:
     json.dumps(plan_facts(plan), allow_nan=False)
     assert {"worst month", "  turns at alaska"} <= rows_of(plan).keys()
     assert verdict_of_plan(plan)[0].startswith("1 client in 50 % of rounds in 9 of 10 years: battery 200 J")
+
+
+def test_where_nothing_does_the_cause_and_other_ways_are_said() -> None:
+    plan = answered(sun_plan())
+    (mine,) = plan.answers.values()
+    none = replace(mine, found=False, value=36_000.0, share=0.5, ends=(None, None))
+    plan = replace(plan, want=Want(2, 0.95), answers={"myopic": none}, levers={"panel": "3 W"})
+
+    assert (
+        "The cause is the harvest: in January it pays for 1.56 clients a round; panel 3 W would do it."
+        in (verdict_of_plan(plan)[0])
+    )
+
+
+def test_cycles_and_the_worst_client_by_hand() -> None:
+    """692.5 turns of 360 J and 1,416 hours of 60 J are 18.57 batteries of 18 kJ in 59 days, 114.9 a year."""
+    rows = rows_of(sun_plan())
+
+    assert rows["worst client"] == ("35.3 %",)  # 500 of 1,416 rounds
+    assert rows["battery cycles a year, at most"] == ("115",)

@@ -21,6 +21,7 @@ from ehfl.experiment.spec.models import Arm, Spec
 from ehfl.experiment.spec.overrides import by_keyword
 from ehfl.experiment.spec.read import Source, read_spec
 from ehfl.planning import (
+    PILOT,
     PRECISION,
     YEAR,
     Answer,
@@ -237,6 +238,8 @@ class _Planner:
             levels = levels_between(may_change.low, may_change.high, may_change.now, may_change.whole)
             play = partial(self._played, may_change, want)
             found = replace(found, answers=self._answers(limited, levels, may_change.now, want, play))
+            if not any(one.found for one in found.answers.values()):
+                found = replace(found, levers=self._levers(limited[0], want, may_change.name))
         if sustain is not None:
             targets, now = range(fleet.clients, 0, -1), found.best.count_on(sustain)
             aim, steered = Want(1, sustain), [arm for arm in limited if arm in steered]
@@ -283,6 +286,19 @@ class _Planner:
             found[arm.label] = search(levels, partial(play, arm), wanted=want.share, share=want.years, now=now,
                                       seeds=self.spec.seeds, precision=self.precision, beat=beat)  # fmt: skip
         return {arm.label: found[arm.label] for arm in self.spec.arms if arm.label in found}
+
+    def _levers(self, arm: Arm, want: Want, tried: str) -> dict[str, str]:
+        """Return the values of other properties that do in the first years, where no value of the one tried does."""
+        found: dict[str, str] = {}
+        for other in variable(self.table, build.build_fleet, want, self.rounds):
+            if other.name == tried or (want.clients > self.table["clients"] and other.name != "clients"):
+                continue
+            levels = levels_between(other.low, other.high, other.now, other.whole)
+            answer = search(levels, partial(self._played, other, want, arm), wanted=want.share, share=want.years,
+                            seeds=self.spec.seeds[:PILOT], precision=None, now=other.now)  # fmt: skip
+            if answer.found:
+                found[other.name] = other.shown(answer.value)
+        return found
 
     def _held(self, share: float, arm: Arm, clients: float, seeds: Sequence[int]) -> FloatArray:
         """Return the share of rounds in which `clients` clients take part if wanted, (n_seeds,)."""

@@ -23,6 +23,7 @@ from .outlook import (
 from .plan import Changeable as Changeable, Curve as Curve, Plan as Plan
 from .search import (
     CONFIDENCE as CONFIDENCE,
+    PILOT as PILOT,
     PRECISION as PRECISION,
     Answer as Answer,
     levels_between as levels_between,

@@ -12,7 +12,7 @@ from ehfl.arrays import FloatArray
 from ehfl.energy import Fleet
 from ehfl.planning.budget import Budget, Calendar
 from ehfl.planning.optimum import Optimum, Share
-from ehfl.planning.outlook import RELIABLE, Outlook, Rounds, seasons_of
+from ehfl.planning.outlook import RELIABLE, Outlook, Rounds, months_of, seasons_of
 from ehfl.planning.search import Answer
 from ehfl.planning.want import Want
 
@@ -69,6 +69,7 @@ class Plan:
     sustain: float | None = None  # share of rounds that clients are to be sustained in
     # The most clients sustained in it, by the label of each scheduler with a target.
     sustained: Mapping[str, Answer] = field(default_factory=dict)
+    levers: Mapping[str, str] = field(default_factory=dict)  # what else would do, where no value of `free` does
     curves: tuple[Curve, ...] = ()
     possible: tuple[Optimum, ...] = ()  # the optimum of each seed; empty unless requested
     note: str = ""  # a sentence on deviations from the given spec
@@ -145,7 +146,10 @@ class Plan:
         names = ("on_target", "empty_rounds", "worst_streak", "used", "waste", "lost", "fairness")
         counted = {f"count_on_{100 * share:.0f}": one.count_on(share) for share in (RELIABLE, 0.99)}
         means = {name: float(one.figure(name).mean()) for name in names}
-        seasons = {f"count_on_95_{name}": count for name, count in seasons_of(one, self.calendar).items()}
+        parts = seasons_of(one, self.calendar)
+        if self.calendar is not None:
+            parts |= {month.name.lower(): month.count_on for month in months_of(one, self.calendar)}
+        seasons = {f"count_on_95_{name}": count for name, count in parts.items()}
         mean = float(one.counts.mean())
         figures: dict[str, float] = {"target": one.target, "mean": mean} | counted | seasons | means
         if answer := self.answers.get(one.label):

@@ -59,7 +59,7 @@ def _answer(plan: Plan) -> Iterator[str]:
     asked = f"{want} in {want.of_years}"
     if not answer.found:
         best = f"at best {exact(answer.share, want.share)}, with {value} under {name}"
-        yield f"No {thing} up to {free.shown(answer.largest)} brings {asked}: {best}."
+        yield f"No {thing} up to {free.shown(answer.largest)} brings {asked}: {best}. {_cause(plan, want)}."
         return
     # Clients with values of their own have a factor for an answer, which compares by itself.
     factor = answer.value / free.now
@@ -67,6 +67,26 @@ def _answer(plan: Plan) -> Iterator[str]:
     compared += f"{free.shown(free.now)}; " if compared else ""
     ends = interval(answer, free.shown, want.years)
     yield f"{asked}: {thing} {value}, {ends}; {compared}under {name}){_checked(answer)}."
+
+
+def _cause(plan: Plan, want: Want) -> str:
+    """Return why no value does, and what else would."""
+    budget, months = plan.budget, plan.budget.sustainable_by_month
+    season = None if plan.calendar is None or not want.season else list(plan.calendar.months_of(want.season))
+    if (budget.drain >= budget.harvest).all():
+        cause = "standby: with leaks it takes all that is harvested"
+    elif months is not None and np.nanmin(months if season is None else months[season]) < want.clients:
+        poorest = int(np.nanargmin(months)) if season is None else season[int(np.nanargmin(months[season]))]
+        cause = f"the harvest: in {MONTHS[poorest]} it pays for {amount(months[poorest])} clients a round"
+    elif budget.sustainable < want.clients:
+        cause = f"the harvest: it pays for {amount(budget.sustainable)} clients a round"
+    elif plan.free is not None and plan.free.name != "battery":
+        cause = f"batteries: a full one pays for {amount(float(budget.rounds_kept.mean()))} rounds"
+    else:
+        cause = "when the harvest comes: its mean pays for them"
+    levers = [f"{name} {value}" for name, value in plan.levers.items()]
+    other = f"; {listed(levers, 'or')} would do it" if levers else ""
+    return f"The cause is {cause}{other}"
 
 
 def interval(answer: Answer, shown: Callable[[float], str], years: float) -> str:

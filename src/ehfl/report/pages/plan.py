@@ -16,13 +16,16 @@ from ehfl.report.plan_verdict import verdict_of_plan
 from ehfl.report.tables.output import unbroken
 from ehfl.report.tables.plan import budget_lines, plan_lines, plan_table, setting
 
+TABLE = "plan.csv"  # a row for each scheduler: `Plan.frame`
+
 
 def write_plan(plan: Plan, folder: Path, *, spec: str, facts: Mapping[str, str], commands: Sequence[str]) -> Path:
-    """Write plan.html and figures/ into the folder, made if missing, and return the page's path.
+    """Write plan.html, plan.csv and figures/ into the folder, made if missing, and return the page's path.
 
     `spec` is what was planned, `facts` where and with what, `commands` those that make it all again.
     """
     make_ready(folder)
+    plan.frame().to_csv(folder / TABLE)
     look, seeds = looks(plan.schedulers), len(plan.seeds)
     mean = f"Means over {seeds} seeds; small print gives 95 % intervals" if seeds > 1 else "One seed: no intervals"
     write_html(

@@ -292,12 +292,27 @@ def _energy(plan: Plan) -> Lines:
     yield shared("Energy", "harvest wasted", _line("waste", cells.share))
     if any(one.figure("lost").max() > 0 for one in plan.outlooks):
         yield shared("Energy", "energy lost", _line("lost", cells.share))
+    budget, length = plan.budget, plan.fleet.round_length
+    if length is None or not np.isfinite(budget.capacity).all():
+        return
+    a_year = YEAR / length / plan.rounds
+
+    def cycles(one: Outlook) -> FloatArray:
+        drawn = one.turns * budget.cost + budget.drain * plan.rounds  # (n_seeds, n_clients)
+        return np.asarray((drawn / budget.capacity).mean(axis=1)) * a_year
+
+    most = (
+        "Energy of turns and standby in full batteries, a year and client: an upper bound, since panels supply a part"
+    )
+    yield Quantity("Energy", "battery cycles a year, at most", most, _line(cycles))
 
 
 def _turns(plan: Plan) -> Lines:
     """Yield fairness and turns by site: of all sites where they are few, else of those with most and fewest."""
     group, sites = "Turns of clients", plan.sites
     yield shared(group, "fairness (Jain)", _line("fairness", cells.index))
+    fewest = "Share of the rounds in which the client with the fewest turns takes part"
+    yield Quantity(group, "worst client", fewest, _line(lambda one: one.turns.min(axis=1) / plan.rounds, cells.share))
     if sites is None:
         return
     names = list(turns_by_site(plan.best, sites))

@@ -47,6 +47,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "answer": _needed(plan, plan.answered_by) if plan.answers else None,
         "answers": [_needed(plan, label) for label in plan.answers],
         "sustained": [_answer(held, label, amount) for label, held in plan.sustained.items()],
+        "levers": dict(plan.levers),
         "curves": list(map(_curve, plan.curves)),
         "possible": [{"seed": best.seed} | best.as_facts() for best in plan.possible],
         "sentences": verdict_of_plan(plan),
