@@ -61,7 +61,7 @@ def test_so_does_each_of_several_in_a_list() -> None:
     text = physical + "harvest = { name = 'sun', watts = 1, site = ['a.epw', 'alaska'] }"
 
     assert spec(text).fleet.harvest["site"] == [str(Path("sub/a.epw").resolve()), "alaska"]
-    here = spec(text, "fleet.harvest.site=['alaska', 'a.epw']").fleet.harvest
+    here = spec(text, "fleet.harvest.site=['alaska', 'a.epw']", "fleet.harvest.start='07-01'").fleet.harvest
     assert here["site"] == ["alaska", str(Path("a.epw").resolve())]
 
 
