@@ -183,8 +183,9 @@ def options(known: Any = COMMAND, command: str = "") -> Iterator[tuple[str, Any]
 
 
 OPTIONS = list(options())
+_OTHER = {("devices", "device"), ("bound", "task"), ("plan", "precision")}  # which are no keys of the spec there
 OF_SPEC = [(command, one) for command, one in OPTIONS if one.name in SPEC_OPTIONS and command.split()[0] != "flower"
-           and (command, one.name) not in {("devices", "device"), ("bound", "task")}]  # fmt: skip
+           and (command, one.name) not in _OTHER]  # fmt: skip
 
 
 def name_of(given: object) -> str:

@@ -13,7 +13,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from ehfl.lab.year import SCHEDULERS, SITES, Nodes, Year, play_year
 from ehfl.planning.budget import MONTHS
-from ehfl.validation import UserError, whole_number
+from ehfl.validation import UserError
 
 HOST = "127.0.0.1"
 # What a slider is called, its unit, and the values that it stops at.
@@ -35,7 +35,7 @@ _BLUE, _SCALE = "#0072B2", ["#00204d", "#7c7b78", "#ffea46"]  # cividis, as in t
 
 def serve(port: int, *, show: bool, say: Callable[[str], object]) -> None:
     """Serve the page until it is stopped; port 0 is any free one."""
-    port = _free(whole_number("--port", port, low=0, high=65535))
+    port = _free(port)
     for site in SITES:  # whose weather is made now, so that answers come at once
         play_year(Nodes(site=site))
     # A site that binds its name to 127.0.0.1 sends that name as Host.

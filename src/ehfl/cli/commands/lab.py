@@ -10,6 +10,7 @@ from typer import Option
 from ehfl.cli.options import Given, command
 from ehfl.cli.usage import whole
 from ehfl.extras import check_extra
+from ehfl.validation import whole_number
 
 PORT = 8766
 
@@ -30,6 +31,7 @@ def lab(
       ehfl lab
       ehfl lab --open --port 9000
     """
+    whole_number("--port", port, low=0, high=65535)
     check_extra("lab")
     from ehfl.lab.page import serve
 
