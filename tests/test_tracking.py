@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sqlite3
@@ -209,6 +210,7 @@ def test_mlflow_has_runs_in_its_file_store(tmp_path: Path, monkeypatch: pytest.M
 
     client = MlflowClient()
     experiment = client.get_experiment_by_name("tracked")
+    assert experiment is not None
     runs = {run.info.run_name: run for run in client.search_runs([experiment.experiment_id])}
     assert set(runs) == {*RUNS, "report"} and {run.info.status for run in runs.values()} == {"FINISHED"}
     assert runs[RUNS[0]].data.params["fleet.clients"] == "3"
@@ -235,8 +237,8 @@ def wandb_records(content: bytes) -> Iterator[bytes]:
 def test_wandb_writes_offline_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("wandb")
     import wandb
-    from wandb.proto.wandb_internal_pb2 import Record as Written
 
+    written = importlib.import_module("wandb.proto.wandb_internal_pb2").Record
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.chdir(tmp_path)
     tracked("wandb", tmp_path)
@@ -244,7 +246,7 @@ def test_wandb_writes_offline_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     found: dict[str, list[Any]] = {}
     for file in tmp_path.glob("wandb/offline-run-*/*.wandb"):
-        records = [Written.FromString(one) for one in wandb_records(file.read_bytes())]
+        records = [written.FromString(one) for one in wandb_records(file.read_bytes())]
         (name,) = [one.run.display_name for one in records if one.WhichOneof("record_type") == "run"][:1]
         found[name] = records
     assert set(found) == {*RUNS, "report"}
