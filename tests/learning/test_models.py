@@ -167,3 +167,18 @@ def test_every_random_operation_of_torch_is_drawn_from_the_stream() -> None:
 def test_buffers_out_of_range_are_refused() -> None:
     with pytest.raises(ValueError, match=r"^buffers must be one of mean, local, frozen, got none"):
         LocalSgd(buffers="none")
+
+
+@pytest.mark.parametrize("how", [{"batch_size": 1}, {"batch_size": 29, "local_epochs": 1}])
+def test_batches_of_one_example_are_refused_before_training(
+    blobs: Task, gaps: Participation, how: dict[str, Any]
+) -> None:
+    shares = [np.arange(30), *np.array_split(np.arange(30, 90), gaps.n_clients - 1)]
+
+    class Fixed:
+        def partition(self, targets: Any, n_clients: int, seed: int) -> list[Any]:
+            return shares
+
+    with pytest.raises(ValueError, match=r"^batch_size must be one that leaves no client a batch of a single example"):
+        train(With(blobs, normed), gaps, **how, partition=Fixed())
+    assert train(With(blobs, dropping), gaps, **how, partition=Fixed()).records

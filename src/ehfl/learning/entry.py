@@ -153,6 +153,7 @@ def training_in_process(
     etas = step_sizes(step_size, played) if isinstance(played, Participation) else None
     model = initial_model(task, seed, place, rule.buffers)
     examples = Engine(task, deal(task, played.n_clients, partition, seed), rule, place)
+    examples.check_batches(model)
     server = Server(model, aggregation, played.n_clients, seed, buffers=rule.buffers)
     stack = stack_of(examples, model, participants_of(played), engine)
     trained = model.weights.numel() * (1 if stack is None else stack.depth)  # weights, by a worker at a time

@@ -17,6 +17,7 @@ from ehfl.learning.engine.local_sgd import LocalSgd, minibatches
 from ehfl.learning.engine.precision import check_precision, forward
 from ehfl.learning.orders import Order
 from ehfl.learning.tasks import Task
+from ehfl.validation import InvalidValue
 
 
 class Engine:
@@ -26,6 +27,18 @@ class Engine:
         check_precision(rule.precision, device)
         self.task, self.parts, self.rule = task, parts, rule
         self.training = task.training.to(device)
+
+    def check_batches(self, model: FlatModel) -> None:
+        """Refuse batches of a single example where the model cannot train on one, as batch normalisation cannot."""
+        least = min(self.rule.least_batch(part.size) for part in self.parts)
+        if least > 1 or not model.traits.moving:
+            return
+        try:
+            with Chance(seed=0):
+                self._loss(torch.zeros(1, dtype=torch.int64), model.copy())
+        except ValueError as error:
+            allowed = "one that leaves no client a batch of a single example, which batch normalisation cannot train on"
+            raise InvalidValue("batch_size", allowed, self.rule.batch_size) from error
 
     def train(self, order: Order, model: FlatModel) -> Update:
         """Return the update of a client after its local steps: a pure function of the order and the data.

@@ -65,6 +65,12 @@ class LocalSgd:
             return self.local_steps
         return self.local_epochs * -(-examples // self.batch_size)
 
+    def least_batch(self, examples: int) -> int:
+        """Return the size of the smallest batch of a client with `examples` examples."""
+        if self.local_epochs is None:
+            return min(examples, self.batch_size)
+        return examples % self.batch_size or self.batch_size
+
     def mean_step(self, eta: float, steps: int) -> float:
         """Return the mean size of a turn's steps, the first of which is eta_t: what a gradient is read by."""
         decay = self.local_decay
