@@ -100,16 +100,16 @@ def plain_round(model: nn.Module, data: TensorDataset, parts: Sequence[IntArray]
     model.load_state_dict({name: torch.stack([state[name] for state in states]).mean(0) for name in start})
 
 
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def seconds(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    start = clock()
     work()
-    return time.perf_counter() - start
+    return clock() - start
 
 
-def matmul_rate(size: int = 2048, times: int = 4) -> float:
+def matmul_rate(clock: Callable[[], float], size: int = 2048, times: int = 4) -> float:
     """Return the best float32 rate of square products [FLOP/s]."""
     a, b, out = (torch.ones(size, size) for _ in range(3))
-    return 2 * size**3 / min(seconds(lambda: torch.mm(a, b, out=out)) for _ in range(times))
+    return 2 * size**3 / min(seconds(lambda: torch.mm(a, b, out=out), clock) for _ in range(times))
 
 
 def peak_mib() -> float:
@@ -132,21 +132,24 @@ class Team:
         server.absorb(t, self.workers.map(lambda model, order: self.engine.train(order, model), orders))
 
 
-def compare_rounds(task: CifarShaped, team: Team, rounded: Team | None, parts: list[IntArray], rounds: int) -> None:
+def compare_rounds(
+    task: CifarShaped, team: Team, rounded: Team | None, parts: list[IntArray], rounds: int, *, cpu: bool
+) -> None:
     """Print plain torch, ehfl, and ehfl in bf16 if the processor has it, in turns."""
+    clock, threads = (time.process_time, 1) if cpu else (time.perf_counter, cores())
     few = torch.from_numpy(np.concatenate(parts[:PER_ROUND]))  # floats of all 50,000 would be 600 MB
     chosen = [np.arange(k * len(parts[0]), (k + 1) * len(parts[0])) for k in range(PER_ROUND)]
     images = Standardise()(task.training.inputs[few]).contiguous()
     data, plain = TensorDataset(images, task.training.targets[few]), plain_network()
     theirs, ours, bf16, rates = [], [], [], []
     for t in range(rounds + 1):
-        torch.set_num_threads(cores())
-        rates.append(matmul_rate())
-        theirs.append(seconds(lambda: plain_round(plain, data, chosen)))
+        torch.set_num_threads(threads)
+        rates.append(matmul_rate(clock))
+        theirs.append(seconds(lambda: plain_round(plain, data, chosen), clock))
         torch.set_num_threads(1)
-        ours.append(seconds(lambda: team.play(t, PER_ROUND)))  # noqa: B023
+        ours.append(seconds(lambda: team.play(t, PER_ROUND), clock))  # noqa: B023
         if rounded is not None:
-            bf16.append(seconds(lambda: rounded.play(t, PER_ROUND)))  # noqa: B023
+            bf16.append(seconds(lambda: rounded.play(t, PER_ROUND), clock))  # noqa: B023
     a, b, ceiling = statistics.median(theirs[1:]), statistics.median(ours[1:]), statistics.median(rates[1:])
     work = PER_ROUND * STEPS * BATCH * FLOP_PER_SAMPLE
     ratios = [x / y for x, y in zip(theirs[1:], ours[1:], strict=True)]
@@ -249,6 +252,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--workers", type=int, default=cores())
+    parser.add_argument("--cpu", action="store_true", help="only the round of the paper, in CPU time on one core")
     options = parser.parse_args()
 
     keep_freed_memory()  # as the command line and its workers do, which own their processes
@@ -256,19 +260,22 @@ def main() -> None:
     parts = Iid().partition(task.training.targets.numpy(), CLIENTS, seed=0)
     cpu = torch.device("cpu")
     model = initial_model(task, 0, cpu)
-    workers = Workers(model, options.workers)
+    workers = Workers(model, 1 if options.cpu else options.workers)
     team = Team(Engine(task, parts, LocalSgd(STEPS, BATCH), cpu), model, workers)
     try:
         rounded = Team(Engine(task, parts, LocalSgd(STEPS, BATCH, precision="bf16"), cpu), model, workers)
     except InvalidValue as error:
         rounded = None
         print(error)
+    if options.cpu:  # for a machine that does other work, too
+        compare_rounds(task, team, rounded, parts, options.rounds, cpu=True)
+        return
     with workers.running():
         team.play(0, PER_ROUND)
         evaluation(task, team)  # before the plain way raises the peak
         growth(team, repeats=3)
         print(f"peak memory          {peak_mib():.0f} MiB, data included", flush=True)
-        compare_rounds(task, team, rounded, parts, options.rounds)
+        compare_rounds(task, team, rounded, parts, options.rounds, cpu=False)
         beside_others(team, options.rounds)
         digits(rounds=60)
     small_clients(options.workers, repeats=3)

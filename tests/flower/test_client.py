@@ -127,7 +127,7 @@ def test_another_protocol_is_one_line(tmp_path: Path) -> None:
         client_app(bundle_of(SPEC), tmp_path)(message, Context(7, 11, {"client-id": 1}, RecordDict(), {})).content
     )
 
-    assert answer.refused == "the server speaks protocol 1, this node 5: they need the same ehfl"
+    assert answer.refused == "the server speaks protocol 1, this node 6: they need the same ehfl"
 
 
 def test_a_node_harvests_what_it_says_itself(tmp_path: Path) -> None:
