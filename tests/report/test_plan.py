@@ -54,7 +54,7 @@ def test_the_verdict_in_joules_names_month_and_hours() -> None:
     ]
 
 
-HELD = Answer(2.0, found=True, ends=(3.0, 1.0), years=30, met=27, share=0.995, tried={2.0: 0.995}, largest=1.0,
+HELD = Answer(2.0, found=True, ends=(3.0, 1.0), years=30, met=27, share=0.995, tried={1.0: 1.0, 2.0: 0.995}, largest=1.0,
               fresh=(17, 20))  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def test_what_is_sustained_by_hand() -> None:
     )
     assert [cells["most clients in 99 %"] for cells in compact_of(plan).values()] == ["2", "< 2"]
     facts = plan_facts(plan)["sustained"][0]
-    assert (facts["scheduler"], facts["value"], facts["interval"]) == ("myopic", 2.0, [3.0, 1.0])
+    assert (facts["scheduler"], facts["value"], facts["interval"]) == ("myopic", 2.0, [1.0, 3.0])
 
 
 def test_the_best_is_by_what_was_asked() -> None:

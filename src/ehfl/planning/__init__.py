@@ -2,7 +2,9 @@
 
 budget   harvest and cost, independent of the scheduler; the month and hour of a round
 outlook  the performance of a scheduler over several seeds: statistics, also by month, hour and site
-search   the smallest battery, panel, fleet or round length that meets a requirement
+search   the smallest value that meets a requirement in a share of the years, with its interval
+steady   batteries as they are after a year of operation
+want     what is asked: participants in a share of the rounds of a year, a month or the night
 optimum  the optimum with perfect foresight (`turns` converts energy to turns, `kernels` assign them)
 plan     `Plan`: all of these results; `experiment` makes one from a spec, `report` shows it
 vary     the same fleet with another battery, panel, number of clients or round length

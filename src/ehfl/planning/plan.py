@@ -168,6 +168,6 @@ class Plan:
 
 def _columns(name: str, answer: Answer) -> dict[str, float]:
     """Return an answer with the ends of its interval, NaN where there is none; `_years` is how many were searched."""
-    low, high = sorted(np.nan if end is None else end for end in answer.ends)
+    low, high = (np.nan if end is None else end for end in answer.interval)
     value = answer.value if answer.found else np.nan
     return {name: value, f"{name}_low": low, f"{name}_high": high, f"{name}_years": answer.years}

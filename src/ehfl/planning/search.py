@@ -43,6 +43,12 @@ class Answer:
     beyond: float | None = None  # the better scheduler's value, which was not enough under this one; then no search
 
     @property
+    def interval(self) -> tuple[float | None, float | None]:
+        """Its lower and upper end; values that become easier to meet as they fall have the easier end below."""
+        harder, easier = self.ends
+        return (easier, harder) if self.largest < max(self.tried) else (harder, easier)
+
+    @property
     def half_width(self) -> float:
         """Half of the interval, relative to the value; infinite if it has one end."""
         first, last = self.ends

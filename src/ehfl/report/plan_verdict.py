@@ -98,7 +98,7 @@ def interval(answer: Answer, shown: Callable[[float], str], years: float) -> str
         side = "or fewer" if answer.largest < answer.value else "or more"
         needed = years_needed(years)
         return f"{shown(harder)} {side} ({counted(answer.years, 'year')} do not bound it from above, {needed} would"
-    low, high = sorted((harder, easier))
+    low, high = min(harder, easier), max(harder, easier)
     return f"{shown(low)} to {shown(high)} ({100 * CONFIDENCE:g} % confidence, {answer.years} years"
 
 

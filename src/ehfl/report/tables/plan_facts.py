@@ -119,7 +119,7 @@ def _answer(answer: Answer, label: str, shown: Callable[[float], str]) -> dict[s
         "found": answer.found,
         "value": answer.value if answer.found else None,
         "shown": shown(answer.value) if answer.found else None,
-        "interval": list(answer.ends),
+        "interval": list(answer.interval),
         "confidence": CONFIDENCE,
         "years": answer.years,
         "years_that_do": answer.met,
