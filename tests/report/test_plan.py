@@ -54,8 +54,8 @@ def test_the_verdict_in_joules_names_month_and_hours() -> None:
     ]
 
 
-HELD = Answer(2.0, found=True, ends=(3.0, 1.0), years=30, met=27, share=0.995, tried={1.0: 1.0, 2.0: 0.995}, largest=1.0,
-              fresh=(17, 20))  # fmt: skip
+HELD = Answer(2.0, found=True, ends=(3.0, 1.0), years=30, met=27, share=0.995, tried={1.0: 1.0, 2.0: 0.995},
+              largest=1.0, fresh=(17, 20))  # fmt: skip
 
 
 def test_the_answer_comes_first_with_its_interval() -> None:
