@@ -211,6 +211,8 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "no score": ({"score": lambda outputs, targets: None}, "score of task blobs must be one number, "),
 }
 
+TWICE = {"unused": 2, "in place": 2}  # a weight and a bias; in training and in evaluation
+
 
 @pytest.mark.parametrize(
     "model",
@@ -253,6 +255,34 @@ def test_a_broken_rule_is_told_in_a_plain_line(blobs: Task, case: str) -> None:
 
     assert told.value.faults[0].startswith(fault)
     assert "\n" not in told.value.faults[0]
+    assert len(told.value.faults) == TWICE.get(case, 1), told.value.faults
+
+
+def test_all_faults_of_a_task_are_listed_at_once(blobs: Task) -> None:
+    broken = changed(
+        blobs, name="", metric="accuracy", model=lambda rng: initialise(Spare(), rng), test=NANS, loss=lambda *_: 0.5
+    )
+
+    with pytest.raises(BrokenRules) as told:
+        check_task(broken)
+
+    assert told.value.faults == (
+        "must have a text as its name, got ''",
+        "must have an ehfl.Metric as its metric, got 'accuracy'",
+        "has values that are not finite among the inputs of the test set",
+        "must return one number as loss, a tensor without axes, got float",
+    )
+
+
+def test_faults_of_training_and_of_the_score_are_listed_at_once(blobs: Task) -> None:
+    with pytest.raises(BrokenRules) as told:
+        check_task(changed(blobs, model=lambda rng: initialise(Spare(), rng), score=lambda outputs, targets: 87.5))
+
+    assert [fault[:30] for fault in told.value.faults] == [
+        "has a parameter that the loss ",
+        "has a parameter that the loss ",
+        "score of task blobs must be a ",
+    ]
 
 
 def test_what_the_users_code_raises_is_told_with_its_line(blobs: Task, tmp_path: Path) -> None:

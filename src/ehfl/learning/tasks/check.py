@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import torch
@@ -22,7 +23,7 @@ _CHANCE = "(random numbers must be torch's, which come from the seed: not NumPy'
 
 
 def check_task(task: Task | str, *, examples: int = 64, seed: int = 0) -> None:
-    """Test a task on a few of its examples; raise BrokenRules with a list of the faults.
+    """Test a task on a few of its examples; raise BrokenRules with a list of all faults that can be seen.
 
     The check passes silently if: all attributes exist and the data are finite; each call returns a new model, made from
     the rng or by torch alone, whose random numbers in training are torch's; the output for an example does not depend
@@ -43,10 +44,22 @@ def check_task(task: Task | str, *, examples: int = 64, seed: int = 0) -> None:
     task = TASKS.make(task)
     whole_number("examples", examples, low=1, high=1_000_000)
     check_seed(seed)
-    stages = (_facts(task, examples), _training(task, examples, seed), _scoring(task, examples, seed))
-    for stage in stages:  # faults of an earlier stage make later stages meaningless
-        if faults := list(_faults_of(stage, task)):
-            raise BrokenRules(type(task).__name__, faults)
+    data = ("training set", "test set")
+    stages: dict[str, tuple[tuple[str, ...], Iterator[str]]] = {  # each with those whose faults would show in it
+        "facts": ((), _facts(task)),
+        "training set": ((), _values(task, "training", examples)),
+        "test set": ((), _values(task, "test", examples)),
+        "classes": (("facts", *data), _classes(task)),
+        "model": (("training set",), _model(task, seed)),
+        "training": (("training set", "classes", "model"), _training(task, examples, seed)),
+        "scoring": (("facts", "classes", "model", *data), _scoring(task, examples, seed)),
+    }
+    found: dict[str, list[str]] = {}
+    for stage, (earlier, faults) in stages.items():
+        if not any(found.get(other) for other in earlier):
+            found[stage] = list(_faults_of(faults, task))
+    if every := list(dict.fromkeys(chain.from_iterable(found.values()))):
+        raise BrokenRules(type(task).__name__, every)
 
 
 def _faults_of(stage: Iterator[str], task: Task) -> Iterator[str]:
@@ -59,24 +72,36 @@ def _faults_of(stage: Iterator[str], task: Task) -> Iterator[str]:
         yield f"fails: {blame(task, error)}"
 
 
-def _facts(task: Task, count: int) -> Iterator[str]:
+def _facts(task: Task) -> Iterator[str]:
     name, metric = getattr(task, "name", None), getattr(task, "metric", None)
     if not isinstance(name, str) or not name:
         yield f"must have a text as its name, got {name!r}"
     if not isinstance(metric, Metric):
         yield f"must have an ehfl.Metric as its metric, got {metric!r}"
-    for part in ("training", "test"):
-        found = getattr(task, part)
-        if not isinstance(found, Examples):
-            yield f"must have ehfl.learning.Examples as its {part} set, got {type(found).__name__}"
-            continue
-        for kind, values in zip(("inputs", "targets"), found.some(100 * count), strict=True):
-            if not all(torch.isfinite(one).all() for one in leaves(values)):
-                yield f"has values that are not finite among the {kind} of the {part} set"
+
+
+def _values(task: Task, part: str, count: int) -> Iterator[str]:
+    """Yield the faults of the training set or of the test set."""
+    found = getattr(task, part)
+    if not isinstance(found, Examples):
+        yield f"must have ehfl.learning.Examples as its {part} set, got {type(found).__name__}"
+        return
+    for kind, values in zip(("inputs", "targets"), found.some(100 * count), strict=True):
+        if not all(torch.isfinite(one).all() for one in leaves(values)):
+            yield f"has values that are not finite among the {kind} of the {part} set"
+
+
+def _classes(task: Task) -> Iterator[str]:
+    classes_of(task)  # raises an error for invalid names, and for targets out of range
+    yield from ()
+
+
+def _model(task: Task, seed: int) -> Iterator[str]:
+    first_model(task, seed)
+    yield from ()
 
 
 def _training(task: Task, count: int, seed: int) -> Iterator[str]:
-    classes_of(task)  # raises an error for invalid names, and for targets out of range
     model = initial_model(task, seed, torch.device("cpu"))
     with Chance(seed):
         inputs, targets = task.training.some(count)
@@ -90,7 +115,9 @@ def _training(task: Task, count: int, seed: int) -> Iterator[str]:
         if fault := _loss_fault(losses[-1]) or _spread_fault(task, outputs, targets):
             yield fault
             return
-    yield from _changed("training", (inputs, targets), kept)
+    if faults := list(_changed("training", (inputs, targets), kept)):
+        yield from faults
+        return
     if not torch.equal(*losses):
         gave = " and ".join(f"{float(loss.detach()):g}" for loss in losses)
         yield f"draws chance while training: one batch gave the losses {gave} {_CHANCE}"
@@ -141,13 +168,13 @@ def _scoring(task: Task, count: int, seed: int) -> Iterator[str]:
         if n_classes := len(classes_of(task)):
             right_by_class(outputs, targets, n_classes)
         yield from _changed("evaluation", (inputs, targets), kept)
-        if fault := _loss_fault(task.loss(outputs, targets), differentiable=False):
-            yield fault
         before = each(_copy, outputs)
         scores = [checked_score(task, task.score(outputs, targets)) for _ in range(2)]
         yield from _changed("score", (outputs, targets), (before, kept[1]))
         if scores[0] != scores[1]:
             yield f"has a score that is not reproducible: the same outputs gave {scores[0]:g} and {scores[1]:g}"
+        if fault := _loss_fault(task.loss(outputs, targets), differentiable=False):
+            yield fault
 
 
 def _copy(value: Any) -> Any:
