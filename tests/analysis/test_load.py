@@ -137,10 +137,10 @@ def test_running_again_runs_nothing(folder: Path) -> None:
 
 
 def test_a_folder_of_another_spec_is_not_written_to(folder: Path) -> None:
-    changed = make_spec(FACTS | {"rounds": 7})
+    changed = make_spec(FACTS | {"evaluation": {"every": 3}})
 
     message = refusal(lambda: run_all(changed, folder, jobs=1))
-    assert "myopic-s4 belongs to another run (rounds is 6 there and 7 here)" in message
+    assert "myopic-s4 belongs to another run (evaluation.every is 2 there and 3 here)" in message
     assert (folder / "spec.toml").read_text(encoding="utf-8").startswith(write_spec(make_spec(FACTS).facts()))
 
 

@@ -92,9 +92,9 @@ class Adds:
         return x, state
 
 
-class Drops(Digits):
+class Mixes(Digits):
     def model(self, rng):
-        return torch.nn.Sequential(super().model(rng), torch.nn.Dropout(0.5))
+        return torch.nn.Sequential(super().model(rng), torch.nn.BatchNorm1d(10, track_running_stats=False))
 """
 
 
@@ -123,7 +123,7 @@ NAMES = "names {}, which breaks the rules: "
 CASES = {
     "fleet.harvest": ("Harvest", NAMES + "is not a pure function of (seed, client, round): round "),
     "scheduler": ("Everyone", NAMES + "spends energy that is not there: round 1, client 1 was picked with 0 units"),
-    "learning.task": ("Drops", NAMES + "model must be without dropout"),
+    "learning.task": ("Mixes", NAMES + "model must be one whose output for an example does not depend on"),
     "learning.partition": ("Moody", NAMES + "is not reproducible: seed 0, asked twice, client "),
     "learning.aggregation": ("Adds", NAMES + "must leave what it is given as it is: round 0, x was changed"),
     "learning.step_size": ("Uphill", "must be a number in [0, 1e30] for each round (5), got -0.1 in round 0"),

@@ -537,7 +537,7 @@ def test_a_bad_override_is_refused(override: str, message: str) -> None:
 def test_an_override_inside_what_is_no_section_is_refused(key: str, inside: str, tmp_path: Path) -> None:
     path = written(tmp_path, "rounds = 7\nseeds = 2\nlearning.step_size = 0.1")
 
-    with pytest.raises(SpecError, match=f"mine.toml: {key} must be a key of a section, and {inside} is none$"):
+    with pytest.raises(SpecError, match=f"mine.toml: {key} must be a key of a section, and {inside} is not a section$"):
         read_spec(path, [f"{key}=3"])
 
 

@@ -109,7 +109,7 @@ def test_modules_that_are_installed_are_named_and_not_copied(tmp_path: Path) -> 
     assert not (tmp_path / "app" / "ehfl").exists()
 
 
-@pytest.mark.parametrize("helper", ["test_own_b", "build/own_b"])
+@pytest.mark.parametrize("helper", ["test_own_b", "parts/own_b"])
 def test_code_that_flower_would_leave_out_is_refused_and_nothing_is_written(tmp_path: Path, helper: str) -> None:
     module = f"own_reserve_{helper.replace('/', '_')}"
     spec = spec_with(tmp_path / "mine", module, helper)

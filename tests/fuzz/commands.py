@@ -74,6 +74,11 @@ RIGHT = {
     "--clip": ("1", "0.5"),
     "--weight-decay": ("0", "0.01"),
     "--eval-every": ("1", "2"),
+    "--precision": ("float32", "0.3"),
+    "--sweep": ("fleet.cost=1,2", "learning.batch_size=1,5"),
+    "--want": ("2 clients in 90 % of rounds", "1 client in 99 % of rounds in December"),
+    "--free": ("battery", "clients"),
+    "--sustain": ("90",),
     "--device": ("cpu", "auto", "cortex-m4", "stm32f722"),
     "--threads": ("1",),
     "--workers": ("1",),
@@ -98,7 +103,7 @@ ODD = (b"", b"\n", b"0.5", b"a,b\n1,0\n", b"1,2\n3\n", b"nan,inf\n", b"1e999\n",
        b"1;2;3\n", b"# nothing\n", b"0.5,0.5,0.5", b"1 0 1\n" * 9, b"9" * 30 + b"\n",
        b"\xef\xbb\xbf0.1,0.2,0.3\n")  # fmt: skip
 WIDTHS = ("1", "0", "-5", "20", "40", "1000", "wide", "")
-NEVER = {"--task": {"digits", "cifar10"}}  # too slow for a case, or wants the network
+NEVER = {"--task": {"digits", "cifar10", "cifar100"}}  # too slow for a case, or wants the network
 
 
 def try_command(chance: Random, place: Path) -> Iterator[str]:

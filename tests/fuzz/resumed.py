@@ -36,7 +36,9 @@ def _command(options: dict[str, str]) -> list[str]:
 def _options(chance: Random) -> dict[str, str]:
     """Return a few options of the command, mostly with right values."""
     known = [name for name, takes_value, several in options_of("train") if takes_value and not several]
-    names = [name for name in chance.sample(known, chance.choice((1, 1, 2, 3))) if name not in ("--run", "--data")]
+    names = [
+        name for name in chance.sample(known, chance.choice((1, 1, 2, 3))) if name not in ("--run", "--data", "--track")
+    ]
     return {name: value_for(chance, name) if chance.random() < 0.2 else chance.choice(RIGHT[name]) for name in names}
 
 

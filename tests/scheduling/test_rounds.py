@@ -228,8 +228,8 @@ def test_a_large_fleet_that_asks_for_the_past_later_is_told_to_ask_at_once(field
     with pytest.raises(SchedulerError) as caught:
         simulate(Fleet(LARGE, Bernoulli(0.5)), scheduler, rounds=3)
     assert str(caught.value).startswith(
-        "Asks fails: round 2, view.turns and view.last_turn of more than 4,096 clients are kept only if they are asked "
-        "for in round 0: ask for them in every round"
+        "Asks fails: round 2, view.turns and view.last_turn of more than 4,096 clients are kept only if they are read "
+        "in round 0: read them in every round"
     )
 
 

@@ -144,6 +144,8 @@ def training_in_process(
 
     `identity` identifies the run in its checkpoints; by default it is computed from the arguments.
     """
+    if not isinstance(played, Participation | Lockstep):
+        raise InvalidValue("participation", "a Participation, as simulate returned, or a Lockstep", repr(played))
     seed, place = check_seed(seed), pick_device(device)
     if engine not in ENGINES:
         raise InvalidValue("engine", f"one of {', '.join(ENGINES)}", engine)

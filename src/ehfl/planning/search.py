@@ -152,7 +152,7 @@ def search(
     >>> play = lambda value, seeds: np.array([min(1.0, value / (50 + seed)) for seed in seeds])
     >>> found = search(range(1, 200), play, wanted=1.0, share=0.9, seeds=range(40), precision=None, now=5)
     >>> found.value, found.ends
-    (85, (82, 88))
+    (85, (82, 89))
     """
     years = Years(levels, play, wanted)
     pilot = list(seeds)[:PILOT]

@@ -27,7 +27,7 @@ def steady_start(fleet: Fleet, scheduler: Scheduler | str, rounds: int, seed: in
     >>> from ehfl.energy import Sun
     >>> fleet = Fleet.in_joules(2, Sun(1), capacity=3600, cost=600, round_length=3600)
     >>> steady_start(fleet, "greedy", rounds=8760, seed=0).start().tolist()
-    [0, 0]
+    [991, 989]
     """
     if fleet.round_length is None or fleet.endless.any():
         return fleet
