@@ -112,6 +112,16 @@ def test_what_is_read_is_what_simulation_and_training_say(ran: tuple[Path, list[
     assert results.specs == (write_spec(make_spec(FACTS).facts()),)
 
 
+def test_epochs_are_counted_in_steps_where_it_is_known_what_clients_hold(tmp_path: Path) -> None:
+    learning = {"task": "digits", "local_epochs": 2, "batch_size": 50, "device": "cpu"}
+    facts = {"name": "epochs", "rounds": 1, "seeds": 1, "schedulers": ["always-on"], "fleet": {"clients": 10}}
+    run_all(make_spec(facts | {"learning": learning}), tmp_path / "epochs", jobs=1)
+
+    (arm,) = read(tmp_path / "epochs").arms
+    assert arm.trials[0].labels is not None and arm.trials[0].labels.sum() == 1437  # 143 or 144 a client: 3 batches
+    assert arm.trials[0].local_steps == 6
+
+
 def test_the_spec_decides_target_and_goal(folder: Path) -> None:
     plain = read(folder)
     assert (plain.name, plain.worlds[0].target, plain.metric.lower_is_better) == ("small", 2, True)  # 4 x 0.6, whole

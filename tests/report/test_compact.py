@@ -96,3 +96,14 @@ def test_the_setting_names_task_and_local_steps_where_arms_share_them() -> None:
     assert compact_table(replace(found, arms=arms)).title.startswith(
         "small: accuracy on digits, 8 rounds, K = 5, 5 seeds"
     )
+
+
+@pytest.mark.parametrize(("epochs", "text"), [((2, 2), ", local epochs: 2, "), ((2, 3), ", "), ((2, None), ", ")])
+def test_the_setting_names_epochs_where_turns_are_epochs(epochs: tuple[int | None, ...], text: str) -> None:
+    found = arms_ending_at(APART)
+    arms = []
+    for arm, number in zip(found.arms, epochs, strict=True):
+        learning = {"task": {"name": "digits"}, "local_steps": 5, "local_epochs": number}
+        arms.append(replace(arm, trials=tuple(replace(one, spec={"learning": learning}) for one in arm.trials)))
+
+    assert f"8 rounds{text}5 seeds" in compact_table(replace(found, arms=tuple(arms))).title

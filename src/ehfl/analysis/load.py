@@ -18,6 +18,7 @@ import numpy as np
 
 from ehfl.analysis.comparison import Comparison, Goal, compare
 from ehfl.analysis.trials import Missing, Trial
+from ehfl.arrays import IntArray
 from ehfl.runs import (
     SPEC,
     Facts,
@@ -185,7 +186,8 @@ def load_trial(source: Source) -> Trial:
     source.folder.check_untouched(source.meta)
     try:
         records, played = _recorded(source)
-        classes, labels = tuple(source.meta.get("classes") or ()), source.meta.get("labels")
+        classes = tuple(source.meta.get("classes") or ())
+        labels = None if source.meta.get("labels") is None else np.array(source.meta["labels"])
         traffic = Traffic.read(source.meta)
     except (UserError, OSError) as error:
         raise UserError(f"{one_line(error)}: {source.folder.remedy}") from error
@@ -195,17 +197,26 @@ def load_trial(source: Source) -> Trial:
         source.seed,
         played,
         records,
-        local_steps=facts["learning"]["local_steps"],
+        local_steps=_local_steps(facts["learning"], labels),
         aggregation=facts["learning"]["aggregation"]["name"],
         partition=facts["learning"]["partition"]["name"],
         scheduler=name if name in SCHEDULERS.members else "",
         fingerprint=_text(identity_of(facts) | {"seeds": None}, inputs),
         **_met(facts, inputs),
         classes=classes,
-        labels=None if labels is None else np.array(labels),
+        labels=labels,
         traffic=traffic,
         spec=facts,
     )
+
+
+def _local_steps(learning: Facts, labels: IntArray | None) -> int:
+    """Return K: of a mean turn if turns are epochs, or their number where it is not known what clients hold."""
+    epochs: int | None = learning.get("local_epochs")
+    if epochs is None:
+        return int(learning["local_steps"])
+    batches = 1 if labels is None else np.ceil(labels.sum(axis=1) / learning["batch_size"]).mean()
+    return round(epochs * float(batches))
 
 
 def common_metric(sources: Sequence[Source]) -> Metric:

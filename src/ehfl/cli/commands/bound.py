@@ -109,6 +109,8 @@ def bound(
     with named_by_option(names):
         read = given.spec({}) if spec is None else given.spec(spec, options=())
         _check_alike(read)
+        if not verify:  # which has SGD of its own
+            _check_plain_sgd(read)
         columns = _play(read)
         known = dict.fromkeys(columns, constants) if task is None else _estimated(task, columns, read.seeds[0])
     if spec is not None and len(read.seeds) > 1:
@@ -245,6 +247,22 @@ def _check_alike(spec: Spec) -> None:
         for key in ("rounds", "learning.local_steps"):
             if any(f"{changed}.".startswith(f"{key}.") for changed in arm.changes):
                 raise UserError(f"arms[{place}].{key} must be left out here: bounds have one of it for all arms")
+
+
+def _check_plain_sgd(spec: Spec) -> None:
+    """Refuse turns that no theorem is about."""
+    arms = ((f"arms[{place}].", arm.setting) for place, arm in enumerate(spec.arms, start=1))
+    for prefix, setting in (("", spec.base), *arms):  # the base first: arms have its keys, too
+        learning = setting.learning
+        given = {
+            "local_epochs": learning.local_epochs,
+            "local": learning.local and learning.local["name"],
+            "local_decay": None if learning.local_decay == 1 else learning.local_decay,
+        }
+        for key, value in given.items():
+            if value is not None:
+                allowed = "left out for a bound: theorems are on local_steps of plain SGD (use a copy of the spec)"
+                raise InvalidValue(f"{prefix}learning.{key}", allowed, value)
 
 
 def _print_verified(

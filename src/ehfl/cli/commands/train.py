@@ -153,9 +153,11 @@ def _output(
         if length is None
         else f" of {as_time(length)} ({with_unit(time_scale(len(records) * length), len(records) * length)})"
     )
+    epochs = setting.learning.local_epochs
+    turn = f"K = {setting.learning.local_steps}" if epochs is None else counted(epochs, "local epoch")
     facts = [
         f"{setting.learning.task['name']}: {run.arm.label}, {counted(len(records), 'round')}{whole}, "
-        f"K = {setting.learning.local_steps}, seed {run.seed}",
+        f"{turn}, seed {run.seed}",
         f"{counted(setting.fleet.clients, 'client')}; "
         f"{sum(record.seconds + record.eval_seconds for record in records):.1f} s of training and evaluation",
     ]

@@ -205,7 +205,6 @@ def _turn(table: Table, key: str, learning: LearningSpec, clients: int, load: Lo
         device = device_of(table.get("device"), **{name: table.get(name) for name in _OF_DEVICE})
         radio = radio_of(table.get("radio"), **{name: table.get(name) for name in _OF_RADIO})
     by_epochs = learning.local_epochs is not None and "samples" not in table
-    by_epochs = learning.local_epochs is not None and "samples" not in table
     wanted = ["model_bytes"] + ["flop_per_sample"] * (device.joules_per_sample is None) + ["examples"] * by_epochs
     # The task, which may have to be loaded, is asked only where a size is missing.
     known = {} if table.keys() >= {*wanted} else _known_size(learning, load, with_examples=by_epochs)

@@ -90,11 +90,18 @@ def setting(comparison: Comparison) -> str:
     parts = [
         f"{comparison.metric.name}{_common(comparison, ' on {}', 'learning', 'task', 'name')}",
         _from_to([arm.rounds for arm in arms], "round") + _length(comparison),
-        _common(comparison, "K = {}", "learning", "local_steps"),
+        _turn(comparison),
         _from_to([len(arm.seeds) for arm in arms], "seed"),
         f"{_wanted(comparison)} wanted a round",
     ]
     return ", ".join(part for part in parts if part)
+
+
+def _turn(comparison: Comparison) -> str:
+    """Return how long a turn is, in local steps or in epochs; empty where arms differ."""
+    if any(arm.trials[0].spec.get("learning", {}).get("local_epochs") for arm in comparison.arms):
+        return _common(comparison, "local epochs: {}", "learning", "local_epochs")
+    return _common(comparison, "K = {}", "learning", "local_steps")
 
 
 def _common(comparison: Comparison, text: str, *keys: str) -> str:
