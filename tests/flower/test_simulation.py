@@ -31,6 +31,31 @@ ARMS = """arms = [
     { label = "greedy", scheduler = "greedy", "learning.aggregation" = "scaffold" },
 ]"""
 CHANGES = ["seeds=[3]"]
+OWN_MODEL = """
+from torch import nn
+from ehfl.learning.tasks.digits import Digits
+
+class Modern(Digits):
+    def model(self, rng):
+        first = nn.Conv2d(1, 4, 3, stride=2, bias=False)
+        return nn.Sequential(first, nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Dropout(0.2), nn.Linear(36, 10))
+"""
+OWN_SPEC = """
+name = "modern"
+rounds = 3
+seeds = [3]
+schedulers = ["greedy"]
+
+[fleet]
+clients = 4
+rate = 0.8
+initial = 1
+
+[learning]
+task = "models_simulated:Modern"
+local = "adamw:weight_decay=0.01,eps=1e-6"
+step_size = 0.005
+"""
 
 
 def heard_of(running: subprocess.Popen[str], seconds: float = 600) -> set[str]:
@@ -79,6 +104,29 @@ def test_the_simulation_has_the_participants_energies_and_models_of_one_process(
         for name, weights in one.items():
             # Some hundred steps in float32, each of which rounds at 6e-8 of weights of order 1.
             np.testing.assert_allclose(other[name], weights, rtol=0, atol=1e-5, err_msg=f"{arm} {name}")
+
+
+@pytest.mark.slow
+def test_the_simulation_trains_batch_norm_dropout_and_adamw_as_one_process_does(
+    tmp_path: Path, start_process: Start
+) -> None:
+    (tmp_path / "models_simulated.py").write_text(OWN_MODEL)
+    spec = tmp_path / "modern.toml"
+    spec.write_text(OWN_SPEC)
+    ended_here = run_all(read_spec(spec), tmp_path / "modern", jobs=1)
+    assert [outcome.error for outcome in ended_here] == [None]
+    command = [sys.executable, "-m", "ehfl", "flower", "simulate", str(spec), "--runs", str(tmp_path)]
+    running = start_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    _, err = running.communicate(timeout=120)
+
+    assert running.returncode == 0, err
+    here, there = tmp_path / "modern/greedy-s3", tmp_path / "modern-flower/greedy-on-flower-s3"
+    assert Participation.load(here / "participation.npz").counts.sum() > 3
+    one, other = (read_checkpoint(folder / NAME).model for folder in (here, there))
+    assert np.abs(one["1.running_mean"]).max() > 0.01  # it is 0 in the first model
+    for name, weights in one.items():
+        # A dozen steps; with Adam, a gradient of 1e-3 that is off by 6e-8 moves a step of 0.005 by some 1e-6.
+        np.testing.assert_allclose(other[name], weights, rtol=0, atol=1e-4, err_msg=name)
 
 
 def test_a_simulation_that_breaks_down_leaves_no_server_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
