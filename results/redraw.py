@@ -23,7 +23,7 @@ from ehfl.analysis import Comparison, Trial, compare, read
 from ehfl.experiment import Run, Spec, played_by, read_spec
 from ehfl.experiment.spec.build import step_size_rule_of
 from ehfl.files import json_text, write_text
-from ehfl.learning.tasks.cifar10 import CLASSES as CIFAR10_CLASSES
+from ehfl.learning.tasks.cifar import CLASSES as CIFAR10_CLASSES
 from ehfl.report import as_facts, draw_all
 from ehfl.report.folder import table_text
 from ehfl.runs import Evaluation, Metric, Record

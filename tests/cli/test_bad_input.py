@@ -21,7 +21,7 @@ from ehfl.cli import app as application
 from ehfl.cli import main
 from ehfl.cli.options import SPEC_OPTIONS
 from ehfl.cli.usage import number, option_name, path, whole
-from ehfl.learning.tasks.cifar10_files import TEST, TRAINING
+from ehfl.learning.tasks.cifar_files import TEST, TRAINING
 
 Row = tuple[str, str]
 

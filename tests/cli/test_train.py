@@ -16,7 +16,7 @@ from ehfl.analysis import read
 from ehfl.cli import main
 from ehfl.learning.engine.flat import FlatModel
 from ehfl.learning.engine.workers import Workers
-from ehfl.learning.tasks.cifar10_files import TEST, TRAINING
+from ehfl.learning.tasks.cifar_files import TEST, TRAINING
 from ehfl.report.figures import comparison as figures
 from ehfl.runs import read_history
 

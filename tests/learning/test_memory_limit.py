@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ehfl.learning.tasks.cifar10_files import RECORDS, TEST, TRAINING
+from ehfl.learning.tasks.cifar_files import RECORDS, TEST, TRAINING
 
 GIBIBYTE = 2**30
 SCRIPT = """

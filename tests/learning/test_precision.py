@@ -15,7 +15,7 @@ from ehfl.learning import Examples, LocalSgd, Metric, Task, train
 from ehfl.learning.engine import precision
 from ehfl.learning.engine.stacked import Stack
 from ehfl.learning.orders import Order
-from ehfl.learning.tasks.cifar10 import paper_network
+from ehfl.learning.tasks.cifar import paper_network
 from ehfl.runs import OtherRun
 from ehfl.validation import InvalidValue
 

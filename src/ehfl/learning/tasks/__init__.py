@@ -1,7 +1,7 @@
 """Tasks: data, model, loss and metric, one file each, and all of them by name.
 
 `contract` defines the interface, `examples` their data, `classes` the additions for tasks with classes. `leaf` reads
-LEAF's files. CIFAR has four files: its data (`cifar10_files`), the paper's network (`cifar10`) and two layers of that
+LEAF's files. CIFAR has four files: its data (`cifar_files`), the paper's network (`cifar`) and two layers of that
 network that are faster than torch's (`convolution`, `normalisation`).
 """
 
@@ -19,8 +19,8 @@ TASKS: Registry[Task] = Registry(
     "task",
     {
         "digits": "ehfl.learning.tasks.digits:Digits",
-        "cifar10": "ehfl.learning.tasks.cifar10:Cifar10",
-        "cifar100": "ehfl.learning.tasks.cifar10:Cifar100",
+        "cifar10": "ehfl.learning.tasks.cifar:Cifar10",
+        "cifar100": "ehfl.learning.tasks.cifar:Cifar100",
         "femnist": "ehfl.learning.tasks.leaf:Femnist",
         "shakespeare": "ehfl.learning.tasks.leaf:Shakespeare",
         "quadratic": "ehfl.learning.tasks.problems:quadratic",

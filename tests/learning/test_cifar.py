@@ -13,8 +13,8 @@ from turns import player
 from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
 from ehfl.learning import LocalSgd, load_task, train
 from ehfl.learning.engine.reference import reference_round
-from ehfl.learning.tasks import cifar10_files as files
-from ehfl.learning.tasks.cifar10 import Cifar10, Cifar100, Standardise, paper_network
+from ehfl.learning.tasks import cifar_files as files
+from ehfl.learning.tasks.cifar import Cifar10, Cifar100, Standardise, paper_network
 from ehfl.partition import Iid
 from ehfl.randomness import Purpose, generator
 

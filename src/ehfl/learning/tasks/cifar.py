@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ehfl.learning.initialisation import initialise
-from ehfl.learning.tasks.cifar10_files import CIFAR10, CIFAR100, RECORDS, Layout, read_cifar
+from ehfl.learning.tasks.cifar_files import CIFAR10, CIFAR100, RECORDS, Layout, read_cifar
 from ehfl.learning.tasks.contract import ACCURACY, accuracy
 from ehfl.learning.tasks.convolution import Convolution5x5
 from ehfl.learning.tasks.examples import Examples
