@@ -18,7 +18,7 @@ from ehfl.validation import InvalidValue
 
 def needing(values: Sequence[float]) -> Play:
     """Return years that are met from these values on, a value a seed."""
-    return lambda value, seeds: np.array([float(value >= values[seed]) for seed in seeds])
+    return lambda trials: np.array([float(value >= values[seed]) for value, seed in trials])
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=40), st.integers(1, 60), st.integers(1, 9), st.data())
@@ -28,21 +28,56 @@ def test_sorted_values_of_years_are_found_whatever_is_tried_first(
 ) -> None:
     years = Years(range(1, 61), needing(values), 1.0)
     years.add(range(len(values)))
-    for place in data.draw(st.lists(st.integers(1, len(values)), min_size=1, max_size=3)):
-        assert years.levels[years.level_of(place, start - 1, step)] == sorted(values)[place - 1]
+    places = data.draw(st.lists(st.integers(1, len(values)), min_size=1, max_size=3))
+    found = years.levels_of(places, start - 1, step)
+    assert [years.levels[level] for level in found] == [sorted(values)[place - 1] for place in places]
+
+
+@given(
+    st.lists(st.integers(1, 70), min_size=70, max_size=70), st.integers(1, 60), st.sampled_from([0.5, 0.8, 0.9]),
+    st.sampled_from([None, 0.05, 0.2, 1.0]), st.integers(1, 30), st.booleans(),
+)  # fmt: skip
+@settings(max_examples=100)
+def test_the_answer_is_that_of_the_smallest_value_of_each_year(
+    values: list[int], now: int, share: float, precision: float | None, n_seeds: int, falls: bool
+) -> None:
+    """Whatever is tried first; no year is played with a value twice, or where another value has decided it."""
+    levels = range(60, 0, -1) if falls else range(1, 61)
+    order = {level: place for place, level in enumerate(levels)}
+    needs = [values[seed % 70] - 1 for seed in range(200)]  # the place of the first level that does, 60 or more: none
+    bounds = dict.fromkeys(range(200), (-1, 60))
+
+    def play(trials: Sequence[tuple[float, int]]) -> FloatArray:
+        for value, seed in trials:
+            place, (low, high) = order[int(value)], bounds[seed]
+            assert low < place < high
+            bounds[seed] = (place, high) if place < needs[seed] else (low, place)
+        return np.array([float(order[int(value)] >= needs[seed]) for value, seed in trials])
+
+    found = search(levels, play, wanted=1.0, share=share, seeds=range(n_seeds), precision=precision, now=now)
+
+    def value_of(rank: int | None) -> int | None:
+        place = 60 if rank is None else sorted(needs[: found.years])[rank - 1]
+        return levels[place] if place < 60 else None
+
+    lower, middle, upper = ranks(found.years, share)
+    assert found.found == (value_of(middle) is not None)
+    if found.found:
+        assert (found.value, *found.ends) == (value_of(middle), value_of(lower), value_of(upper))
+        assert found.met == sum(need <= order[int(found.value)] for need in needs[: found.years])
 
 
 def test_years_that_are_decided_are_not_played_again() -> None:
-    played: list[tuple[float, list[int]]] = []
+    played: list[list[tuple[float, int]]] = []
 
-    def play(value: float, seeds: Sequence[int]) -> FloatArray:
-        played.append((value, list(seeds)))
-        return needing([3, 8, 5])(value, seeds)
+    def play(trials: Sequence[tuple[float, int]]) -> FloatArray:
+        played.append(list(trials))
+        return needing([3, 8, 5])(trials)
 
     years = Years(range(1, 11), play, 1.0)
     years.add([0, 1, 2])
-    assert [years.met(level) for level in (4, 6, 2, 6)] == [2, 2, 1, 2]
-    assert played == [(5, [0, 1, 2]), (7, [1]), (3, [0, 2])]
+    assert [years.does_in(level, 2) for level in (4, 6, 2)] == [True, True, False]
+    assert played == [[(5, 0), (5, 1)], [(5, 2)], [(3, 0), (3, 2)]]
 
 
 def test_ranks_by_hand() -> None:
@@ -88,7 +123,7 @@ def test_a_scheduler_that_needs_more_than_another_is_not_searched() -> None:
 
 
 def test_more_clients_are_harder_to_sustain() -> None:
-    found = search(range(60, 0, -1), lambda n, seeds: np.array([float(n <= 20 + seed) for seed in seeds]),
+    found = search(range(60, 0, -1), lambda trials: np.array([float(n <= 20 + seed) for n, seed in trials]),
                    wanted=1.0, share=0.9, seeds=range(30), precision=None, now=50)  # fmt: skip
 
     assert found.value == 23  # of 30 years 27 sustain it: those from 3 on
@@ -96,7 +131,7 @@ def test_more_clients_are_harder_to_sustain() -> None:
 
 
 def test_where_no_value_does_the_best_that_was_reached_is_the_answer() -> None:
-    found = search(range(1, 101), lambda x, seeds: np.full(len(seeds), 0.5 + x / 1000), wanted=0.99, share=0.9,
+    found = search(range(1, 101), lambda trials: np.array([0.5 + x / 1000 for x, _ in trials]), wanted=0.99, share=0.9,
                    seeds=range(3), precision=0.2, now=8)  # fmt: skip
 
     assert (found.found, found.value, found.ends) == (False, 100, (None, None))
@@ -104,8 +139,8 @@ def test_where_no_value_does_the_best_that_was_reached_is_the_answer() -> None:
 
 
 def test_values_that_cannot_be_played_do_not_do() -> None:
-    found = search(range(1, 101), lambda x, seeds: np.full(len(seeds), np.nan if x > 50 else x / 100), wanted=0.9,
-                   share=0.9, seeds=[0], precision=None, now=8)  # fmt: skip
+    found = search(range(1, 101), lambda trials: np.array([np.nan if x > 50 else x / 100 for x, _ in trials]),
+                   wanted=0.9, share=0.9, seeds=[0], precision=None, now=8)  # fmt: skip
 
     assert not found.found and found.value <= 50
 

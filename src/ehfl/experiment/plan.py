@@ -31,6 +31,7 @@ from ehfl.planning import (
     Outlook,
     Plan,
     SeedOutlook,
+    Trial,
     Want,
     budget_of,
     clairvoyant,
@@ -52,7 +53,8 @@ SEEDS, ROUNDS = 5, 1000  # likewise; rounds of fleets whose rounds have no lengt
 _CURVE = (0.25, 0.5, 1.0, 2.0, 4.0)  # factors at which curves are taken
 OnStep = Callable[[str], None]
 Answers = dict[str, Answer]  # by the label of the scheduler
-PlayArm = Callable[[Arm, float, Sequence[int]], FloatArray]  # as `planning.search.Play`
+PlayArm = Callable[[Arm, Sequence[Trial]], FloatArray]  # as `planning.search.Play`
+Wishes = Mapping[float, tuple[World, Want]]  # by the value that is tried
 Read = Callable[[dict[str, Any]], Spec]  # gives the spec to plan, with these changes by key
 
 
@@ -82,7 +84,7 @@ def plan(
     `want`, "20 clients in 99 % of rounds in winter in 9 of 10 years", and `free` (battery, panel, clients or round)
     search the smallest value that meets it. `sustain`, 0.99, finds the most clients that take part in this share of
     rounds if they are wanted. Both have an interval at 90 % confidence. More years are played until its half is at most
-    `precision` of the value, 0.2 unless seeds are given; if they are, exactly these are played. `curves` plays a
+    `precision` of the value, 0.35 unless seeds are given; if they are, exactly these are played. `curves` plays a
     quarter to four times of each value that can be changed; `clairvoyant` adds what is achievable with perfect
     foresight, from batteries as given. All arms must have the same fleet. `on_step` gets a line on each step.
 
@@ -300,37 +302,41 @@ class _Planner:
                 found[other.name] = other.shown(answer.value)
         return found
 
-    def _held(self, share: float, arm: Arm, clients: float, seeds: Sequence[int]) -> FloatArray:
-        """Return the share of rounds in which `clients` clients take part if wanted, (n_seeds,)."""
-        shares = self._shares(self._world(arm, self.table, int(clients)), Want(int(clients), share), arm, seeds)
-        self._say(f"{arm.label}, {clients:,} clients wanted", shares)
-        return shares
+    def _held(self, share: float, arm: Arm, trials: Sequence[Trial]) -> FloatArray:
+        """Return the share of rounds in which as many clients as tried take part if wanted, (n_trials,)."""
+        games = {n: (self._world(arm, self.table, int(n)), Want(int(n), share)) for n, _ in trials}
+        return self._shares(arm, games, trials, lambda n: f"{n:,} clients wanted")
 
-    def _played(self, free: Free, want: Want, arm: Arm, value: float, seeds: Sequence[int]) -> FloatArray:
-        """Return the share of rounds as wanted, (n_seeds,); NaN if the value cannot be played."""
-        table, tried = free.varied(value), f"{arm.label}, {free.name} {free.shown(value)}"
-        if table["clients"] < want.clients:
-            return np.zeros(len(seeds))
+    def _played(self, free: Free, want: Want, arm: Arm, trials: Sequence[Trial]) -> FloatArray:
+        """Return the share of rounds as wanted, (n_trials,); NaN where a value cannot be played."""
+        tables = {value: free.varied(value) for value, _ in trials}
+        if all(table["clients"] < want.clients for table in tables.values()):
+            return np.zeros(len(trials))
         try:
-            shares = self._shares(self._world(arm, table, None), want, arm, seeds)
-        except UserError as error:  # due to this value, since the fleet as given was played
-            self.on_step(f"{tried} cannot be played: {error}")
-            return np.full(len(seeds), np.nan)
-        self._say(tried, shares)
+            games = {value: (self._world(arm, table, None), want) for value, table in tables.items()}
+            return self._shares(arm, games, trials, lambda value: f"{free.name} {free.shown(value)}")
+        except UserError as error:  # due to a value, since the fleet as given was played
+            if len(tables) > 1:
+                alone = [[trial for trial in trials if trial[0] == value] for value in tables]
+                return np.concatenate([self._played(free, want, arm, same) for same in alone])
+            self.on_step(f"{arm.label}, {free.name} {free.shown(trials[0][0])} cannot be played: {error}")
+            return np.full(len(trials), np.nan)
+
+    def _shares(self, arm: Arm, games: Wishes, trials: Sequence[Trial], shown: Callable[[float], str]) -> FloatArray:
+        """Return the share of rounds as wanted in each trial, (n_trials,), and say it by value."""
+        keeps = {value: partial(_share_of, want, calendar_of(world.fleet)) for value, (world, want) in games.items()}
+        played = [Game(games[value][0], seed, keeps[value], arm.label) for value, seed in trials]
+        shares = np.array(self.player.play(played))
+        for value in games:
+            same = shares[[value == one for one, _ in trials]]
+            years = f"{same.size} year{'s' * (same.size > 1)}"
+            self.on_step(f"{arm.label}, {shown(value)}: {100 * same.mean():.4g} % of rounds in {years}")
         return shares
-
-    def _shares(self, world: World, want: Want, arm: Arm, seeds: Sequence[int]) -> FloatArray:
-        keep = partial(_share_of, want, calendar_of(world.fleet))
-        return np.array(self.player.play([Game(world, seed, keep, arm.label) for seed in seeds]))
-
-    def _say(self, what: str, shares: FloatArray) -> None:
-        years = f"{shares.size} year{'s' * (shares.size > 1)}"
-        self.on_step(f"{what}: {100 * shares.mean():.4g} % of rounds in {years}")
 
     def _curve(self, arm: Arm, free: Free, want: Want) -> Curve:
         """Return the shares for a quarter to four times of a value."""
         values = sorted({_times(free, factor) for factor in _CURVE})
-        tried = {value: self._played(free, want, arm, value, self.spec.seeds) for value in values}
+        tried = {value: self._played(free, want, arm, [(value, seed) for seed in self.spec.seeds]) for value in values}
         played = {value: shares for value, shares in tried.items() if np.isfinite(shares).all()}
         shown = tuple(map(free.shown, played))
         return Curve(free.name, arm.label, tuple(played), shown, free.now, np.stack(list(played.values())))

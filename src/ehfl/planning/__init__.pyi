@@ -26,6 +26,7 @@ from .search import (
     PILOT as PILOT,
     PRECISION as PRECISION,
     Answer as Answer,
+    Trial as Trial,
     levels_between as levels_between,
     search as search,
     years_needed as years_needed,

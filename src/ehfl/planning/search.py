@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,13 +18,16 @@ import numpy as np
 from ehfl.arrays import FloatArray
 
 CONFIDENCE = 0.9
-PRECISION = 0.2  # half of the interval, relative to the value
+PRECISION = 0.35  # half of the interval, relative to the value
 PILOT, FRESH, MOST_YEARS = 4, 20, 120  # years that schedulers are compared in, that check the answer, that are played
 _STEP = 1.02  # between neighbouring values that are tried
 _WHOLE = 100  # integers up to this one are all tried
 _GROWTH = 1.5  # of the number of years, until the interval is narrow enough
 
-Play = Callable[[float, Sequence[int]], FloatArray]  # shares of rounds with a value, one a year; NaN: cannot be played
+_AT_ONCE = 4  # years that are played next for a rank, the hardest first: a few that fail decide it
+
+Trial = tuple[float, int]  # a value and a seed
+Play = Callable[[Sequence[Trial]], FloatArray]  # the share of rounds in each, (n_trials,); NaN: cannot be played
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,30 +74,83 @@ class Years:
         self.fails |= dict.fromkeys(seeds, -1)
         self.does |= dict.fromkeys(seeds, len(self.levels))
 
-    def met(self, level: int) -> int:
-        """Return in how many years a level does; it is played in those of which that is not known."""
-        open_ = [seed for seed in self.fails if self.fails[seed] < level < self.does[seed]]
-        for seed, share in zip(open_, self.play(self.levels[level], open_) if open_ else (), strict=True):
-            self.shares.setdefault(level, {})[seed] = float(share)
-            (self.does if share >= self.wanted - 1e-12 else self.fails)[seed] = level
-        return sum(one <= level for one in self.does.values())
+    def grow(self, n_years: int) -> None:
+        """Add the seeds that follow, up to this number of years."""
+        following = max(self.fails) + 1
+        self.add(range(following, following + n_years - len(self.fails)))
 
-    def level_of(self, n_years: int, start: int, step: int) -> int:
-        """Return the first level that does in at least `n_years`, len(levels) if none does.
+    def does_in(self, level: int, n_years: int) -> bool:
+        """Return whether a level does in at least `n_years`; not all are played if some of them decide it."""
+        while sum(one <= level for one in self.does.values()) < n_years:
+            if sum(one < level for one in self.fails.values()) < n_years:
+                return False
+            self._try(dict.fromkeys(self._open(level)[: _AT_ONCE // 2], level))
+        return True
 
-        From `start` on levels are tried in growing steps, then bisected.
+    def levels_of(self, ranks: Sequence[int], start: int, step: int, within: int = 1) -> list[int]:
+        """Return, by rank, the first level that does in as many years, len(levels) if none does.
+
+        `start` is tried first, then levels in growing steps, then they are bisected, up to `within` too high. All ranks
+        are searched at the same time, a year being played with one level for all of them: all cores have work.
         """
         while True:
-            low, high = sorted(self.fails.values())[n_years - 1], sorted(self.does.values())[n_years - 1]
-            if high - low <= 1:
-                return high
-            below, above = low >= 0, high < len(self.levels)
-            middle = (low + high) // 2 if below == above else min(low + step, high - 1) if below else high - step
-            if below != above:
-                step *= 2
-            elif not below:
-                middle = start
-            self.met(min(max(middle, low + 1), high - 1))
+            trials: dict[int, int] = {}  # the level by seed
+            for rank in ranks:
+                if (level := self._next(rank, start, step, within)) is not None:
+                    trials = dict.fromkeys(self._open(level)[:_AT_ONCE], level) | trials
+            if not trials:
+                return [self._bracket(rank)[1] for rank in ranks]
+            self._try(trials)
+
+    def met(self, level: int) -> int:
+        """Return the number of years in which a level does."""
+        if undecided := self._open(level):
+            self._try(dict.fromkeys(undecided, level))
+        return sum(one <= level for one in self.does.values())
+
+    def none_does(self, rank: int) -> bool:
+        """Return whether the last level is known to do in fewer years than `rank`."""
+        return self._bracket(rank)[0] == len(self.levels) - 1
+
+    def tried(self) -> dict[float, float]:
+        """Return the mean share of the years played, by value; NaN where a value cannot be played."""
+        return {self.levels[one]: float(np.mean(list(self.shares[one].values()))) for one in sorted(self.shares)}
+
+    @property
+    def best(self) -> int:
+        """The level with the largest mean share so far."""
+        return max(sorted(self.shares), key=lambda one: np.nan_to_num(self.tried()[self.levels[one]], nan=-1.0))
+
+    def _bracket(self, rank: int) -> tuple[int, int]:
+        """Return the last level known to do in fewer years than `rank`, and the first known to do in as many."""
+        return sorted(self.fails.values())[rank - 1], sorted(self.does.values())[rank - 1]
+
+    def _next(self, rank: int, start: int, step: int, within: int) -> int | None:
+        """Return the level to try next for a rank, None if it is found."""
+        low, high = self._bracket(rank)
+        below, above = low >= 0, high < len(self.levels)
+        if high - low <= (within if above else 1):
+            return None
+        if below == above:
+            level = (low + high) // 2 if below else start
+        elif low < start < high:
+            level = start
+        else:
+            level = low + step + abs(low - start) if below else high - step - abs(high - start)
+        return min(max(level, low + 1), high - 1)
+
+    def _open(self, level: int) -> list[int]:
+        """Return the years of which it is not known whether a level does, the hardest first."""
+        found = [one for one in self.fails if self.fails[one] < level < self.does[one]]
+        return sorted(found, key=lambda seed: -self.fails[seed])
+
+    def _try(self, trials: Mapping[int, int]) -> None:
+        """Play years, each with a level."""
+        order = sorted((level, seed) for seed, level in trials.items())
+        played = self.play([(self.levels[level], seed) for level, seed in order])
+        for (level, seed), share in zip(order, played, strict=True):
+            self.shares.setdefault(level, {})[seed] = float(share)
+            (self.does if share >= self.wanted - 1e-12 else self.fails)[seed] = level
 
 
 def levels_between(low: float, high: float, now: float, whole: bool) -> list[float]:
@@ -149,7 +205,7 @@ def search(
     without one, exactly the seeds are played. `beat` is another scheduler's value: if it is not enough here in the
     first years, the search ends with that.
 
-    >>> play = lambda value, seeds: np.array([min(1.0, value / (50 + seed)) for seed in seeds])
+    >>> play = lambda trials: np.array([min(1.0, value / (50 + seed)) for value, seed in trials])
     >>> found = search(range(1, 200), play, wanted=1.0, share=0.9, seeds=range(40), precision=None, now=5)
     >>> found.value, found.ends
     (85, (82, 89))
@@ -161,25 +217,26 @@ def search(
     direction = 1 if levels[0] <= levels[-1] else -1
     if beat is not None:
         level = min(bisect_left(levels, direction * beat, key=lambda value: direction * value), len(levels) - 1)
-        if years.met(level) < rank:
+        if not years.does_in(level, rank):
             return _answer(years, share, beyond=beat)
     start = min(bisect_left(levels, direction * now, key=lambda value: direction * value), len(levels) - 1)
-    start = years.level_of(rank, start, max(1, len(levels) // 16))
+    step = max(1, len(levels) // 16)
+    start = years.levels_of([rank], start, step, within=step)[0]
     if start == len(levels) and precision is not None:
         return _answer(years, share)  # no value does even in the first years
-    step = max(1, (max(years.does.values()) - min(years.does.values())) // 2)
     years.add(list(seeds)[PILOT:])
+    if precision is not None:
+        years.grow(years_needed(share))
     found = _answer(years, share, start, step)
     if precision is None:
         return found
-    while found.years < years_needed(share) or (found.half_width > precision and found.years < MOST_YEARS):
-        following = max(years.fails) + 1
-        n_years = min(max(years_needed(share), round(_GROWTH * found.years)), MOST_YEARS)
-        years.add(range(following, following + n_years - found.years))
+    while found.half_width > precision and found.years < MOST_YEARS:
+        years.grow(min(round(_GROWTH * found.years), MOST_YEARS))
         found = _answer(years, share, start, step)
     if not found.found:
         return found
-    fresh = play(found.value, range(max(years.fails) + 1, max(years.fails) + 1 + FRESH))
+    following = max(years.fails) + 1
+    fresh = play([(found.value, seed) for seed in range(following, following + FRESH)])
     checked = int(np.count_nonzero(fresh >= wanted - 1e-12)), FRESH
     return replace(found, fresh=checked)
 
@@ -187,19 +244,18 @@ def search(
 def _answer(years: Years, share: float, start: int = 0, step: int = 1, beyond: float | None = None) -> Answer:
     """Return the answer of these years, played where it is not known; without a search if another one is better."""
     levels, n_years = years.levels, len(years.fails)
-    lower, rank, upper = ranks(n_years, share)
-
-    def value_at(place: int | None) -> float | None:
-        level = None if place is None else years.level_of(place, start, step)
-        return None if level is None or level == len(levels) else levels[level]
-
-    value = None if beyond is not None else value_at(rank)
-    ends = (None, None) if value is None else (value_at(lower), value_at(upper))
-    tried = {levels[level]: float(np.mean(list(found.values()))) for level, found in sorted(years.shares.items())}
-    found = value is not None
-    if value is None:
-        value = max(tried, key=lambda one: np.nan_to_num(tried[one], nan=-1.0))
-    level = next(i for i, one in enumerate(levels) if one == value)
-    met = sum(one <= level for one in years.does.values())
-    reached = tried.get(value, math.nan)
-    return Answer(value, found, ends, n_years, met, reached, tried, levels[-1], beyond=beyond)
+    wanted: Sequence[int | None] = ranks(n_years, share)
+    if beyond is not None or years.none_does(ranks(n_years, share)[1]):
+        wanted = (None, None, None)
+    places = sorted((one for one in wanted if one is not None), key=lambda one: one != wanted[1])  # first the quantile
+    found_at = dict(zip(places, years.levels_of(places, start, step), strict=True))
+    places_found = (len(levels) if one is None else found_at[one] for one in wanted)
+    first, value, last = (None if level == len(levels) else levels[level] for level in places_found)
+    ends = (None, None) if value is None else (first, last)
+    best = years.best if value is None else levels.index(value)
+    met = years.met(best) if beyond is None else 0
+    tried = years.tried()
+    return Answer(
+        levels[best], value is not None, ends, n_years, met, tried.get(levels[best], math.nan), tried, levels[-1],
+        beyond=beyond,
+    )  # fmt: skip

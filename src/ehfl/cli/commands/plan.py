@@ -57,7 +57,7 @@ def plan(
         Option(
             metavar="PERCENT",
             parser=number,
-            help="Play more years until half the interval of an answer is this part of it [20; none with --seeds].",
+            help="Play more years until half the interval of an answer is this part of it [35; none with --seeds].",
         ),
     ] = None,
     curves: Annotated[
