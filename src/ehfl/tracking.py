@@ -15,11 +15,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ehfl.extras import check_extra
 from ehfl.files import json_text, parse_json, write_text
-from ehfl.runs import Facts, Record, RunFolder, Tail
+from ehfl.runs import Facts, Record, Tail
 from ehfl.validation import FAILURES, InvalidValue, UserError, one_line, with_first
 
 STATE = "tracking.json"
@@ -39,6 +39,15 @@ class Tracker(Protocol):
         """End a run, with the report's page if there is one."""
 
 
+class TrackedRun(NamedTuple):
+    """A run as a tracker gets it."""
+
+    name: str
+    parameters: Facts
+    metric: str  # by name
+    place: Path | None = None  # its folder, unless it is kept in memory
+
+
 class Tracking:
     """The runs of a comparison in a tracker."""
 
@@ -54,33 +63,30 @@ class Tracking:
         self._open: dict[str, str] = {}  # what the tracker calls the runs that are under way, by name
         self._rounds: dict[str, int] = {}  # that were logged, by name
 
-    def log(
-        self, name: str, parameters: Facts, records: Iterable[Record], metric: str, place: Path | None = None
-    ) -> None:
-        """Log the rounds of a run that were not logged before; `place` is its folder, unless it is kept in memory."""
+    def log(self, run: TrackedRun, records: Iterable[Record]) -> None:
+        """Log the rounds of a run that were not logged before."""
+        name = run.name
         if name not in self._rounds:
-            self._rounds[name] = self._state(place)["rounds"]
+            self._rounds[name] = int(self._logged(run).get("rounds", 0))
         new = [record for record in records if record.round >= self._rounds[name]]
         if not new or not self._works:
             return
         with self._guarded():
             if name not in self._open:
-                shown, earlier = {"name": name} | _flat(parameters), self._state(place)["id"]
+                shown, earlier = {"name": name} | _flat(run.parameters), str(self._logged(run).get("id", ""))
                 self._open[name] = self._tracker.start(self._project, name, shown, earlier)
             for record in new:
-                for step, numbers in numbers_of(record, metric):
+                for step, numbers in numbers_of(record, run.metric):
                     self._tracker.log(self._open[name], step, numbers)
             self._rounds[name] = new[-1].round + 1
-            if place is not None:
+            if run.place is not None:
                 done = {"id": self._open[name], "rounds": self._rounds[name]}
-                write_text(place / STATE, json_text(_read(place) | {self._name: done}))
+                write_text(run.place / STATE, json_text(_read(run.place) | {self._name: done}))
 
-    def complete(
-        self, records: Iterable[Record], name: str, parameters: Facts, metric: str, place: Path | None
-    ) -> None:
+    def complete(self, run: TrackedRun, records: Iterable[Record]) -> None:
         """Log the rounds of a run that has ended, also of one that ended before it was tracked, and end it."""
-        self.log(name, parameters, records, metric, place)
-        self.finish(name)
+        self.log(run, records)
+        self.finish(run.name)
 
     def finish(self, name: str, *, failed: bool = False) -> None:
         """End a run, if it is under way."""
@@ -100,34 +106,32 @@ class Tracking:
                 run = self._tracker.start(self._project, "report", {"name": "report"} | _flat(parameters), "")
                 self._tracker.finish(run, page, failed=False)
 
-    def beside(
-        self, on_round: Callable[..., object] | None, name: str, parameters: Facts, metric: str, place: Path | None
-    ) -> Callable[[Record, object], object]:
+    def beside(self, run: TrackedRun, on_round: Callable[..., object] | None) -> Callable[[Record, object], object]:
         """Return a function for `on_round` that logs each round and then calls the given one."""
         hook = on_round and with_first(on_round, most=2)
 
         def after_round(record: Record, model: object) -> object:
-            self.log(name, parameters, [record], metric, place)
+            self.log(run, [record])
             return None if hook is None else hook(record, model)
 
         return after_round
 
-    def following(self, runs: Iterable[tuple[str, Facts, int, RunFolder]], metric: str) -> Callable[[], None]:
-        """Return a function that logs what was added to run folders; runs have a name, parameters, rounds, a folder."""
-        tails = [(*run, Tail(run[-1].rounds)) for run in runs]
+    def following(self, runs: Iterable[tuple[TrackedRun, int, Path]]) -> Callable[[], None]:
+        """Return a function that logs what was added to rounds.jsonl of runs of so many rounds."""
+        tails = [(run, rounds, Tail(path)) for run, rounds, path in runs]
 
         def look() -> None:
-            for name, parameters, rounds, folder, tail in tails:
-                self.log(name, parameters, tail.read(), metric, folder.path)
+            for run, rounds, tail in tails:
+                self.log(run, tail.read())
                 if tail.rounds == rounds:
-                    self.finish(name)
+                    self.finish(run.name)
 
         return look
 
-    def _state(self, place: Path | None) -> Facts:
-        """Return what is known of a run that was logged before: what the tracker calls it, and how many rounds."""
-        found = {} if place is None else _read(place).get(self._name, {})
-        return {"id": str(found.get("id", "")), "rounds": int(found.get("rounds", 0))}
+    def _logged(self, run: TrackedRun) -> Facts:
+        """Return what the tracker calls a run that was logged before, and how many of its rounds it has."""
+        found: Facts = {} if run.place is None else _read(run.place).get(self._name, {})
+        return found
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:

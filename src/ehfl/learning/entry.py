@@ -27,7 +27,7 @@ from ehfl.randomness import check_seed
 from ehfl.runs import History, sole_use
 from ehfl.scheduling import Lockstep, Participation, brings_weights, check_target
 from ehfl.theory import StepSize, step_size_of
-from ehfl.tracking import Tracker, Tracking
+from ehfl.tracking import TrackedRun, Tracker, Tracking
 from ehfl.validation import InvalidValue, whole_number
 
 
@@ -111,9 +111,9 @@ def train(
         **{"partition": partition, "seed": seed},
     }
     with closing(Tracking(track, folder or Path(), "ehfl", warnings.warn)) as tracking:
-        tracked = f"{name}-s{seed}", parameters, made.metric.name, folder
-        history = _run(training, folder, checkpoint_every, tracking.beside(on_round, *tracked))
-        tracking.complete(history.records, *tracked)
+        run = TrackedRun(f"{name}-s{seed}", parameters, made.metric.name, folder)
+        history = _run(training, folder, checkpoint_every, tracking.beside(run, on_round))
+        tracking.complete(run, history.records)
         return history
 
 

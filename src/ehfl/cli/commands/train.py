@@ -92,7 +92,7 @@ def _train(
     from ehfl.experiment.spec.build import load_task
     from ehfl.learning.engine.workers import MOST_WORKERS, cores
     from ehfl.runs import RunFolder, Traffic, read_history
-    from ehfl.tracking import Tracking
+    from ehfl.tracking import TrackedRun, Tracking
 
     limit = Cores(cores())
     if workers is not None:
@@ -114,8 +114,8 @@ def _train(
         progress(f"training {name}", run.setting.rounds, detail, "rounds") as advance,
         nullcontext() if tracking is None else closing(tracking),
     ):
-        tracked = run.folder_name if place is None else place.name, run.facts(), metric_name, place
-        on_round = advance if tracking is None else tracking.beside(advance, *tracked)
+        tracked = TrackedRun(run.folder_name if place is None else place.name, run.facts(), metric_name, place)
+        on_round = advance if tracking is None else tracking.beside(tracked, advance)
         records: Sequence[Record]
         if place is None:
             history = run_training(run, limit, on_round=on_round)
@@ -127,7 +127,7 @@ def _train(
                 raise UserError(outcome.error)
             records, traffic = read_history(folder.rounds), Traffic.read(folder.meta())
         if tracking is not None:
-            tracking.complete(records, *tracked)
+            tracking.complete(tracked, records)
     return task, records, traffic
 
 

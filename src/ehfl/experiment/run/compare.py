@@ -27,7 +27,7 @@ from ehfl.experiment.spec.models import Run, Spec
 from ehfl.experiment.spec.read import Source, open_spec
 from ehfl.machine import check_memory
 from ehfl.runs import RunFolder, sole_use
-from ehfl.tracking import Tracker, Tracking
+from ehfl.tracking import TrackedRun, Tracker, Tracking
 from ehfl.validation import InvalidValue, UserError, whole_number
 
 if TYPE_CHECKING:
@@ -164,16 +164,12 @@ def _looks(
     """Return what is to be done with the run folders as they grow."""
     looks: list[Callable[[], object]] = [] if on_look is None else [lambda: on_look(follower.look())]
     if tracking is not None:
-        runs = [
-            (
-                folder.path.name,
-                {"arm": run.arm.label, "seed": run.seed} | run.setting.facts(),
-                run.setting.rounds,
-                folder,
-            )
-            for run, folder, _ in work
-        ]
-        looks.append(tracking.following(runs, metric))
+        runs = []
+        for run, folder, _ in work:
+            parameters = {"arm": run.arm.label, "seed": run.seed} | run.setting.facts()
+            tracked = TrackedRun(folder.path.name, parameters, metric, folder.path)
+            runs.append((tracked, run.setting.rounds, folder.rounds))
+        looks.append(tracking.following(runs))
     return looks
 
 
