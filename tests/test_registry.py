@@ -329,6 +329,11 @@ def test_a_name_that_is_not_known_is_answered_with_the_list_and_the_nearest(text
     assert refusal(text.strip("'")) == f"scheduler must be {allowed}, got {text}{hint}"
 
 
+def test_the_name_that_others_use_is_answered_with_ours() -> None:
+    with pytest.raises(InvalidValue, match=r"got fedavg \(here it is called mean\)$"):
+        AGGREGATIONS.make("fedavg")
+
+
 @pytest.mark.parametrize("text", [":Thing", "my_things:", "my_things.py"])
 def test_half_a_reference_is_answered_with_the_list(text: str) -> None:
     hint = " (which class in it? my_things:Class)" if text.endswith(".py") else ""

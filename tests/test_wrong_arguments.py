@@ -20,6 +20,8 @@ from ehfl.validation import one_line
 ONES = Constants(smoothness=1.0, variance=1.0, gap=1.0)
 FLEET = ehfl.Fleet(2, ehfl.Bernoulli(0.5))
 RAGGED: Any = [[1], 2]
+WRONG: Any = "text"
+NUMBER: Any = 5
 
 CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "a seed": (lambda: ehfl.simulate(FLEET, "greedy", 3, seed=-1), "seed must be a whole number in [0, 1844"),
@@ -35,6 +37,10 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: estimate([1.0, np.inf]),
         "values must be a list of one or more finite numbers, got inf",
     ),
+    "no fleet": (lambda: ehfl.simulate(WRONG, "greedy", 3), "fleet must be an ehfl.Fleet, got 'text'"),
+    "no participation": (lambda: ehfl.train("digits", WRONG), "participation must be a Participation, as simulate"),
+    "no comparison": (lambda: ehfl.write_report(WRONG, "x"), "comparison must be what ehfl.compare or ehfl.read re"),
+    "no spec": (lambda: ehfl.plan(NUMBER), "spec must be a TOML file, a table or nothing, got 5"),
     "a goal": (lambda: ehfl.Metric("gap").check_goal(np.inf), "goal must be a finite number in [-1e+100, 1e+100]"),
 }
 

@@ -22,7 +22,7 @@ import tomllib
 import typing
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from types import FunctionType, UnionType
 from typing import Any, Generic, Literal, TypeVar, Union, cast
@@ -58,6 +58,7 @@ class Registry(Generic[Thing]):
     methods: tuple[str, ...]  # of every member's class
     or_methods: tuple[str, ...] = ()  # that it may have in their place
     attributes: tuple[str, ...] = ()  # of every member, which may be set when it is constructed
+    other_names: Mapping[str, str] = field(default_factory=dict)  # what others call a member; suggested, not accepted
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.members)
@@ -173,9 +174,11 @@ class Registry(Generic[Thing]):
         if known not in self.members:
             kind, _, rest = rest.partition(":")
             if not kind or not name:
-                hint = (
-                    f" (which class in it? {name[:-3]}:Class)" if name.endswith(".py") else closest(known, self.members)
-                )
+                hint = closest(known, self.members)
+                if name.endswith(".py"):
+                    hint = f" (which class in it? {name[:-3]}:Class)"
+                elif known in self.other_names:
+                    hint = f" (here it is called {self.other_names[known]})"
                 raise InvalidValue(key, self._allowed(), f"{text}{hint}")
             if name.strip().startswith(".") or "/" in name or "\\" in name:
                 hint = "a module has dots in its name, no slashes; -o code=FOLDER names its folder"

@@ -19,8 +19,32 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
+def test_the_list_is_a_line_for_each_profile_in_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys).splitlines()
+
+    assert [line.split()[0] for line in lines if line] == ["devices", *devices(), "radios", *radios(), "next:", "the"]
+    assert max(map(len, lines)) <= 80
+    assert "cortex-m4             580 MFLOP/J      6.37 MFLOP/s   256 kB" in lines
+    assert "lora-sf9         0 J      97.1 uJ  32.4 uJ   0 s      1.36 kbit/s  1.36 kbit/s" in lines
+
+
+def test_a_device_or_a_radio_alone_is_shown_with_its_sources(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, "--radio", "lora-sf9")
+
+    assert out.startswith("  lora-sf9: LoRaWAN") and "cortex" not in out
+    assert "    1 % of the time (stated; 2018): ETSI EN 300 220-2" in out
+
+
+def test_a_wrong_name_alone_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["devices", "--radio", "lora-sf99"])
+
+    assert stop.value.code == 2
+    assert "--radio must be one of esp32-wifi-mqtt" in capsys.readouterr().err
+
+
 def test_every_profile_is_listed_with_its_sources_in_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    out = printed(capsys)
+    out = printed(capsys, "--full")
     words = " ".join(out.split())
 
     for profile in [*devices().values(), *radios().values()]:

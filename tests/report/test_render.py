@@ -6,7 +6,7 @@ import pytest
 
 from ehfl.analysis import compare
 from ehfl.report.tables.comparison import comparison_table
-from ehfl.report.tables.render import Table
+from ehfl.report.tables.render import Cell, Line, Table
 from ehfl.report.write import DASH
 from ehfl.runs import Metric
 from made_trials import ACCURACY, made_trial, two_arms
@@ -40,6 +40,12 @@ def test_cells_by_hand() -> None:
     assert line(lines, "clients short a round") == ["0.667", "0"]
     assert line(lines, "harvest wasted") == ["50.0%", "50.0%"]
     assert line(lines, "slowdown, measured") == ["1.4", "1"]  # of 2.25 / 1.5 and 2 / 1.5
+
+
+def test_columns_that_do_not_fit_are_named_below_a_table_without_a_caption() -> None:
+    table = Table(("first", "second"), (Line("arm", (Cell("1" * 20), Cell("2" * 20))),), arms_are_rows=True)
+
+    assert text_of(table, width=40)[-1] == "not shown here: second"
 
 
 def test_caption_says_what_the_intervals_are() -> None:

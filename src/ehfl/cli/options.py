@@ -66,7 +66,7 @@ SPEC_OPTIONS = {
     "target": SpecOption("target", str, "N", "Clients wanted a round", "what the harvest sustains"),
     "rounds": SpecOption("rounds", int, "T", "Rounds to play", "100", "-t"),
     "seed": SpecOption("seeds", int, "SEED", "Seed of the weather and the tie-breaks", "0"),
-    "task": SpecOption("learning.task", str, "TASK", "digits, cifar10, quadratic, wells or module:Class", "digits"),
+    "task": SpecOption("learning.task", str, "TASK", "digits, cifar10, femnist, wells, ... or module:Class", "digits"),
     "data": SpecOption("learning.data", Path, "FOLDER", "Where the task's data lie", "$EHFL_DATA, else downloaded"),
     "local_steps": SpecOption("learning.local_steps", int, "K", "SGD steps a round", "5", "-k"),
     "batch_size": SpecOption("learning.batch_size", int, "N", "Examples a step", "50"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -116,7 +117,11 @@ def has_seeds(source: Source) -> bool:
     """Return whether a spec says its seeds."""
     if source is None or isinstance(source, Spec):
         return source is not None
-    return "seeds" in (source if isinstance(source, Mapping) else read_facts(Path(source)))
+    if isinstance(source, Mapping):
+        return "seeds" in source
+    if not isinstance(source, str | os.PathLike):
+        raise InvalidValue("spec", "a TOML file, a table or nothing", repr(source))
+    return "seeds" in read_facts(Path(source))
 
 
 def read_plannable(read: Read, want: Want | None, free: str | None) -> tuple[Spec, str]:

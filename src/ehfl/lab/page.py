@@ -76,7 +76,7 @@ class _Page:
                         self._numbers = {name: _number(name, said) for name, (said, _) in _NUMBERS.items()}
                     self._days = ui.echart(_days_chart()).classes("w-full h-56")
                     self._hours = ui.echart(_hours_chart()).classes("w-full h-72")
-                    ui.label("The spec: kept as lab.toml, ehfl plan lab.toml plans with it").classes("mt-2")
+                    ui.label("The spec: save it as lab.toml, then run ehfl plan lab.toml").classes("mt-2")
                     self._spec = ui.code("", language="toml").classes("spec w-full")
         ui.timer(0, self._update, once=True)
 

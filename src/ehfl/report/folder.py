@@ -20,6 +20,7 @@ from ehfl.files import json_text, sweep, write_text
 from ehfl.report.tables.compact import compact_table
 from ehfl.report.tables.comparison import comparison_table
 from ehfl.report.verdict import verdict_of
+from ehfl.validation import InvalidValue
 
 FIGURES = "figures"
 PAGE = "report.html"
@@ -37,6 +38,8 @@ def write_report(comparison: Comparison, folder: str | os.PathLike[str], command
     from ehfl.report.figures.comparison import draw_all  # matplotlib and Jinja, which the numbers alone do not need
     from ehfl.report.pages.comparison import write_page
 
+    if not isinstance(comparison, Comparison):
+        raise InvalidValue("comparison", "what ehfl.compare or ehfl.read returned", repr(comparison))
     folder = Path(folder)
     make_ready(folder)
     texts = rounds_csv(comparison), json_text(as_facts(comparison), indent=2) + "\n", table_text(comparison)

@@ -17,7 +17,7 @@ from ehfl.scheduling.contract import Scheduler, is_mains_powered
 from ehfl.scheduling.participation import PackedClients, Participation, pack
 from ehfl.scheduling.rounds import Play, Round, check_target
 from ehfl.scheduling.schedulers import SCHEDULERS
-from ehfl.validation import whole_number
+from ehfl.validation import InvalidValue, whole_number
 
 
 def simulate(
@@ -42,6 +42,8 @@ def simulate(
     >>> played.counts[:6].tolist()
     [0, 4, 3, 5, 4, 5]
     """
+    if not isinstance(fleet, Fleet):
+        raise InvalidValue("fleet", "an ehfl.Fleet", repr(fleet))
     scheduler = SCHEDULERS.make(scheduler)
     rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
     recorder = Recorder(rounds, fleet, record_energy)

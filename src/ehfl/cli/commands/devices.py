@@ -15,7 +15,7 @@ from ehfl.cli.options import AsJson, Given, command, named_by_option
 from ehfl.cli.streams import own_prints_aside
 from ehfl.files import json_text
 from ehfl.quantities import as_bytes, as_time
-from ehfl.validation import InvalidValue
+from ehfl.validation import InvalidValue, closest
 
 if TYPE_CHECKING:
     from ehfl.energy.cost import Profile
@@ -26,7 +26,15 @@ _WIDTH = 80
 _UNITS = {"flop_per_joule": "FLOP/J", "joules_per_sample": "J/sample", "session": "J a session",
           "joules_per_bit_up": "J/bit up", "joules_per_bit_down": "J/bit down", "flop_per_second": "FLOP/s",
           "memory": "B", "session_seconds": "s a session", "bits_per_second_up": "bit/s up",
-          "bits_per_second_down": "bit/s down", "duty_cycle": "of the time"}  # fmt: skip
+          "bits_per_second_down": "bit/s down"}  # fmt: skip
+# The columns of each table: heading, width, and the figures of which a profile has one.
+_TABLES = {
+    "devices": (("devices", 22, ()), ("energy", 17, ("flop_per_joule", "joules_per_sample")),
+                ("speed", 15, ("flop_per_second",)), ("memory", 8, ("memory",))),
+    "radios": (("radios", 17, ()), ("session", 9, ("session",)), ("bit up", 9, ("joules_per_bit_up",)),
+               ("bit down", 10, ("joules_per_bit_down",)), ("session", 9, ("session_seconds",)),
+               ("up", 13, ("bits_per_second_up",)), ("down", 13, ("bits_per_second_down",))),
+}  # fmt: skip
 _PREFIXES = {1e-9: "n", 1e-6: "u", 1e-3: "m", 1.0: "", 1e3: "k", 1e6: "M", 1e9: "G"}
 
 
@@ -39,15 +47,16 @@ _PREFIXES = {1e-9: "n", 1e-6: "u", 1e-3: "m", 1.0: "", 1e3: "k", 1e6: "M", 1e9: 
 )
 def devices(
     given: Given,
-    device: Annotated[str | None, Option(metavar="NAME", help="What computes, for the cost of a round.")] = None,
-    radio: Annotated[str | None, Option(metavar="NAME", help="What talks, likewise.")] = None,
+    device: Annotated[str | None, Option(metavar="NAME", help="The device that trains.")] = None,
+    radio: Annotated[str | None, Option(metavar="NAME", help="The radio that sends and receives.")] = None,
     override: Annotated[
         list[str] | None,
         Option("--override", "-o", metavar="KEY=VALUE", help="Replace a figure: -o session=0.9. Repeatable."),
     ] = None,
+    full: Annotated[bool, Option("--full", help="List every figure with its source.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    r"""List devices and radios with the source of every figure; or the cost and time of a round with them.
+    r"""List devices and radios; or one of them with the source of every figure; or the cost of a round with both.
 
     A round takes a session, bits both ways, and K times the batch size times what training on a sample takes, in joules
     and in seconds; after sending, a duty cycle may impose silence. Specs name devices and radios in fleet.cost, where
@@ -56,6 +65,7 @@ def devices(
     \b
     Examples:
       ehfl devices
+      ehfl devices --radio lora-sf9
       ehfl devices --device cortex-m4 --radio esp32-wifi-mqtt
       ehfl devices --device raspberry-pi --radio ble --task cifar10 -k 10
       ehfl devices --device cortex-m4 --radio ble -o session=0.02
@@ -63,11 +73,12 @@ def devices(
     """
     from ehfl import energy
 
-    if device is None and radio is None and not override:
-        given.refuse(given.options, "without --device and --radio")
-        _list({"devices": energy.devices(), "radios": energy.radios()}, as_json)
-        return
     names = {"device": device, "radio": radio}
+    if not override and None in names.values():
+        given.refuse(given.options, "without --device and --radio")
+        chosen = _named(names, {"device": energy.devices(), "radio": energy.radios()})
+        _list(chosen, full or any(names.values()), as_json)
+        return
     with named_by_option(given.names | {name: f"--{name}" for name in names}), own_prints_aside():
         learning, turn = _turn(given, names)
     cost, seconds = turn.cost, turn.time
@@ -99,22 +110,45 @@ def _turn(given: Given, names: Mapping[str, str | None]) -> tuple[LearningSpec, 
     return setting.learning, turn
 
 
-def _list(kinds: Mapping[str, Mapping[str, Profile]], as_json: bool) -> None:
+def _named(
+    names: Mapping[str, str | None], kinds: Mapping[str, Mapping[str, Profile]]
+) -> dict[str, Mapping[str, Profile]]:
+    """Return all profiles by kind, or those that are named."""
+    for kind, name in names.items():
+        if name is not None and name not in kinds[kind]:
+            raise InvalidValue(f"--{kind}", f"one of {', '.join(kinds[kind])}", name + closest(name, kinds[kind]))
+    chosen = {kind: {name: kinds[kind][name]} for kind, name in names.items() if name is not None}
+    return {f"{kind}s": profiles for kind, profiles in (chosen or kinds).items()}
+
+
+def _list(kinds: Mapping[str, Mapping[str, Profile]], full: bool, as_json: bool) -> None:
     if as_json:
         facts = {kind: {one.name: _facts(one) for one in profiles.values()} for kind, profiles in kinds.items()}
         typer.echo(json_text(facts))
-        return
-    for kind, profiles in kinds.items():
-        typer.echo(kind)
-        for one in profiles.values():
-            figures = [amount(x.value, _UNITS[name]) for name, x in one.figures.items() if name != "duty_cycle"]
-            typer.echo(f"  {one.name:21}{''.join(f'{figure:18}' for figure in figures[:3])}".rstrip())
-            if figures[3:]:
-                typer.echo(f"  {'':21}{''.join(f'{figure:18}' for figure in figures[3:])}".rstrip())
-        typer.echo()
-    typer.echo("sources")
-    for profile in (one for profiles in kinds.values() for one in profiles.values()):
-        typer.echo("\n".join(_lines(profile)))
+    elif full:
+        typer.echo("\n".join(line for profiles in kinds.values() for one in profiles.values() for line in _lines(one)))
+    else:
+        typer.echo("\n\n".join(map(_table, kinds, kinds.values())))
+        typer.echo("\nnext: the source of every figure: --device NAME, --radio NAME or --full")
+        typer.echo("      the cost of a round: --device NAME --radio NAME")
+
+
+def _table(kind: str, profiles: Mapping[str, Profile]) -> str:
+    heads, widths, figures = zip(*_TABLES[kind], strict=True)
+    rows = [[one.name, *(_cell(one, names) for names in figures[1:])] for one in profiles.values()]
+    return "\n".join("".join(map(str.ljust, row, widths)).rstrip() for row in (heads, *rows))
+
+
+def _cell(profile: Profile, names: Sequence[str]) -> str:
+    """Return the first of these figures that the profile has."""
+    for name in names:
+        if name in profile.figures:
+            return amount(profile.figures[name].value, _UNITS[name].split()[0].removesuffix("/bit"))
+    return "-"
+
+
+def _shown(name: str, value: float) -> str:
+    return f"{100 * value:g} % of the time" if name == "duty_cycle" else amount(value, _UNITS[name])
 
 
 def _facts(profile: Profile) -> dict[str, Any]:
@@ -127,7 +161,7 @@ def _lines(profile: Profile) -> Iterator[str]:
     for name, figure in profile.figures.items():
         derived = f" (= {figure.arithmetic})" if figure.arithmetic else ""
         weak = ", weak" if figure.weak else ""
-        yield from _wrapped(f"{amount(figure.value, _UNITS[name])} ({figure.how}{weak}): {figure.source}{derived}")
+        yield from _wrapped(f"{_shown(name, figure.value)} ({figure.how}{weak}): {figure.source}{derived}")
     yield from _wrapped(f"but: {profile.wrong}")
 
 
@@ -150,7 +184,7 @@ def _print_cost(title: str, turn: Turn, learning: LearningSpec, weak: Sequence[s
     if not turn.fits_memory():
         typer.echo(f"\nwarning: weights of {as_bytes(turn.work['model_bytes'])} exceed the device's memory")
     if weak:
-        warning = f"warning: weak figures, see `ehfl devices`: {', '.join(weak)}"
+        warning = f"warning: weak figures, see `ehfl devices --full`: {', '.join(weak)}"
         typer.echo("\n" + textwrap.fill(warning, _WIDTH, break_on_hyphens=False))
     if learning.local_epochs is not None:
         typer.echo(f"\n{learning.local_epochs} passes over a mean share of the examples")

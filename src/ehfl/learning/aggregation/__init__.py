@@ -47,6 +47,7 @@ AGGREGATIONS: Registry[Aggregation] = Registry(
         "fedadagrad": f"{_HERE}.around:FedAdagrad",
     },
     methods=("init", "apply"),
+    other_names={"fedavg": "mean"},
 )
 
 __all__ = [

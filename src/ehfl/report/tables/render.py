@@ -71,7 +71,7 @@ class Table:
         caption = self.caption
         if self.arms_are_rows and len(blocks) > 1:
             left_out = ", ".join(name.replace("\n", " ").strip() for name in names[blocks[0].stop :])
-            blocks, caption = blocks[:1], f"{caption}; not shown here: {left_out}"
+            blocks, caption = blocks[:1], "; ".join(filter(None, [caption, f"not shown here: {left_out}"]))
         widest = max(_abreast([widths[0], *widths[block.start + 1 : block.stop + 1]]) for block in blocks)
         room = width if self.arms_are_rows else max(_CAPTION, widest)
         parts = ["\n".join(self._block(block, names, widths)) for block in blocks]
