@@ -30,7 +30,7 @@ ARMS = """arms = [
     { label = "myopic", scheduler = "myopic" },
     { label = "greedy", scheduler = "greedy", "learning.aggregation" = "scaffold" },
 ]"""
-CHANGES = ["seeds=[3]"]
+CHANGES = ["seeds=[3]", "flower.deadline=300"]  # a busy machine is slow to start nodes
 OWN_MODEL = """
 from torch import nn
 from ehfl.learning.tasks.digits import Digits
@@ -50,6 +50,9 @@ schedulers = ["greedy"]
 clients = 4
 rate = 0.8
 initial = 1
+
+[flower]
+deadline = 300
 
 [learning]
 task = "models_simulated:Modern"
@@ -117,7 +120,7 @@ def test_the_simulation_trains_batch_norm_dropout_and_adamw_as_one_process_does(
     assert [outcome.error for outcome in ended_here] == [None]
     command = [sys.executable, "-m", "ehfl", "flower", "simulate", str(spec), "--runs", str(tmp_path)]
     running = start_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    _, err = running.communicate(timeout=120)
+    _, err = running.communicate(timeout=600)
 
     assert running.returncode == 0, err
     here, there = tmp_path / "modern/greedy-s3", tmp_path / "modern-flower/greedy-on-flower-s3"

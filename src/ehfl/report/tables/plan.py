@@ -205,7 +205,7 @@ def _note(plan: Plan) -> str:
     mains = [one.label for one in plan.outlooks if one.mains_powered]
     parts = [
         f"± 95 % interval over {seeds} seeds" if seeds > 1 else "one seed: no intervals",
-        "x mains: rounds for one on mains power, if rounds alone matter to if participants do",
+        "x mains: rounds that equal one on mains power, if each round counts alike to if each participant does",
         "" if all(best.exact for best in plan.possible) else "what is achievable is an upper bound",
         f"on mains power, for reference: {', '.join(mains)}" if mains else "",
         _by_month(plan),
