@@ -64,9 +64,10 @@ def test_python_blocks_of_a_page_run_from_top_to_bottom(
         exec(compile(block, str(page), "exec", dont_inherit=True), namespace)  # the pages are ours
 
 
-# Those of README.md train and draw for a quarter of a minute: CI runs them among the slow tests.
+# Those that train and draw for a quarter of a minute: CI runs them among the slow tests.
+SLOW = ("README.md", "docs/experiments.md", "docs/guides/compare.md", "docs/guides/sweeps.md")
 WITH_COMMANDS = [
-    pytest.param(page, marks=[pytest.mark.slow] if page.name == "README.md" else [], id=name_of(page))
+    pytest.param(page, marks=[pytest.mark.slow] if name_of(page) in SLOW else [], id=name_of(page))
     for page in PAGES
     if commands(page)
 ]

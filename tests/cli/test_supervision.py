@@ -111,6 +111,7 @@ def test_user_code_that_ends_the_process_is_one_line_and_exit_code_2(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [("train", "chdir", "init"), ("train", "chdir"), ("train", "mute")])
 def test_a_run_lands_in_the_folder_asked_for(folder: Path, case: tuple[str, ...]) -> None:
     done = run(folder, *case)
