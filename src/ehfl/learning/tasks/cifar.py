@@ -13,11 +13,10 @@ from torch import Tensor, nn
 
 from ehfl.learning.initialisation import initialise
 from ehfl.learning.tasks.cifar_files import CIFAR10, CIFAR100, RECORDS, Layout, read_cifar
-from ehfl.learning.tasks.contract import ACCURACY, accuracy
+from ehfl.learning.tasks.classes import Classification
 from ehfl.learning.tasks.convolution import Convolution5x5
 from ehfl.learning.tasks.examples import Examples
 from ehfl.learning.tasks.normalisation import LocalResponseNorm
-from ehfl.runs import Metric
 from ehfl.validation import InvalidValue
 
 # Of the training set's pixels in [0, 255], red, green, blue.
@@ -36,7 +35,7 @@ willow_tree wolf woman worm
 
 
 @dataclass(frozen=True, eq=False)
-class Cifar10:
+class Cifar10(Classification):
     """60,000 colour images of 10 classes, 50,000 to train on; kept as bytes and standardised inside the model.
 
     `data` holds the official binary files or their archive; without it $EHFL_DATA, else they are downloaded. `network`
@@ -44,7 +43,6 @@ class Cifar10:
     """
 
     name: ClassVar[str] = "cifar10"
-    metric: ClassVar[Metric] = ACCURACY
     classes: ClassVar[tuple[str, ...]] = CLASSES
     layout: ClassVar[Layout] = CIFAR10
     data: str | Path | None = None
@@ -63,14 +61,6 @@ class Cifar10:
     def model(self, rng: np.random.Generator) -> nn.Module:
         """Return the CNN named by `network`."""
         return NETWORKS[self.network](rng, self.layout.classes)
-
-    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Return the mean cross entropy."""
-        return nn.functional.cross_entropy(outputs, targets)
-
-    def score(self, outputs: Tensor, targets: Tensor) -> float:
-        """Return the accuracy."""
-        return accuracy(outputs, targets)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,17 +1,34 @@
-"""The classes of a task: their names, and the number of examples of each class that a client holds."""
+"""Classification: its loss and metric, the names of classes, and how many examples of each a client holds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from ehfl.arrays import IntArray
-from ehfl.learning.tasks.contract import Task
+from ehfl.learning.tasks.contract import ACCURACY, Task, accuracy
+from ehfl.runs import Metric
 from ehfl.validation import InvalidValue, is_label, short
 
 _LONGEST_NAME = 40  # characters: they stand in tables and figures
+
+
+class Classification:
+    """What tasks share whose targets are one class each."""
+
+    metric: ClassVar[Metric] = ACCURACY
+
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Return the mean cross entropy."""
+        return nn.functional.cross_entropy(outputs, targets)
+
+    def score(self, outputs: Tensor, targets: Tensor) -> float:
+        """Return the accuracy."""
+        return accuracy(outputs, targets)
 
 
 def classes_of(task: Task) -> tuple[str, ...]:

@@ -14,23 +14,21 @@ from typing import ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from ehfl.learning.initialisation import initialise
-from ehfl.learning.tasks.contract import ACCURACY, accuracy
+from ehfl.learning.tasks.classes import Classification
 from ehfl.learning.tasks.examples import Examples
 from ehfl.randomness import Purpose, generator
-from ehfl.runs import Metric
 
 _TEST_SIZE = 360  # of 1,797 images
 
 
 @dataclass(frozen=True, eq=False)
-class Digits:
+class Digits(Classification):
     """8x8 grey images of handwritten digits; 1,437 to train on, 360 to test on, the same split every time."""
 
     name: ClassVar[str] = "digits"
-    metric: ClassVar[Metric] = ACCURACY
     classes: ClassVar[tuple[str, ...]] = tuple("0123456789")
     training: Examples = field(init=False, repr=False)
     test: Examples = field(init=False, repr=False)
@@ -52,14 +50,6 @@ class Digits:
             *(nn.Flatten(), nn.Linear(128, 10)),
         )
         return initialise(layers, rng)
-
-    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Return the mean cross entropy."""
-        return nn.functional.cross_entropy(outputs, targets)
-
-    def score(self, outputs: Tensor, targets: Tensor) -> float:
-        """Return the accuracy."""
-        return accuracy(outputs, targets)
 
 
 def _bundled() -> tuple[NDArray[np.float64], NDArray[np.float64]]:

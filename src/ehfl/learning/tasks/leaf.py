@@ -17,9 +17,8 @@ from torch import Tensor, nn
 
 from ehfl.files import parse_json
 from ehfl.learning.initialisation import initialise
-from ehfl.learning.tasks.contract import ACCURACY, accuracy
+from ehfl.learning.tasks.classes import Classification
 from ehfl.learning.tasks.examples import Examples
-from ehfl.runs import Metric
 from ehfl.validation import InvalidValue
 
 CHARACTERS = "\n !\"&'(),-.0123456789:;>?ABCDEFGHIJKLMNOPQRSTUVWXYZ[]abcdefghijklmnopqrstuvwxyz}"  # 80, as in LEAF
@@ -30,45 +29,17 @@ Convert = Callable[[list[Any]], Tensor]  # a user's list to a tensor with an exa
 
 
 @dataclass(frozen=True, eq=False)
-class _Leaf:
-    """Files of one of LEAF's data sets."""
+class Femnist(Classification):
+    """Handwritten digits and letters of 62 classes, by writer: 28x28 grey values in [0, 1], labels in [0, 61]."""
 
     data: str | Path  # the folder with train and test
     training: Examples = field(init=False, repr=False)
     test: Examples = field(init=False, repr=False)
-    metric: ClassVar[Metric] = ACCURACY
-
-    def __post_init__(self) -> None:
-        for name, part in (("training", "train"), ("test", "test")):
-            object.__setattr__(self, name, _read(Path(self.data) / part, self._inputs, self._targets))
-
-    def _inputs(self, given: list[Any]) -> Tensor:
-        raise NotImplementedError
-
-    def _targets(self, given: list[Any]) -> Tensor:
-        raise NotImplementedError
-
-    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
-        """Return the mean cross entropy."""
-        return nn.functional.cross_entropy(outputs, targets)
-
-    def score(self, outputs: Tensor, targets: Tensor) -> float:
-        """Return the accuracy."""
-        return accuracy(outputs, targets)
-
-
-@dataclass(frozen=True, eq=False)
-class Femnist(_Leaf):
-    """Handwritten digits and letters of 62 classes, by writer: 28x28 grey values in [0, 1], labels in [0, 61]."""
-
     name: ClassVar[str] = "femnist"
     classes: ClassVar[tuple[str, ...]] = tuple("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
-    def _inputs(self, given: list[Any]) -> Tensor:
-        return torch.from_numpy(np.array(given, np.float32).reshape(-1, _PIXELS)).view(-1, 1, 28, 28)
-
-    def _targets(self, given: list[Any]) -> Tensor:
-        return torch.from_numpy(np.array(given, np.int64))
+    def __post_init__(self) -> None:
+        _load(self, _images, _labels)
 
     def model(self, rng: np.random.Generator) -> nn.Module:
         """Return LEAF's network: 5x5 convolutions of 32 and 64 channels, each with ReLU and pooling, 2048 and 62."""
@@ -81,16 +52,16 @@ class Femnist(_Leaf):
 
 
 @dataclass(frozen=True, eq=False)
-class Shakespeare(_Leaf):
+class Shakespeare(Classification):
     """The next character after 80 of a play, by role; characters are numbers in [0, 79]."""
 
+    data: str | Path  # the folder with train and test
+    training: Examples = field(init=False, repr=False)
+    test: Examples = field(init=False, repr=False)
     name: ClassVar[str] = "shakespeare"
 
-    def _inputs(self, given: list[Any]) -> Tensor:
-        return torch.from_numpy(np.array([_numbers(text, _LENGTH) for text in given], np.int64).reshape(-1, _LENGTH))
-
-    def _targets(self, given: list[Any]) -> Tensor:
-        return torch.from_numpy(np.array([_numbers(text, 1)[0] for text in given], np.int64))
+    def __post_init__(self) -> None:
+        _load(self, _texts, _next_characters)
 
     def model(self, rng: np.random.Generator) -> nn.Module:
         """Return LEAF's network: an embedding of 8, two LSTM layers of 256, and a linear layer."""
@@ -111,11 +82,32 @@ class _NextCharacter(nn.Module):
         return scores
 
 
+def _images(given: list[Any]) -> Tensor:
+    return torch.from_numpy(np.array(given, np.float32).reshape(-1, _PIXELS)).view(-1, 1, 28, 28)
+
+
+def _labels(given: list[Any]) -> Tensor:
+    return torch.from_numpy(np.array(given, np.int64))
+
+
+def _texts(given: list[Any]) -> Tensor:
+    return torch.from_numpy(np.array([_numbers(text, _LENGTH) for text in given], np.int64).reshape(-1, _LENGTH))
+
+
+def _next_characters(given: list[Any]) -> Tensor:
+    return torch.from_numpy(np.array([_numbers(text, 1)[0] for text in given], np.int64))
+
+
 def _numbers(text: str, length: int) -> list[int]:
     found = [CHARACTERS.find(character) for character in text]
     if len(found) != length or min(found) < 0:
         raise ValueError(f"{text!r:.40} is not a string of {length} of LEAF's {len(CHARACTERS)} characters")
     return found
+
+
+def _load(task: Femnist | Shakespeare, inputs: Convert, targets: Convert) -> None:
+    for name, part in (("training", "train"), ("test", "test")):
+        object.__setattr__(task, name, _read(Path(task.data) / part, inputs, targets))
 
 
 def _read(folder: Path, inputs: Convert, targets: Convert) -> Examples:
