@@ -48,6 +48,14 @@ def test_columns_that_do_not_fit_are_named_below_a_table_without_a_caption() -> 
     assert text_of(table, width=40)[-1] == "not shown here: second"
 
 
+def test_a_caption_explains_no_column_that_is_not_shown() -> None:
+    cells = Cell("1" * 20), Cell("2" * 20)
+    table = Table(("first", "rounds\nx mains"), (Line("arm", cells),), "± 95 %; x mains: slowdown", arms_are_rows=True)
+
+    assert text_of(table, width=40)[-1] == "± 95 %; not shown here: rounds x mains"
+    assert "x mains: slowdown" in text_of(table, width=100)[-1]
+
+
 def test_caption_says_what_the_intervals_are() -> None:
     caption = comparison_table(two_arms()).caption
 

@@ -29,7 +29,7 @@ def value(metric: Metric, x: float) -> str:
 
 
 def signed(metric: Metric, x: float) -> str:
-    """Return a difference between two values with its sign: of shares in points of a percent.
+    """Return a difference between two values with its sign: of shares in percentage points.
 
     >>> from ehfl.runs import Metric
     >>> signed(Metric("accuracy", bounds=(0, 1)), 0.0134), signed(Metric("loss", lower_is_better=True), -0.0021)

@@ -59,7 +59,7 @@ def differences_caption(comparison: Comparison) -> str:
         )
     level = linear_within([curve.gaps for curve in difference_curves(comparison)])
     bent = "" if level is None else f" The axis is linear within {level:g} of zero and logarithmic beyond."
-    unit = ", in points of a percent" if metric.is_share else ""
+    unit = ", in percentage points" if metric.is_share else ""
     return (
         f"{metric.name.capitalize()} on the test set minus that of {baselines(comparison)}{unit}; {lines}. "
         f"{'Below' if metric.lower_is_better else 'Above'} zero is better.{bent}{style.say_alone(comparison)}"

@@ -55,7 +55,7 @@ def metric(of: Metric, found: Estimate | None) -> Cell:
 def gap(of: Metric, found: Difference | None, sign: int = 1) -> Cell:
     """Return a difference between two values of the metric, strong where it is distinguishable from 0.
 
-    Of shares it is in points of a percent; times `sign` if it is to be turned.
+    Of shares it is in percentage points; times `sign` if it is to be turned.
 
     >>> from ehfl.analysis import Difference
     >>> from ehfl.runs import Metric

@@ -57,7 +57,7 @@ class Table:
 
     names: tuple[str, ...]  # of the columns
     lines: tuple[Line, ...]
-    caption: str = ""
+    caption: str = ""  # parts with "; " between them; one on a column begins with its name's last line and a colon
     title: str = ""
     arms_are_rows: bool = False
 
@@ -70,12 +70,15 @@ class Table:
         blocks = _blocks(widths, width)
         caption = self.caption
         if self.arms_are_rows and len(blocks) > 1:
-            left_out = ", ".join(name.replace("\n", " ").strip() for name in names[blocks[0].stop :])
-            blocks, caption = blocks[:1], "; ".join(filter(None, [caption, f"not shown here: {left_out}"]))
+            hidden = names[blocks[0].stop :]
+            left_out = ", ".join(name.replace("\n", " ").strip() for name in hidden)
+            explaining = tuple(f"{name.splitlines()[-1].strip()}:" for name in hidden)
+            parts = [part for part in caption.split("; ") if part and not part.startswith(explaining)]
+            blocks, caption = blocks[:1], "; ".join([*parts, f"not shown here: {left_out}"])
         widest = max(_abreast([widths[0], *widths[block.start + 1 : block.stop + 1]]) for block in blocks)
         room = width if self.arms_are_rows else max(_CAPTION, widest)
-        parts = ["\n".join(self._block(block, names, widths)) for block in blocks]
-        return "\n".join(["\n\n".join(parts), *wrap(caption, min(room, width))])
+        shown = ["\n".join(self._block(block, names, widths)) for block in blocks]
+        return "\n".join(["\n\n".join(shown), *wrap(caption, min(room, width))])
 
     def html(self) -> str:
         """Return the table as HTML without style or script; a column of an arm is of class `arm-0`, with a swatch."""
