@@ -100,7 +100,7 @@ class Tracking:
             self.finish(name, failed=True)
 
     def report(self, page: Path, parameters: Facts) -> None:
-        """Log the page of a comparison, if it was written, as an artefact of a run of its own."""
+        """Log the page of a comparison, if it was written, as an artefact of a separate run."""
         if self._works and page.exists():
             with self._guarded():
                 run = self._tracker.start(self._project, "report", {"name": "report"} | _flat(parameters), "")
@@ -117,7 +117,7 @@ class Tracking:
         return after_round
 
     def following(self, runs: Iterable[tuple[TrackedRun, int, Path]]) -> Callable[[], None]:
-        """Return a function that logs what was added to rounds.jsonl of runs of so many rounds."""
+        """Return a function that logs what was added to rounds.jsonl of runs with this number of rounds."""
         tails = [(run, rounds, Tail(path)) for run, rounds, path in runs]
 
         def look() -> None:
@@ -284,7 +284,7 @@ class _Trackio:
     def start(self, project: str, name: str, parameters: Facts, earlier: str) -> str:
         import trackio
 
-        # In a context of its own, since init ends the run that it finds in the current one.
+        # In a separate context, since init ends the run that it finds in the current one.
         self._runs[name] = contextvars.Context().run(
             trackio.init, project=project, name=name, config=parameters, resume="allow" if earlier else "never",
             embed=False, auto_log_cpu=False, auto_log_gpu=False,

@@ -231,7 +231,7 @@ def notes_on(spec: Spec) -> Iterator[str]:
             wanted = check_target(build.fleet_of(setting), build.target_of(setting))
             turns = wanted * min(
                 setting.checkpoint_every or CHECKPOINT_EVERY, setting.rounds
-            )  # about so many between two checkpoints
+            )  # about this number of turns between two checkpoints
             key = setting.fleet.clients, needed, turns
             names.setdefault(key, {})[setting.learning.aggregation["name"]] = None
     for (clients, needed, turns), alike in names.items():

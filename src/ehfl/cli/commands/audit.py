@@ -34,7 +34,10 @@ def audit(
         bool, Option("--without-floor", help="Leave out zeta^2 and the floor: no gradients are computed.")
     ] = False,
     energy_only: Annotated[
-        bool, Option("--energy-only", help="Leave out labels and the floor: who is heard, without torch and data.")
+        bool,
+        Option(
+            "--energy-only", help="Leave out labels and the floor: how often clients take part, without torch and data."
+        ),
     ] = False,
     full: Full = False,
     as_json: AsJson = False,
