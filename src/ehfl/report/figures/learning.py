@@ -20,7 +20,6 @@ from ehfl.report.figures.looks import Look, looks_of
 from ehfl.report.write import listed, value
 from ehfl.runs import Metric
 
-_NAMED = 0.3  # of the width, which the goal's name may take
 _NEAR = 4  # how far a goal may lie from a logarithmic axis and still widen it, as a factor
 Curve = tuple[FloatArray, FloatArray]  # x, (n_points,), and a value for each seed, (n_seeds, n_points)
 
@@ -123,20 +122,7 @@ def draw_metric(axes: Axes, comparison: Comparison, curves: Mapping[str, Curve])
     scale_heights(axes, [values for _, values in curves.values()], metric)
     if metric.is_share:
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None, symbol=" %"))
-    _draw_goal(axes, comparison, side=_free_side(axes, comparison.goal, curves))
-
-
-def _free_side(axes: Axes, goal: float, curves: Mapping[str, Curve]) -> float:
-    """Return where the goal is named, as a share of the width: on the side where curves stay farther from it."""
-    height = axes.yaxis.get_transform().transform  # on a logarithmic axis distances are ratios
-    left, right = axes.get_xlim()
-
-    def nearest(first: float, last: float) -> float:
-        xs = left + (right - left) * np.linspace(first, last, 50)
-        means = [np.interp(xs, at, values.mean(axis=0)) for at, values in curves.values()]
-        return float(np.abs(height(np.array(means)) - height(np.array([goal]))).min())
-
-    return 0.01 if nearest(0, _NAMED) >= nearest(1 - _NAMED, 1) else 0.99
+    _draw_goal(axes, comparison)
 
 
 def _keep_within(axes: Axes, metric: Metric) -> None:
@@ -179,16 +165,17 @@ def fit(axes: Axes, means: FloatArray) -> None:
     axes.set_ylim(max(bottom, low - STRETCH * room), min(top, high + STRETCH * room))
 
 
-def _draw_goal(axes: Axes, comparison: Comparison, side: float) -> None:
-    """Draw the goal as a thin dashed line, named on the side where curves are farther, or say that it lies outside."""
-    text = f"goal {value(comparison.metric, comparison.goal)}"
-    bottom, top = _with_goal(axes, comparison.goal)
-    if bottom < comparison.goal < top:
-        axes.axhline(comparison.goal, color="black", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1.5)
+def _draw_goal(axes: Axes, comparison: Comparison) -> None:
+    """Draw the goal as a thin dashed line, named right of the axes where no curve passes; beyond them, say so."""
+    goal, named = comparison.goal, value(comparison.metric, comparison.goal)
+    bottom, top = _with_goal(axes, goal)
+    if bottom < goal < top:
+        axes.axhline(goal, color="black", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1.5)
         axes.set_ylim(bottom, top)
-        _note(axes, text, side, comparison.goal)
-    else:  # in the corner that curves leave free
-        _note(axes, f"{text}: beyond the axis", 0.99, axes.get_ylim()[comparison.metric.lower_is_better])
+        _note(axes, f"goal\n{named}", (1.0, goal), (3, 0), ha="left", va="center")
+    else:
+        corner = 0.99, axes.get_ylim()[comparison.metric.lower_is_better]
+        _note(axes, f"goal {named}: beyond the axis", corner, (0, 2), ha="right", va="bottom")
 
 
 def _with_goal(axes: Axes, goal: float) -> tuple[float, float]:
@@ -202,19 +189,20 @@ def _with_goal(axes: Axes, goal: float) -> tuple[float, float]:
     return (min(bottom, goal - 0.03 * spread), max(top, goal + 0.08 * spread)) if near else (bottom, top)
 
 
-def _note(axes: Axes, text: str, x: float, y: float) -> None:
-    """Write a small text at a share of the width and a height of the data, legible over bands."""
+def _note(axes: Axes, text: str, at: tuple[float, float], points: tuple[float, float], *, ha: str, va: str) -> None:
+    """Write a small text, `points` from a share of the width and a height of the data, legible over bands."""
     axes.annotate(
         text,
-        (x, y),
+        at,
         xycoords=axes.get_yaxis_transform(),
-        xytext=(0, 2),
+        xytext=points,
         textcoords="offset points",
-        ha="left" if x < 0.5 else "right",
-        va="bottom",
+        ha=ha,
+        va=va,
         fontsize=style.SMALL,
         zorder=1.6,  # below the curves: where there is no room for both, these are what the figure is for
         path_effects=[withStroke(linewidth=2.5, foreground="white")],
+        annotation_clip=False,
     )
 
 
