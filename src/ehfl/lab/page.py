@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import socket
 from collections.abc import Callable
@@ -40,7 +41,14 @@ def serve(port: int, *, show: bool, say: Callable[[str], object]) -> None:
         play_year(Nodes(site=site))
     # A site that binds its name to 127.0.0.1 sends that name as Host.
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])
-    app.on_startup(lambda: say(f"http://{HOST}:{port}/ is the lab; Ctrl-C stops"))
+
+    async def announce() -> None:
+        """Name the address once it answers: NiceGUI starts its handlers before it listens."""
+        while not await _answers(port):
+            await asyncio.sleep(0.05)
+        say(f"http://{HOST}:{port}/ is the lab; Ctrl-C stops")
+
+    app.on_startup(announce)
     ui.page("/")(_Page)
     ui.run(host=HOST, port=port, show=show, reload=False, title="ehfl lab", show_welcome_message=False)
 
@@ -54,6 +62,15 @@ def _free(port: int) -> int:
         except OSError as error:
             raise UserError(f"--port {port} cannot be used ({error.strerror}): --port 0 takes a free one") from None
         return int(probe.getsockname()[1])
+
+
+async def _answers(port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection(HOST, port)
+    except OSError:
+        return False
+    writer.close()
+    return True
 
 
 class _Page:
