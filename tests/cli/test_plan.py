@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import subprocess
@@ -57,6 +58,24 @@ def test_a_spec_s_seeds_and_rounds_are_played(tmp_path: Path, capsys: pytest.Cap
 
     assert (facts["rounds"], facts["seeds"]) == (50, [4, 5])
     assert json.loads(run(f"plan {spec} --json --seed 7 --rounds 20", capsys))["seeds"] == [7, 8, 9, 10, 11]
+
+
+def test_the_spec_on_the_page_gives_the_same_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its batteries start as after a year, too: `initial` is written only where it was given."""
+    dark = SUN.replace("300 J", "900 J")
+    first = json.loads(run(f"{dark} --json --out {tmp_path}", capsys))
+    spec = html.unescape(re.findall(r"<pre[^>]*>(.*?)</pre>", (tmp_path / "plan.html").read_text(), re.DOTALL)[0])
+    (tmp_path / "again.toml").write_text(spec)
+
+    again = json.loads(run(f"plan {tmp_path / 'again.toml'} --json", capsys))
+    assert again["schedulers"] == first["schedulers"]
+
+
+def test_curves_leave_out_fleets_of_fewer_clients_than_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    found = run(f"{UNITS} --curves --json --want|10 clients in 20 % of rounds", capsys)
+    curves = {one["free"]: one["values"] for one in json.loads(found)["curves"]}
+
+    assert curves["clients"] == [12, 24, 48]
 
 
 def test_a_want_may_be_about_a_month_or_the_night(capsys: pytest.CaptureFixture[str]) -> None:

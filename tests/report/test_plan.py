@@ -77,6 +77,13 @@ def test_years_that_are_too_few_do_not_bound_an_answer() -> None:
     assert "2.5 Wh or more (3 years do not bound it from above, 29 would" in sentence
 
 
+def test_years_that_are_too_few_do_not_bound_what_is_sustained_from_below() -> None:
+    few = replace(HELD, ends=(3.0, None), years=3, fresh=(0, 0))
+
+    sentence = verdict_of_plan(replace(unit_plan(), sustain=0.99, sustained={"myopic": few}))[0]
+    assert "3 or fewer (3 years do not bound it from below, 29 would" in sentence
+
+
 @pytest.mark.parametrize(("share", "met"), [(0.9, "as wanted"), (0.99, "not in the 99 % wanted")])
 def test_what_is_wanted_without_a_search_is_met_or_not(share: float, met: str) -> None:
     plan = replace(unit_plan(), want=Want(2, share))

@@ -340,7 +340,8 @@ class _Planner:
 
     def _curve(self, arm: Arm, free: Free, want: Want) -> Curve:
         """Return the shares for a quarter to four times of a value."""
-        values = sorted({_times(free, factor) for factor in _CURVE})
+        fewest = want.clients if free.name == "clients" else 0.0  # fewer cannot do, whatever they harvest
+        values = sorted({value for factor in _CURVE if (value := _times(free, factor)) >= fewest})
         tried = {value: self._played(free, want, arm, [(value, seed) for seed in self.spec.seeds]) for value in values}
         played = {value: shares for value, shares in tried.items() if np.isfinite(shares).all()}
         shown = tuple(map(free.shown, played))

@@ -95,9 +95,11 @@ def interval(answer: Answer, shown: Callable[[float], str], years: float) -> str
     if harder is None:
         return f"not bounded ({counted(answer.years, 'year')}"
     if easier is None:
-        side = "or fewer" if answer.largest < answer.value else "or more"
+        side, open_end = ("or fewer", "below") if answer.largest < answer.value else ("or more", "above")
         needed = years_needed(years)
-        return f"{shown(harder)} {side} ({counted(answer.years, 'year')} do not bound it from above, {needed} would"
+        return (
+            f"{shown(harder)} {side} ({counted(answer.years, 'year')} do not bound it from {open_end}, {needed} would"
+        )
     low, high = min(harder, easier), max(harder, easier)
     return f"{shown(low)} to {shown(high)} ({100 * CONFIDENCE:g} % confidence, {answer.years} years"
 

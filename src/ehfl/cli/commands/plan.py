@@ -153,5 +153,8 @@ def _write(found: Plan, spec: Spec, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     command, facts = shlex.join(["ehfl", *sys.argv[1:]]), {"ehfl": ehfl.__version__}
     played = {"rounds": found.rounds} | ({} if found.want is None else {"target": found.want.clients})
-    text = write_spec(open_spec(spec, played).facts())
+    facts_of_spec = open_spec(spec, played).facts()
+    if "initial" not in spec.base.fleet.model_fields_set:  # written out, its default would mean empty batteries
+        del facts_of_spec["fleet"]["initial"]
+    text = write_spec(facts_of_spec)
     say_where("page", write_plan(found, out, spec=text, facts=facts, commands=[command]))

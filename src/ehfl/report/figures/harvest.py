@@ -193,7 +193,7 @@ def _draw_runs(axes: Axes, fit: Fit, state: State) -> None:
         share = 1 - np.searchsorted(lengths, at, side="left") / lengths.size
         axes.step(at, share, where="mid", color=_MEASURED, linewidth=1.6, label="measured", zorder=3)
     axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
+    axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=None, symbol=" %"))
     axes.set_ylim(lowest, 1.3)
     axes.set_xlim(0.5, longest + 0.8)
     style.tidy(axes)

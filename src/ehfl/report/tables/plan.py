@@ -47,8 +47,11 @@ def _next(plan: Plan) -> str:
     if plan.want is None and plan.ranked:
         if not np.isfinite(plan.budget.capacity).all():
             return "the most clients that come in 95 % of rounds: --sustain 95"
-        clients = min(2 * plan.best.count_on(0.95) + 1, plan.fleet.clients)
-        return f"the smallest battery for more: --want '{counted(clients, 'client')} in 95 % of rounds' --free battery"
+        best, sure = plan.best, plan.best.count_on(RELIABLE)
+        clients = best.target if plan.has_target or sure >= best.target else min(2 * sure + 1, best.target)
+        what = "that does" if sure >= clients else "for more"
+        share = f"{100 * RELIABLE:g} % of rounds"
+        return f"the smallest battery {what}: --want '{counted(clients, 'client')} in {share}' --free battery"
     return "a page with figures: --out FOLDER" if plan.curves else "half and twice of everything: --curves"
 
 
@@ -96,7 +99,10 @@ def _budget(plan: Plan) -> str:
     monthly = None if budget.by_month is None else budget.by_month.mean(axis=1) * daily
     poorest = int(np.nanargmin(monthly)) if monthly is not None and np.isfinite(monthly).sum() > 1 else None
     least = stored if poorest is None or monthly is None else float(monthly[poorest])
-    texts = as_energies(stored, least, standby) if physical else [f"{amount(stored)} {fleet.unit}", "", amount(standby)]
+    holds = float(budget.capacity.mean()) * size
+    texts = [f"{amount(stored)} {fleet.unit}", "", amount(standby), f"{amount(holds)} {fleet.unit}"]
+    if physical:
+        texts = as_energies(stored, least, standby, *([holds] if np.isfinite(holds) else []))
     # Where rates are alike, chance alone makes harvests differ.
     by_client = _range(budget.harvest * daily, write) if _range(fleet.rates, amount) else ""
     lean = "" if poorest is None or not physical else f", {texts[1]} in {MONTHS[poorest]}"
@@ -106,19 +112,18 @@ def _budget(plan: Plan) -> str:
     if standby:
         parts.append(f"standby and leaks take {texts[2]} a {period}")
     if np.isfinite(budget.capacity).all():
-        parts.append(_battery(plan))
+        parts.append(_battery(plan, texts[3]))
     return f"{'; '.join(parts)}."
 
 
-def _battery(plan: Plan) -> str:
+def _battery(plan: Plan, held: str) -> str:
+    """Return the rounds, and the days of standby, that a full battery pays for; `held` is what it holds."""
     budget, fleet = plan.budget, plan.fleet
-    holds = float(budget.capacity.mean())
-    held = as_energy(holds * fleet.quantum) if fleet.quantum is not None else f"{amount(holds)} {fleet.unit}"
     kept = budget.rounds_kept
     rounds = "1 round" if kept.mean() == 1 else f"{amount(float(kept.mean()))} rounds"
     idle = ""
     if budget.drain.any():
-        empty = holds / float(budget.drain.mean())  # rounds until it is, without taking part
+        empty = float(budget.capacity.mean() / budget.drain.mean())  # rounds until it is, without taking part
         days = empty * (fleet.round_length or 0.0) / _DAY
         time = as_time(float(f"{days * _DAY:.2g}")) if days < 2 else f"{amount(days)} days"
         idle = f" or {time if days else f'{amount(empty)} rounds'} of standby"
