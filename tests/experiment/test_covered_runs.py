@@ -129,7 +129,7 @@ def test_theorem_a_does_not_hold_for_data_that_differ(changes: dict[str, Any]) -
 
 @pytest.mark.slow  # about 8 s
 def test_figures_of_digits_in_the_documents() -> None:
-    """docs/theory.md, "Conditions": ten iid shares under greedy, K = 1, steps of 0.05."""
+    """docs/theory.md, "Estimated constants": ten iid shares under greedy, K = 1, steps of 0.05."""
     task = load_task("digits")
     constants = estimate_constants(task, deal(task, 10, Iid(), seed=0), batch_size=50)
     played = simulate(Fleet(clients=10, harvest=Bernoulli(0.5)), Greedy(), rounds=400)
