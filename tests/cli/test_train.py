@@ -272,3 +272,15 @@ def test_train_says_nothing_of_classes_where_there_are_none(capsys: Capture) -> 
     assert "class" not in capsys.readouterr().out
     assert run("--json") == 0
     assert "classes" not in json.loads(capsys.readouterr().out)
+
+
+def test_an_extension_that_would_change_the_rounds_so_far_is_refused_and_changes_nothing(capsys: Capture) -> None:
+    theorem = ("--run", "runs/mine", "--step-size", "theorem")
+    assert run(*theorem) == 0
+    before = {path: path.read_bytes() for path in Path("runs/mine").iterdir()}
+
+    assert run(*theorem, "--rounds", "20") == 2
+
+    assert "its step sizes (theorem) depend on the number of rounds" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in Path("runs/mine").iterdir()} == before
+    assert run("--run", "runs/yours") == run("--run", "runs/yours", "--rounds", "20") == 0

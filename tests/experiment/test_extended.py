@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ehfl
+from ehfl.learning.memory import files
 from ehfl.runs import OtherRun, RunFolder, read_history
 
 SPEC: dict[str, Any] = {
@@ -39,6 +40,17 @@ def test_an_extension_that_would_change_its_rounds_is_refused_and_changes_nothin
 
     with pytest.raises(OtherRun, match=r"its step sizes \(theorem\) depend on the number of rounds"):
         ehfl.compare(SPEC, rounds=10, runs=tmp_path, jobs=1, step_size="theorem")
+    assert not ehfl.read(tmp_path / "small").missing
+
+
+def test_an_extension_whose_memory_of_clients_was_deleted_is_refused_and_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MOST_IN_MEMORY", 0)
+    ehfl.compare(SPEC, rounds=4, runs=tmp_path, jobs=1, aggregation="mifa")
+
+    with pytest.raises(OtherRun, match=r"its files of the clients' memory were deleted when it finished"):
+        ehfl.compare(SPEC, rounds=10, runs=tmp_path, jobs=1, aggregation="mifa")
     assert not ehfl.read(tmp_path / "small").missing
 
 

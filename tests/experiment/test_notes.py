@@ -23,7 +23,8 @@ def test_the_memory_of_aggregations_is_told_once_for_those_that_need_as_much(
     run_all(spec, tmp_path / "runs", jobs=1, on_note=notes.append)
 
     # 10 clients, 20 weights of 4 bytes each
-    assert notes == ["mifa, scaffold remember a model of each of 10 clients: up to 0.0008 MB a run, in memory"]
+    told = "mifa, scaffold remember a model of each of 10 clients: up to 0.0008 MB a run, in memory, and twice in its"
+    assert notes == [f"{told} checkpoints"]
     monkeypatch.setattr(files, "MOST_IN_MEMORY", 799)
     # 2 rounds of 5 clients between checkpoints: 10 + 2 * 10 vectors
     told = "up to 0.0008 MB a run, in files of its folder, about 0.0024 MB while it runs"

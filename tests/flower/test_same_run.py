@@ -173,3 +173,22 @@ def test_devices_know_whom_the_model_serves_unless_their_data_are_their_own(tmp_
         assert dealt.folder.meta()[key] == here.folder.meta()[key]
     assert owned.records[-1].by_class is not None and owned.records[-1].by_client is None
     assert owned.folder.meta()["classes"] == list("0123456789") and owned.folder.meta()["labels"] is None
+
+
+def test_a_finished_run_goes_on_for_more_rounds(tmp_path: Path) -> None:
+    """With a client that was away, so that its participants are not those of a simulation."""
+    grid, whole = loopback(tmp_path / "nodes", 4), tiny(rounds=9, scheduler="greedy")
+    grid.away = {11}
+    short = play(tiny(scheduler="greedy"), tmp_path / "devices", grid)
+    first = short.records
+    assert short.outcome.error is None and any(record.participants for record in first)
+
+    longer = play(whole, tmp_path / "devices", grid)
+
+    assert longer.outcome.error is None
+    assert longer.records[:6] == first and len(longer.records) == 9
+    grid = loopback(tmp_path / "other nodes", 4)
+    grid.away = {11}
+    other = play(whole, tmp_path / "at once", grid)
+    for name, weights in other.weights.items():
+        np.testing.assert_array_equal(longer.weights[name], weights)

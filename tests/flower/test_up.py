@@ -83,6 +83,11 @@ def test_a_stopped_run_leaves_no_process_and_the_same_command_goes_on(tmp_path: 
     assert [one.participants for one in after] == [one.participants for one in in_process]
     assert [one.test_loss for one in after] == pytest.approx([one.test_loss for one in in_process], nan_ok=True)
 
+    longer = up("two.toml", "-o", "rounds=4")
+    said_longer = longer.communicate(timeout=180)[1]
+    assert longer.returncode == 0, said_longer
+    assert read_history(run.rounds)[: len(after)] == after and len(read_history(run.rounds)) == 4
+
 
 @pytest.mark.slow
 @pytest.mark.deployment

@@ -10,6 +10,7 @@ import pytest
 
 from ehfl import STOP, Bernoulli, Fleet, Lockstep, Myopic, Participation, PowerOfChoice, simulate
 from ehfl.learning import Task, train
+from ehfl.learning.memory import files
 from ehfl.runs import OtherRun, Record
 
 FLEET = Fleet(clients=4, harvest=Bernoulli(0.6))
@@ -38,6 +39,19 @@ def test_on_round_ends_a_run_and_its_rounds_are_kept(blobs: Task, tmp_path: Path
     assert resumed.records == whole.records and np.array_equal(resumed.weights, whole.weights)
 
 
+def test_a_stopped_run_keeps_the_files_of_its_memory(
+    blobs: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = train(blobs, played(8), **QUICK)
+    monkeypatch.setattr(files, "MOST_IN_MEMORY", 0)
+
+    train(blobs, played(8), **QUICK, run_dir=tmp_path, on_round=after(5))
+    resumed = train(blobs, played(8), **QUICK, run_dir=tmp_path)
+
+    assert resumed.records == whole.records and np.array_equal(resumed.weights, whole.weights)
+    assert not list(tmp_path.glob("*.rows"))
+
+
 @pytest.mark.parametrize("answer", [None, True, False, "go on", 0])
 def test_other_answers_end_nothing(blobs: Task, answer: object) -> None:
     assert len(train(blobs, played(3), **QUICK, on_round=lambda record: answer).records) == 3
@@ -53,6 +67,17 @@ def test_a_finished_run_goes_on_for_more_rounds(blobs: Task, tmp_path: Path) -> 
     assert longer.records == whole.records and np.array_equal(longer.weights, whole.weights)
     with pytest.raises(OtherRun, match="rounds is 9 there and 4 here"):
         train(blobs, played(4), **QUICK, run_dir=tmp_path)
+
+
+def test_a_finished_run_whose_memory_was_deleted_is_refused(
+    blobs: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MOST_IN_MEMORY", 0)
+    short = train(blobs, played(4), **QUICK, run_dir=tmp_path)
+
+    with pytest.raises(OtherRun, match="files of the clients' memory were deleted when it finished after 4 rounds"):
+        train(blobs, played(9), **QUICK, run_dir=tmp_path)
+    assert train(blobs, played(4), **QUICK, run_dir=tmp_path).records == short.records
 
 
 def test_a_run_in_lockstep_goes_on_too(blobs: Task, tmp_path: Path) -> None:

@@ -236,7 +236,11 @@ def notes_on(spec: Spec) -> Iterator[str]:
             names.setdefault(key, {})[setting.learning.aggregation["name"]] = None
     for (clients, needed, turns), alike in names.items():
         most = bytes_text(most_on_disk(needed, clients, turns))
-        where = f"in files of its folder, about {most} while it runs" if is_filed(needed) else "in memory"
+        where = (
+            f"in files of its folder, about {most} while it runs"
+            if is_filed(needed)
+            else "in memory, and twice in its checkpoints"
+        )
         verb = "remembers" if len(alike) == 1 else "remember"
         what = f"{', '.join(alike)} {verb} a model of each of {clients:,} clients"
         yield f"{what}: up to {bytes_text(needed)} a run, {where}"

@@ -16,7 +16,15 @@ from ehfl.learning.engine.flat import FlatModel
 from ehfl.learning.engine.local_sgd import checked_steps
 from ehfl.learning.engine.workers import Workers
 from ehfl.learning.evaluation import judged, outputs_in, right_by_client
-from ehfl.learning.memory.files import check_room, delete_files, delete_unused, in_files, size_of, without_files
+from ehfl.learning.memory.files import (
+    check_kept,
+    check_room,
+    delete_files,
+    delete_unused,
+    in_files,
+    size_of,
+    without_files,
+)
 from ehfl.learning.orders import Turns
 from ehfl.learning.saved import as_arrays, from_arrays
 from ehfl.learning.server import Diverged, Server
@@ -102,6 +110,8 @@ class Training:
         rounds = self._clients.rounds
         identity = self._identity(rounds)
         start = latest_checkpoint(folder, identity, shorter=self._identity)
+        if start is not None and start.rounds < rounds:
+            check_kept(start.state, folder, start.rounds)
         first = self._server.state = in_files(self._server.state, folder)
         if start is None:
             start = self._checkpoint(0, identity, rounds_digest(()), over=rounds == 0)
@@ -118,11 +128,12 @@ class Training:
                 stopped, done = self._stopped(record, on_round), record.round + 1
                 if stopped or done % checkpoint_every == 0 or done == rounds:
                     file.sync()  # a checkpoint must never refer to rounds that are not on the disk
-                    self._checkpoint(done, identity, file.digest, over=stopped or done == rounds).write(folder)
+                    self._checkpoint(done, identity, file.digest, over=done == rounds).write(folder)
                     delete_unused(self._server.state, self._checkpointed)
                 if stopped:
                     break
-        delete_files(first)
+        if len(records) == rounds:  # a stopped run may go on
+            delete_files(first)
         return records
 
     def _rounds(self, past: Sequence[Record]) -> Iterator[Record]:

@@ -88,7 +88,7 @@ def _train(
     """Return the task of the run, its rounds, and what a turn sent; of a finished folder, they are read."""
     from ehfl.experiment import check_comparison, check_schedulers, execute, inputs_of, run_training
     from ehfl.experiment.check import notes_on
-    from ehfl.experiment.run.execute import Cores
+    from ehfl.experiment.run.execute import Cores, check_extension
     from ehfl.experiment.spec.build import load_task
     from ehfl.learning.engine.workers import MOST_WORKERS, cores
     from ehfl.runs import RunFolder, Traffic, read_history
@@ -101,6 +101,7 @@ def _train(
     data = check_comparison(run.spec)[run.arm.label]
     if place is not None:
         RunFolder(place).check_free_for(run.facts())
+        check_extension(run, RunFolder(place))
     check_schedulers([run])
     for note in notes_on(run.spec):
         say(note)

@@ -24,7 +24,7 @@ from ehfl.experiment.run.inputs import Inputs, check_inputs, check_still
 from ehfl.experiment.spec import build
 from ehfl.experiment.spec.models import Run, Setting
 from ehfl.experiment.spec.read import write_spec
-from ehfl.runs import InUse, OtherRun, RunFolder, read_history, sole_use, write_sealed
+from ehfl.runs import CHECKPOINT, InUse, OtherRun, RunFolder, sole_use, write_sealed
 from ehfl.scheduling import Lockstep, Participation
 from ehfl.validation import FAILURES, UserError, one_line, with_first
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     Play = Callable[[Run, "Cores", RunFolder, OnRound | None], History]  # plays the rounds of a run, in its folder
 
+ON_DEVICES = "on devices"  # where a run's clients are, in meta.json
 _KEPT_LEVELS = 2_000_000  # battery levels (clients x rounds) that are kept for the figures
 PATIENCE_SECONDS = 5.0  # a worker whose parent was killed needs a moment to notice and leave its folder
 
@@ -127,20 +128,31 @@ def _work(
 
 
 def check_extension(run: Run, folder: RunFolder) -> None:
-    """Refuse to extend a finished run of fewer rounds where these depend on how many rounds there are."""
+    """Refuse to extend a finished run of fewer rounds where these depend on how many rounds there are.
+
+    A run whose memory of clients was deleted with its files cannot be extended either.
+    """
+    from ehfl.learning.checkpoint import read_checkpoint
+    from ehfl.learning.memory.files import check_kept
+
     if not folder.finished or folder.finished_after(run.setting.rounds):
         return
     folder.check_untouched(folder.meta())
-    old, records, played = Participation.load(folder.participation), read_history(folder.rounds), played_by(run)
-    n, rounds, counts = old.rounds, run.setting.rounds, old.counts
-    differs = ""
+    old, rounds, rule = (
+        Participation.load(folder.participation),
+        run.setting.rounds,
+        build.step_size_rule_of(run.setting),
+    )
+    n, counts, differs = old.rounds, old.counts, ""
+    check_kept(read_checkpoint(folder.path / CHECKPOINT).state, folder.path, n)
+    # On devices, which cannot repeat their rounds, and in lockstep, the past is what was recorded.
+    played = None if folder.meta().get("clients") == ON_DEVICES else played_by(run)
     if isinstance(played, Participation):
         counts, turns = played.counts, old.indices.size
         alike = np.array_equal(played.offsets[: n + 1], old.offsets)
         if not alike or not np.array_equal(played.indices[:turns], old.indices):
             differs = "participants"
-    etas = np.asarray(build.step_size_rule_of(run.setting)(counts, rounds))[:n]
-    if etas.tolist() != [record.step_size for record in records]:
+    if not np.array_equal(rule(counts, rounds)[:n], rule(old.counts, n)):
         differs = f"step sizes ({run.setting.learning.step_size['name']})"
     if differs:
         why = f"its {differs} depend on the number of rounds"
@@ -149,7 +161,7 @@ def check_extension(run: Run, folder: RunFolder) -> None:
 
 def check_clients(folder: RunFolder, *, on_devices: bool) -> str:
     """Return where a run's clients are, for meta.json; refuse a run that was begun with them elsewhere."""
-    where = "on devices" if on_devices else "in process"
+    where = ON_DEVICES if on_devices else "in process"
     begun = folder.meta().get("clients", where)
     if begun != where:
         remedy = "delete the folder to run it again, or give this spec another name"

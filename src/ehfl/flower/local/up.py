@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ehfl.experiment import Outcome, Run, Spec
-from ehfl.experiment.run.execute import check_clients
+from ehfl.experiment.run.execute import check_clients, check_extension
 from ehfl.experiment.run.folder import Follower, list_runs
 from ehfl.flower.app.project import write_app
 from ehfl.flower.local.deployment import Deployment
@@ -104,7 +104,8 @@ def run_up(spec: Spec, run: Run, runs: Path, on_status: OnStatus) -> Outcome:
     folder = RunFolder(experiment / run.folder_name)
     folder.check_free_for(run.facts())
     check_clients(folder, on_devices=True)
-    if not folder.finished:
+    check_extension(run, folder)
+    if not folder.finished_after(run.setting.rounds):
         experiment.mkdir(parents=True, exist_ok=True)
         with sole_use(experiment):  # the server locks it later: fail now instead of in the server's log
             pass
@@ -134,17 +135,21 @@ def _watch(
     up: Deployment, run_id: int, run: Run, folder: RunFolder, watcher: Watcher, on_status: OnStatus
 ) -> str | None:
     """Show the run's status until it ends, and return an error in one line, or None."""
+
+    def finished() -> bool:  # a run that is extended says so before its server begins
+        return folder.finished and watcher.look().rounds >= run.setting.rounds
+
     follower = Follower([run], folder.path.parent, "metric")
     ask_at = time.monotonic() + _ASK_SECONDS
     while True:
         on_status(watcher.look({client: node.alive for client, node in up.nodes.items()}))
         if fault := follower.look()[0].error or _broken(up):
             return fault
-        if folder.finished:
+        if finished():
             return None
         if time.monotonic() > ask_at and not up.servers():  # the server starts a moment after the submission
             state = up.state(run_id)
-            if state.over and not folder.finished:
+            if state.over and not finished():
                 return f"{short(printable(state.details), 300)} ({up.folder / 'superlink.log'})"
             ask_at = time.monotonic() + _ASK_SECONDS
         time.sleep(_LOOK_SECONDS)

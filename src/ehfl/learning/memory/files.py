@@ -7,13 +7,20 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote
 
+import torch
+
 from ehfl.learning.aggregation import Aggregation, State
+from ehfl.learning.engine.flat import Arrays
 from ehfl.learning.memory.rows import Rows
 from ehfl.machine import bytes_text, check_memory
+from ehfl.runs import OtherRun
 from ehfl.validation import InvalidValue
 
-MOST_IN_MEMORY = 256e6  # bytes; writing a checkpoint takes three copies of the state
+# Above it files are cheaper: a file is written once a turn, a state in memory with every checkpoint, which takes three
+# copies of it in memory and two on the disk.
+MOST_IN_MEMORY = 32e6  # bytes
 _SUFFIX = ".rows"
+_DELETED = "deleted/"  # in the last checkpoint, before the names of vectors that went with their files
 
 
 def size_of(state: State) -> int:
@@ -72,8 +79,16 @@ def delete_unused(state: State, checkpointed: Iterable[State]) -> None:
 
 
 def without_files(state: State) -> State:
-    """Return the state without the vectors that are kept in files."""
-    return {name: value for name, value in state.items() if not _is_in_files(value)}
+    """Return the state without the vectors that are kept in files, with a mark in the place of each."""
+    kept = {name: value for name, value in state.items() if not _is_in_files(value)}
+    return kept | {f"{_DELETED}{name}": torch.empty(0) for name in state if name not in kept}
+
+
+def check_kept(state: Arrays, place: Path, rounds: int) -> None:
+    """Raise an error if the state of a run that finished after `rounds` rounds was deleted with its files."""
+    if any(name.startswith(_DELETED) for name in state):
+        why = f"its files of the clients' memory were deleted when it finished after {rounds} rounds"
+        raise OtherRun(f"{place} cannot go on: {why}; play all rounds in another folder")
 
 
 def delete_files(state: State) -> None:
