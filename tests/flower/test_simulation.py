@@ -10,14 +10,18 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
 import pytest
+import tomli_w
+from brought_page import brought
 from flwr.app import Context, RecordDict
 from flwr.serverapp import ServerApp
 
 from ehfl.experiment import read_spec, run_all
+from ehfl.flower.app.specs import for_flower
 from ehfl.flower.local import simulation
 from ehfl.learning.checkpoint import NAME, read_checkpoint
 from ehfl.scheduling import Participation
@@ -31,34 +35,10 @@ ARMS = """arms = [
     { label = "greedy", scheduler = "greedy", "learning.aggregation" = "scaffold" },
 ]"""
 CHANGES = ["seeds=[3]", "flower.deadline=300"]  # a busy machine is slow to start nodes
-OWN_MODEL = """
-from torch import nn
-from ehfl.learning.tasks.digits import Digits
-
-class Modern(Digits):
-    def model(self, rng):
-        first = nn.Conv2d(1, 4, 3, stride=2, bias=False)
-        return nn.Sequential(first, nn.BatchNorm2d(4), nn.ReLU(), nn.Flatten(), nn.Dropout(0.2), nn.Linear(36, 10))
-"""
-OWN_SPEC = """
-name = "modern"
-rounds = 3
-seeds = [3]
-schedulers = ["greedy"]
-
-[fleet]
-clients = 4
-rate = 0.8
-initial = 1
-
-[flower]
-deadline = 300
-
-[learning]
-task = "models_simulated:Modern"
-local = "adamw:weight_decay=0.01,eps=1e-6"
-step_size = 0.005
-"""
+BROUGHT_SPEC: dict[str, Any] = {
+    "name": "brought", "rounds": 3, "seeds": [3], "fleet": {"clients": 4, "rate": 0.8, "initial": 1},
+    "scheduler": "greedy", "learning": {"step_size": 0.1}, "flower": {"deadline": 300},
+}  # fmt: skip
 
 
 def heard_of(running: subprocess.Popen[str], seconds: float = 600) -> set[str]:
@@ -110,26 +90,33 @@ def test_the_simulation_has_the_participants_energies_and_models_of_one_process(
 
 
 @pytest.mark.slow
-def test_the_simulation_trains_batch_norm_dropout_and_adamw_as_one_process_does(
+def test_the_simulation_trains_every_example_of_the_page_as_one_process_does(
     tmp_path: Path, start_process: Start
 ) -> None:
-    (tmp_path / "models_simulated.py").write_text(OWN_MODEL)
-    spec = tmp_path / "modern.toml"
-    spec.write_text(OWN_SPEC)
-    ended_here = run_all(read_spec(spec), tmp_path / "modern", jobs=1)
-    assert [outcome.error for outcome in ended_here] == [None]
+    examples = brought(tmp_path)
+    arms = [
+        {"label": name, "learning.task": f"brought:{kind.__name__}"}
+        | {f"learning.{key}": one for key, one in how.items()}
+        for name, (kind, how) in examples.items()
+    ]
+    spec = tmp_path / "brought.toml"
+    spec.write_text(tomli_w.dumps(BROUGHT_SPEC | {"arms": arms}))
+    ended_here = run_all(read_spec(spec), tmp_path / "brought", jobs=1)
+    assert [outcome.error for outcome in ended_here] == [None] * len(examples)
     command = [sys.executable, "-m", "ehfl", "flower", "simulate", str(spec), "--runs", str(tmp_path)]
     running = start_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     _, err = running.communicate(timeout=600)
 
     assert running.returncode == 0, err
-    here, there = tmp_path / "modern/greedy-s3", tmp_path / "modern-flower/greedy-on-flower-s3"
-    assert Participation.load(here / "participation.npz").counts.sum() > 3
-    one, other = (read_checkpoint(folder / NAME).model for folder in (here, there))
-    assert np.abs(one["1.running_mean"]).max() > 0.01  # it is 0 in the first model
-    for name, weights in one.items():
-        # A dozen steps; with Adam, a gradient of 1e-3 that is off by 6e-8 moves a step of 0.005 by some 1e-6.
-        np.testing.assert_allclose(other[name], weights, rtol=0, atol=1e-4, err_msg=name)
+    runs, theirs = read_spec(spec).runs(), for_flower(read_spec(spec)).runs()
+    for run, simulated in zip(runs, theirs, strict=True):
+        here, there = tmp_path / "brought" / run.folder_name, tmp_path / "brought-flower" / simulated.folder_name
+        assert Participation.load(here / "participation.npz").counts.sum() > 3
+        one, other = (read_checkpoint(folder / NAME).model for folder in (here, there))
+        assert one.keys() == other.keys()
+        for name, weights in one.items():
+            # A dozen steps; with Adam, a gradient of 1e-3 that is off by 6e-8 moves a step of 0.003 by some 1e-6.
+            np.testing.assert_allclose(other[name], weights, rtol=0, atol=1e-4, err_msg=f"{run.arm.label} {name}")
 
 
 def test_a_simulation_that_breaks_down_leaves_no_server_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
-import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from brought_page import brought
 
 from ehfl import Bernoulli, Fleet, Myopic, simulate
 from ehfl.learning import check_task, train
 
-PAGE = Path(__file__).parents[2] / "docs" / "learning.md"
 GOOD = 0.8
 
 
 @pytest.fixture(scope="module")
-def brought(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    found = re.search(r"```python\n(# brought\.py\n.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert found is not None
-    file = tmp_path_factory.mktemp("page") / "brought.py"
-    file.write_text(found[1])
-    spec = importlib.util.spec_from_file_location("brought", file)
-    assert spec is not None and spec.loader is not None
-    module = sys.modules["brought"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    tasks: dict[str, Any] = module.BROUGHT
-    return tasks
+def examples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return brought(tmp_path_factory.mktemp("page"))
 
 
 @pytest.mark.slow
@@ -37,13 +25,13 @@ def brought(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     "name", ["batch norm, epochs", "local means", "transformer, AdamW", "frozen layers", "augmented, by writer"]
 )
 def test_it_trains_well_and_the_same_for_any_number_of_workers_and_after_a_kill(
-    brought: dict[str, Any], name: str, tmp_path: Path
+    examples: dict[str, Any], name: str, tmp_path: Path
 ) -> None:
     def stop(record: Any) -> None:
         if record.round == 25:
             raise KeyboardInterrupt
 
-    kind, how = brought[name]
+    kind, how = examples[name]
     task, played = kind(), simulate(Fleet(clients=10, harvest=Bernoulli(0.5)), Myopic(5), rounds=40, seed=0)
     check_task(task)
 
