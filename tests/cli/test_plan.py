@@ -262,3 +262,16 @@ def test_it_never_imports_torch() -> None:
         f"try: main({UNITS.split()!r})\nexcept SystemExit: assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_the_cheapest_battery_and_panel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = SUN.replace("300 J", "900 J").replace("-n 6", "-n 3") + " --want|2 clients in 90 % of rounds"
+    prices = "|--price|battery=0.3/Wh|--price|panel=1.2/W"
+    out = run(f"{line}{prices}|--rounds 200 --out {tmp_path}", capsys)
+
+    assert "cheapest with panel" in out and "in all" in out and "2 W" in out
+    assert len((tmp_path / "sizes.csv").read_text().splitlines()) == 1 + 7 * 6
+    assert (tmp_path / "figures" / "sizes.png").exists()
+    with pytest.raises(SystemExit):
+        main(["plan", "--price", "battery=0.3/Wh"])
+    assert "--want must be given" in capsys.readouterr().err

@@ -31,7 +31,9 @@ from ehfl.planning import (
     Free,
     Outlook,
     Plan,
+    Prices,
     SeedOutlook,
+    SizeMap,
     Trial,
     Want,
     budget_of,
@@ -42,6 +44,7 @@ from ehfl.planning import (
     variable,
 )
 from ehfl.planning.optimum import check_size
+from ehfl.planning.sizes import BATTERIES, MAP_YEARS, PANELS, map_shares
 from ehfl.quantities import as_time
 from ehfl.runs import read_facts
 from ehfl.scheduling import Participation
@@ -68,6 +71,8 @@ def plan(
     sustain: float | None = None,
     precision: float | None = None,
     curves: bool = False,
+    size_map: bool = False,
+    prices: Mapping[str, str] | None = None,
     clairvoyant: bool = False,
     from_empty: bool = False,
     jobs: int | None = None,
@@ -86,8 +91,10 @@ def plan(
     search the smallest value that meets it. `sustain`, 0.99, finds the most clients that take part in this share of
     rounds if they are wanted. Both have an interval at 90 % confidence. More years are played until its half is at most
     `precision` of the value, 0.35 unless seeds are given; if they are, exactly these are played. `curves` plays a
-    quarter to four times of each value that can be changed; `clairvoyant` adds what is achievable with perfect
-    foresight, from batteries as given. All arms must have the same fleet. `on_step` gets a line on each step.
+    quarter to four times of each value that can be changed; `size_map` batteries and panels together, and `prices`,
+    {"battery": "0.30/Wh", "panel": "1.2/W"}, finds the cheapest of those that meet `want`. `clairvoyant` adds what is
+    achievable with perfect foresight, from batteries as given. All arms must have the same fleet. `on_step` gets a line
+    on each step.
 
     >>> found = plan(fleet={"clients": 10, "capacity": 5}, rounds=100, schedulers=["greedy"], seeds=2)
     >>> found.best.label, found.best.count_on(0.95)
@@ -110,7 +117,8 @@ def plan(
 
     ready, note = read_plannable(read, wanted, free)
     return make_plan(ready, rounds=rounds, want=wanted, free=free, sustain=sustain, precision=precision,
-                     curves=curves, possible=clairvoyant, jobs=jobs, on_step=on_step, note=note)  # fmt: skip
+                     curves=curves, size_map=size_map, prices=None if prices is None else Prices.parse(prices),
+                     possible=clairvoyant, jobs=jobs, on_step=on_step, note=note)  # fmt: skip
 
 
 def has_seeds(source: Source) -> bool:
@@ -153,6 +161,8 @@ def make_plan(
     sustain: float | None = None,
     precision: float | None = None,
     curves: bool = False,
+    size_map: bool = False,
+    prices: Prices | None = None,
     possible: bool = False,
     jobs: int | None = None,
     on_step: OnStep | None = None,
@@ -165,9 +175,13 @@ def make_plan(
         number_in("precision", precision, "[0.01, 10]")
     if free is not None and want is None:
         raise InvalidValue("free", "left out without want, which says what it is for", free)
+    if want is None and (size_map or prices is not None):
+        raise InvalidValue("want", "given where batteries and panels are sized", "none")
     with user_code.held(spec.code):
         check_harvests(spec)
-        return _Planner.of(spec, rounds, want, precision, jobs, on_step).plan(free, sustain, curves, possible, note)
+        planner = _Planner.of(spec, rounds, want, precision, jobs, on_step)
+        found = planner.plan(free, sustain, curves, possible, note)
+        return planner.with_sizes(found, prices) if size_map or prices is not None else found
 
 
 @dataclass(frozen=True)
@@ -262,6 +276,45 @@ class _Planner:
             best = tuple(clairvoyant(fleet, self.rounds, seed) for seed in self.spec.seeds)
             found = replace(found, possible=best)
         return found
+
+    def with_sizes(self, found: Plan, prices: Prices | None) -> Plan:
+        """Return the plan with a map of batteries and panels under its best scheduler."""
+        assert self.want is not None
+        arm = next((one for one in self.spec.arms if found.ranked and one.label == found.best.label), None)
+        if arm is None:
+            raise InvalidValue("want", "for a scheduler on harvested energy where batteries are sized", self.want)
+        battery, panel = (free_of(self.table, build.build_fleet, name, self.want, self.rounds)
+                          for name in ("battery", "panel"))  # fmt: skip
+        if not np.isfinite(battery.now):
+            raise InvalidValue("fleet.capacity", "finite where batteries are sized", battery.now)
+        panels, batteries = (tuple(_times(one, factor) for factor in factors)
+                             for one, factors in ((panel, PANELS), (battery, BATTERIES)))  # fmt: skip
+
+        def battery_of(watts: float, now: float, years: Sequence[int], precision: float | None) -> Answer:
+            there = replace(self, table=panel.varied(watts))
+            assert there.want is not None
+            own = free_of(there.table, build.build_fleet, "battery", there.want, self.rounds)
+            levels = levels_between(own.low, max(own.high, now), now, own.whole)
+            return search(levels, partial(there._played, own, there.want, arm), wanted=there.want.share,
+                          share=there.want.years, seeds=years, precision=precision, now=now)  # fmt: skip
+
+        def cells(watts: float, some: Sequence[float]) -> FloatArray:
+            there, seeds = replace(self, table=panel.varied(watts)), self.spec.seeds[:MAP_YEARS]
+            own, trials = replace(battery, table=there.table), [(value, seed) for value in some for seed in seeds]
+            assert there.want is not None
+            shares = there._played(own, there.want, arm, trials).reshape(len(some), -1)
+            return np.asarray(shares.mean(axis=1))
+
+        line, now = [], battery.now
+        for watts in panels:
+            smallest = battery_of(watts, now, self.spec.seeds[:PILOT], None)
+            now = smallest.value if smallest.found else now  # a larger panel needs no larger battery
+            line.append(smallest.value if smallest.found else np.nan)
+        sizes = SizeMap(arm.label, battery, panel, panels, batteries, map_shares(panels, batteries, cells),
+                        np.array(line), prices)  # fmt: skip
+        if prices is not None:
+            sizes = sizes.find_cheapest(lambda at: battery_of(panels[at], line[at], self.spec.seeds, self.precision))
+        return replace(found, sizes=sizes)
 
     def _outlooks(self, wishes: Sequence[tuple[Arm, Mapping[str, Any], int | None]]) -> list[Outlook]:
         """Return the outlooks of arms on fleets with this many clients wanted (None: as in the arm)."""

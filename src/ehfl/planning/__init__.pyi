@@ -31,6 +31,7 @@ from .search import (
     search as search,
     years_needed as years_needed,
 )
+from .sizes import Prices as Prices, SizeMap as SizeMap
 from .steady import steady_start as steady_start
 from .turns import TurnBatteries as TurnBatteries, income_of as income_of, turn_batteries as turn_batteries
 from .vary import FREE as FREE, Free as Free, free_of as free_of, variable as variable

@@ -14,6 +14,7 @@ from ehfl.planning.budget import Budget, Calendar
 from ehfl.planning.optimum import Optimum, Share
 from ehfl.planning.outlook import RELIABLE, Outlook, Rounds, months_of, seasons_of
 from ehfl.planning.search import Answer
+from ehfl.planning.sizes import SizeMap
 from ehfl.planning.want import Want
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Plan:
     sustained: Mapping[str, Answer] = field(default_factory=dict)
     levers: Mapping[str, str] = field(default_factory=dict)  # what else would do, where no value of `free` does
     curves: tuple[Curve, ...] = ()
+    sizes: SizeMap | None = None  # batteries and panels together
     possible: tuple[Optimum, ...] = ()  # the optimum of each seed; empty unless requested
     note: str = ""  # a sentence on deviations from the given spec
 

@@ -15,6 +15,7 @@ from ehfl.arrays import FloatArray
 from ehfl.planning import (
     CONFIDENCE,
     MONTHS,
+    PILOT,
     Answer,
     Curve,
     Outlook,
@@ -39,7 +40,7 @@ def verdict_of_plan(plan: Plan) -> list[str]:
     """Return the sentences."""
     if not plan.ranked:
         return ["All schedulers are on mains power, a reference: they do not show what the harvest can sustain."]
-    asked = [*_answer(plan), *_sustained(plan)]
+    asked = [*_answer(plan), *_sized(plan), *_sustained(plan)]
     # Where something was asked, the table has a column of what each scheduler needs or holds.
     return [*asked, _count_on(plan), *_shortfall(plan), *([] if asked else _best(plan)), *_curves(plan)]
 
@@ -47,7 +48,7 @@ def verdict_of_plan(plan: Plan) -> list[str]:
 def _answer(plan: Plan) -> Iterator[str]:
     """Say the smallest value that brings what is wanted and how sure that is, or the best that was reached."""
     answer, free, want = plan.answer, plan.free, plan.want
-    if want is None:
+    if want is None or (answer is None and plan.sizes is not None):
         return
     if answer is None or free is None:
         reached, best = float(plan.scores(plan.best).mean()), plan.best.label
@@ -67,6 +68,29 @@ def _answer(plan: Plan) -> Iterator[str]:
     compared += f"{free.shown(free.now)}; " if compared else ""
     ends = interval(answer, free.shown, want.years)
     yield f"{asked}: {thing} {value}, {ends}; {compared}under {name}){_checked(answer)}."
+
+
+def _sized(plan: Plan) -> Iterator[str]:
+    """Say the cheapest design, or without prices from where to where the batteries go."""
+    sizes, want = plan.sizes, plan.want
+    if sizes is None or want is None:
+        return
+    asked, known = f"{want} in {want.of_years}", np.flatnonzero(np.isfinite(sizes.line))
+    if not known.size:
+        most = sizes.panel.shown(sizes.panels[-1])
+        yield f"{asked}: no battery does with panels up to {most}, under {sizes.scheduler}."
+        return
+    if sizes.cheapest is None:
+        batteries = (f"{sizes.battery.shown(sizes.line[at])} with panel {sizes.panel.shown(sizes.panels[at])}"
+                     for at in dict.fromkeys((known[0], known[-1])))  # fmt: skip
+        yield f"{asked} under {sizes.scheduler}: battery {' to '.join(batteries)} (in {PILOT} years)."
+        return
+    answer = sizes.answers[sizes.cheapest]
+    design = f"panel {sizes.panel.shown(sizes.panels[sizes.cheapest])} and battery {sizes.battery.shown(answer.value)}"
+    ends = f"{interval(answer, sizes.battery.shown, want.years)}; under {sizes.scheduler})"
+    total = sizes.cost(sizes.cheapest, answer.value)
+    price = f"{amount(total / plan.fleet.clients)} a client, {amount(total)} in all"
+    yield f"{asked}: cheapest with {design}, {ends}: {price}{_checked(answer)}."
 
 
 def _cause(plan: Plan, want: Want) -> str:

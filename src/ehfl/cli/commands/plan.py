@@ -63,6 +63,13 @@ def plan(
     curves: Annotated[
         bool, Option("--curves", help="Play a quarter to four times the battery, panel and clients, too.")
     ] = False,
+    size_map: Annotated[
+        bool, Option("--map", help="Play batteries and panels together: a map, and the line that meets --want.")
+    ] = False,
+    price: Annotated[
+        list[str] | None,
+        Option(metavar="PRICE", help="Find the cheapest design: --price battery=0.30/Wh --price panel=1.2/W."),
+    ] = None,
     clairvoyant: Clairvoyant = False,
     from_empty: Annotated[
         bool, Option("--from-empty", help="Start with empty batteries, not as they are after a year.")
@@ -94,6 +101,8 @@ def plan(
         raise InvalidValue("--free", "left out without --want, which says what it is for", free)
     if spec is not None:
         given.refuse(set(given.options) - {"rounds", "seed", "scheduler"}, "with a spec: use -o KEY=VALUE")
+    if want is None and (size_map or price):
+        raise InvalidValue("--want", "given with --map and --price", "none")
     check_folder("--out", out)
     if jobs is not None:
         whole_number("--jobs", jobs, low=1, high=256)
@@ -113,7 +122,7 @@ def plan(
 def _planned(given: Given, file: Path | None) -> tuple[Plan, Spec]:
     from ehfl.experiment.plan import MOST_ROUNDS, SEEDS, has_seeds, make_plan, read_plannable
     from ehfl.experiment.spec.build import scheduler_of
-    from ehfl.planning import FREE, PRECISION, Want
+    from ehfl.planning import FREE, PRECISION, Prices, Want
     from ehfl.randomness import check_seed
 
     rounds, free, sustain = given["rounds"], given["free"], given["sustain"]
@@ -124,6 +133,8 @@ def _planned(given: Given, file: Path | None) -> tuple[Plan, Spec]:
     if sustain is not None:
         number_in("--sustain", sustain, "(0, 100]")
     want = None if given["want"] is None else Want.parse(given["want"], "--want")
+    named = dict(one.partition("=")[::2] for one in given["price"] or ())
+    prices = Prices.parse(named, "--price") if named else None
     source: Path | dict[str, Any] = {} if file is None else file
     options = None if file is None else ["scheduler"]
     seeds = given.seeds(_MOST_SEEDS)
@@ -140,7 +151,8 @@ def _planned(given: Given, file: Path | None) -> tuple[Plan, Spec]:
         say_if_planning_compiles()
     with progress("planning", detail=str) as on_step:
         found = make_plan(read, rounds=rounds, want=want, free=free, sustain=sustain and sustain / 100,
-                          precision=precision, curves=given["curves"], possible=given["clairvoyant"],
+                          precision=precision, curves=given["curves"], size_map=given["size_map"], prices=prices,
+                          possible=given["clairvoyant"],
                           jobs=given["jobs"], on_step=on_step, note=note)  # fmt: skip
     return found, read
 

@@ -18,7 +18,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 
 from ehfl.arrays import FloatArray, IntArray
-from ehfl.planning import MONTHS, Curve, Outlook, Plan
+from ehfl.planning import MONTHS, PILOT, Curve, Outlook, Plan
 from ehfl.report.figures import style
 from ehfl.report.figures.looks import Look, looks
 from ehfl.report.figures.style import Drawing, drawn
@@ -248,11 +248,15 @@ def _draw_curve(axes: Axes, plan: Plan, curve: Curve, colour: str) -> None:
     unit, ticks = in_one_unit(curve.shown)
     axes.set_xticks(curve.values, [style.as_text(text) for text in ticks])
     if max(map(len, ticks)) > _LONG:
-        for label in axes.get_xticklabels():
-            label.set(rotation=30, ha="right", rotation_mode="anchor")
+        _slant(axes)
     axes.set_xlabel(f"{curve.name} [{unit}]" if unit and unit != curve.name else curve.name)
     room = 0.06 * np.log(curve.values[-1] / curve.values[0]) if len(curve.values) > 1 else 0.5
     axes.set_xlim(curve.values[0] * np.exp(-room), curve.values[-1] * np.exp(room))
+
+
+def _slant(axes: Axes) -> None:
+    for label in axes.get_xticklabels():
+        label.set(rotation=30, ha="right", rotation_mode="anchor")
 
 
 def in_one_unit(shown: Sequence[str]) -> tuple[str, list[str]]:
@@ -284,6 +288,44 @@ def _handles(plan: Plan, colour: str) -> list[Line2D]:
     if any(_is_found(plan, curve) for curve in plan.curves):
         handles.append(Line2D([], [], label="smallest that does it, and its interval", **_FOUND))
     return handles
+
+
+# Batteries and panels together.
+
+
+def sizes_figure(plan: Plan) -> Figure | None:
+    """Draw the share of rounds as wanted by panel and battery, with the line of the smallest batteries that do."""
+    sizes = plan.sizes
+    if sizes is None:
+        return None
+    figure = style.new_figure(5.2, 3.6)
+    axes = figure.subplots()
+    shares = np.ma.masked_invalid(100 * sizes.shares.T)
+    edges = _edges(sizes.panels), _edges(sizes.batteries)
+    image = axes.pcolormesh(*edges, shares, cmap=_FEWER, vmin=min(float(shares.min()), 99.0), vmax=100,
+                            edgecolors="face", linewidth=0.3)  # fmt: skip
+    axes.set(xscale="log", yscale="log", xlabel="panel", ylabel="battery", xlim=edges[0][[0, -1]],
+             ylim=edges[1][[0, -1]])  # fmt: skip
+    handles = [axes.plot(sizes.panels, sizes.line, color="black", linewidth=1.6, marker="o", markersize=3.5,
+                         label="smallest battery as wanted")[0]]  # fmt: skip
+    if sizes.cheapest is not None:
+        design = sizes.panels[sizes.cheapest], sizes.answers[sizes.cheapest].value
+        handles += axes.plot(*design, **_FOUND | {"markersize": 13}, zorder=4, label="cheapest")
+    for axis, free, values in ((axes.xaxis, sizes.panel, sizes.panels), (axes.yaxis, sizes.battery, sizes.batteries)):
+        axis.set_minor_locator(NullLocator())
+        axis.set_ticks(values, [style.as_text(free.shown(value)) for value in values])
+    _slant(axes)
+    figure.colorbar(image, ax=axes).set_label(f"rounds with {counted(wanted_clients(plan), 'client')} [%]")
+    style.legend(figure, handles)
+    return figure
+
+
+def _edges(middles: Sequence[float]) -> FloatArray:
+    """Return the edges of cells around values on a logarithmic axis."""
+    logs = np.log(middles)
+    between = (logs[1:] + logs[:-1]) / 2
+    edges: FloatArray = np.exp(np.concatenate([[2 * logs[0] - between[0]], between, [2 * logs[-1] - between[-1]]]))
+    return edges
 
 
 # All of them.
@@ -346,10 +388,20 @@ def _say_curves(plan: Plan) -> str:
     )
 
 
+def _say_sizes(plan: Plan) -> str:
+    assert plan.sizes is not None
+    return (
+        f"Share of rounds as wanted by panel and battery under {plan.sizes.scheduler}, mean of the first years; white "
+        "cells cannot hold a turn. Line: the smallest battery for each panel that does in each of the first "
+        f"{PILOT} years. Star: the cheapest panel on the line, with its battery in 9 of 10 years."
+    )
+
+
 # Title, figure and caption by name, in reading order.
 _FIGURES: dict[str, tuple[str, Callable[[Plan], Figure | None], Callable[[Plan], str]]] = {
     "year": ("Participants through the rounds", year_figure, _say_year),
     "months": ("What the harvest pays for", months_figure, _say_months),
     "hours": ("When clients are too few", hours_figure, _say_hours),
+    "sizes": ("Batteries and panels", sizes_figure, _say_sizes),
     "curves": ("What more or less would do", curves_figure, _say_curves),
 }

@@ -17,6 +17,7 @@ from ehfl.report.tables.output import unbroken
 from ehfl.report.tables.plan import budget_lines, plan_lines, plan_table, setting
 
 TABLE = "plan.csv"  # a row for each scheduler: `Plan.frame`
+SIZES = "sizes.csv"  # a row for each panel and battery: `SizeMap.frame`
 
 
 def write_plan(plan: Plan, folder: Path, *, spec: str, facts: Mapping[str, str], commands: Sequence[str]) -> Path:
@@ -26,6 +27,8 @@ def write_plan(plan: Plan, folder: Path, *, spec: str, facts: Mapping[str, str],
     """
     make_ready(folder)
     plan.frame().to_csv(folder / TABLE)
+    if plan.sizes is not None:
+        plan.sizes.frame().to_csv(folder / SIZES, index=False)
     look, seeds = looks(plan.schedulers), len(plan.seeds)
     mean = f"Means over {seeds} seeds; small print gives 95 % intervals" if seeds > 1 else "One seed: no intervals"
     write_html(

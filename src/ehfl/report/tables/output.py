@@ -28,7 +28,7 @@ class Output:
     verdict: tuple[str, ...]  # at most five short sentences
     full: tuple[Table, ...]  # every row, shown in place of the table where asked for
     next: str  # what to type
-    lines: tuple[str, ...] = ()  # of a file, printed as they are
+    lines: tuple[str, ...] = ()  # of a file or another table, printed as they are
 
 
 def unbroken(text: str) -> str:

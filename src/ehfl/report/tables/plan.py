@@ -10,12 +10,14 @@ from ehfl.analysis.statistics import Estimate
 from ehfl.arrays import FloatArray
 from ehfl.planning import (
     MONTHS,
+    PILOT,
     RELIABLE,
     YEAR,
     Answer,
     Month,
     Outlook,
     Plan,
+    SizeMap,
     months_of,
     seasons_of,
     turns_by_site,
@@ -40,7 +42,8 @@ def plan_output(plan: Plan) -> Output:
     full = Table(tuple(one.label for one in plan.outlooks), lines_of(plan_lines(plan), plan.outlooks))
     several = [_curve_table(plan)] if plan.curves else []
     facts = setting(plan), *budget_lines(plan)
-    return Output(facts, plan_table(plan), tuple(verdict_of_plan(plan)), (full, *several), _next(plan))
+    sized = () if plan.sizes is None else tuple(size_table(plan.sizes).text().splitlines())
+    return Output(facts, plan_table(plan), tuple(verdict_of_plan(plan)), (full, *several), _next(plan), sized)
 
 
 def _next(plan: Plan) -> str:
@@ -52,6 +55,8 @@ def _next(plan: Plan) -> str:
         what = "that does" if sure >= clients else "for more"
         share = f"{100 * RELIABLE:g} % of rounds"
         return f"the smallest battery {what}: --want '{counted(clients, 'client')} in {share}' --free battery"
+    if plan.sizes is None and plan.fleet.quantum is not None:
+        return "the cheapest battery and panel: --price battery=0.30/Wh --price panel=1.2/W"
     return "a page with figures: --out FOLDER" if plan.curves else "half and twice of everything: --curves"
 
 
@@ -355,6 +360,21 @@ def _curve_table(plan: Plan) -> Table:
         texts = [exact(float(curve.shares[at[one]].mean())) if one in at else DASH for one in factors]
         rows.append((f"rounds by {curve.name}", texts))
     return side_by_side([f"x {factor:g}" for factor in factors], rows)
+
+
+def size_table(sizes: SizeMap) -> Table:
+    """Return panels as rows: the smallest battery that does, what both cost, and the share of rounds by battery."""
+    battery, panels = sizes.battery.shown, [sizes.panel.shown(value) for value in sizes.panels]
+    columns = [("battery\nneeded", ["none" if np.isnan(value) else battery(value) for value in sizes.line])]
+    if sizes.prices is not None:
+        costs = [sizes.cost(place, value) for place, value in enumerate(sizes.line.tolist())]
+        columns.append(("price\nof all", [amount(cost) if np.isfinite(cost) else DASH for cost in costs]))
+    for value, shares in zip(sizes.batteries, sizes.shares.T, strict=True):
+        columns.append((f"{battery(value)}\n[% rounds]", [DASH if np.isnan(x) else f"{100 * x:.1f}" for x in shares]))
+    cells = [(head, dict(zip(panels, column, strict=True))) for head, column in columns]
+    note = (f"panels as rows, under {sizes.scheduler}; needed: the smallest battery that does in each of the first "
+            f"{PILOT} years; % rounds: as wanted, with the battery above")  # fmt: skip
+    return table_of(cells, panels, note)
 
 
 def _line(

@@ -16,6 +16,7 @@ from ehfl.planning import (
     Curve,
     Outlook,
     Plan,
+    SizeMap,
     hours_short,
     months_of,
     seasons_of,
@@ -49,6 +50,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "sustained": [_answer(held, label, amount) for label, held in plan.sustained.items()],
         "levers": dict(plan.levers),
         "curves": list(map(_curve, plan.curves)),
+        "sizes": None if plan.sizes is None else _sizes(plan.sizes),
         "possible": [{"seed": best.seed} | best.as_facts() for best in plan.possible],
         "sentences": verdict_of_plan(plan),
     }
@@ -148,6 +150,22 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "shares_by_seed": curve.shares.tolist(),
         "shares": curve.shares.mean(axis=1).tolist(),
     }
+
+
+def _sizes(sizes: SizeMap) -> dict[str, Any]:
+    place = sizes.cheapest
+    facts: dict[str, Any] = {
+        "scheduler": sizes.scheduler,
+        "panels": list(sizes.panels),
+        "batteries": list(sizes.batteries),
+        "shares": sizes.shares.tolist(),
+        "smallest_battery": sizes.line.tolist(),
+    }
+    if place is not None:
+        answer = sizes.answers[place]
+        battery = _answer(answer, sizes.scheduler, sizes.battery.shown)
+        facts["cheapest"] = {"panel": sizes.panels[place], "battery": battery, "price": sizes.cost(place, answer.value)}
+    return facts
 
 
 def _finite(value: Any) -> Any:
