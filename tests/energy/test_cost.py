@@ -162,17 +162,15 @@ def test_sources_that_refer_back_have_something_to_refer_to() -> None:
         assert not first.source.startswith(("same", "as for sending"))
 
 
-def test_the_page_has_every_figure() -> None:
+def test_the_page_has_the_energy_of_every_profile() -> None:
     page = PAGE.read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `([\w-]+)` \| (.*) \|$", page, re.MULTILINE))
+    energies = ("flop_per_joule", "joules_per_sample", "session", "joules_per_bit_up", "joules_per_bit_down")
 
     for profile in PROFILES:
         cells = [cell.strip() for cell in rows[profile.name].split("|")]
-        figures = [amount(one.value, "").strip() for name, one in profile.figures.items() if name != "duty_cycle"]
-        assert cells[0] == profile.what
-        shown = [re.sub(r"(FLOP/J|FLOP/s|J/sample|J/bit|bit/s|J|B|s)$", "", cell).strip() for cell in cells[1:]]
-        assert [cell for cell in shown if cell not in ("-", "1 %", "alway")] == figures
-    assert {*devices(), *radios()} <= rows.keys()
+        figures = [amount(one.value, "").strip() for name, one in profile.figures.items() if name in energies]
+        assert [re.sub(r"(FLOP/J|J/sample|J/bit|J)$", "", cell).strip() for cell in cells] == figures
 
 
 # figures of one's own
