@@ -273,5 +273,19 @@ def test_the_cheapest_battery_and_panel(tmp_path: Path, capsys: pytest.CaptureFi
     assert len((tmp_path / "sizes.csv").read_text().splitlines()) == 1 + 7 * 6
     assert (tmp_path / "figures" / "sizes.png").exists()
     with pytest.raises(SystemExit):
-        main(["plan", "--price", "battery=0.3/Wh"])
+        main(["plan", "--price", "battery=0.3/Wh", "--price", "panel=1/W"])
     assert "--want must be given" in capsys.readouterr().err
+
+
+def test_several_specs_are_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, capacity in (("small", 1), ("large", 9)):
+        text = (
+            f'scheduler = "greedy"\nrounds = 50\nseeds = 2\n[fleet]\nclients = 5\nrate = 0.3\ncapacity = {capacity}\n'
+        )
+        (tmp_path / f"{name}.toml").write_text(text)
+    line = f"plan {tmp_path / 'small.toml'} {tmp_path / 'large.toml'}"
+
+    out = run(f"{line} --out {tmp_path / 'out'}", capsys)
+    assert out.startswith("2 designs: small and large\n") and "with large" in out
+    assert (tmp_path / "out" / "plan.html").exists()
+    assert list(json.loads(run(f"{line} --json", capsys))["designs"]) == ["small", "large"]

@@ -152,6 +152,20 @@ def read_plannable(read: Read, want: Want | None, free: str | None) -> tuple[Spe
             raise error from None  # the battery was not the error
 
 
+def designs_of(spec: Spec) -> list[Spec]:
+    """Return a spec for each fleet of its arms; where there are several, named after the first arm that has it."""
+    groups: list[list[Arm]] = []
+    for arm in spec.arms:
+        same = next((group for group in groups if group[0].setting.fleet == arm.setting.fleet), None)
+        if same is None:
+            groups.append([arm])
+        else:
+            same.append(arm)
+    if len(groups) == 1:
+        return [spec]
+    return [replace(spec, name=group[0].label, base=group[0].setting, arms=tuple(group)) for group in groups]
+
+
 def make_plan(
     spec: Spec,
     *,
@@ -204,7 +218,8 @@ class _Planner:
     ) -> _Planner:  # fmt: skip
         for arm in spec.arms:
             if arm.setting.fleet != spec.base.fleet:
-                raise InvalidValue(arm.key_of("fleet"), "the same for all arms of a plan", "another one")
+                allowed = "the same for all arms of a plan (planning.Designs puts plans side by side)"
+                raise InvalidValue(arm.key_of("fleet"), allowed, "another one")
         given = spec.base.rounds if "rounds" in spec.base.model_fields_set else None
         played = rounds or given or rounds_of(spec.base.fleet.round_length, ROUNDS)
         player = Player(code=spec.code, jobs=jobs)

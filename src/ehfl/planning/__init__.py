@@ -7,7 +7,7 @@ sizes    battery and panel together, and their prices
 steady   batteries as they are after a year of operation
 want     what is asked: participants in a share of the rounds of a year, a month or the night
 optimum  the optimum with perfect foresight (`turns` converts energy to turns, `kernels` assign them)
-plan     `Plan`: all of these results; `experiment` makes one from a spec, `report` shows it
+plan     `Plan`: all of these results, `Designs`: several of them; `experiment` makes one, `report` shows it
 vary     the same fleet with another battery, panel, number of clients or round length
 """
 

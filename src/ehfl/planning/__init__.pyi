@@ -20,7 +20,7 @@ from .outlook import (
     turns_by_site as turns_by_site,
     worst_month as worst_month,
 )
-from .plan import Changeable as Changeable, Curve as Curve, Plan as Plan
+from .plan import Changeable as Changeable, Curve as Curve, Designs as Designs, Plan as Plan
 from .search import (
     CONFIDENCE as CONFIDENCE,
     PILOT as PILOT,

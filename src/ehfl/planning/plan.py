@@ -16,6 +16,7 @@ from ehfl.planning.outlook import RELIABLE, Outlook, Rounds, months_of, seasons_
 from ehfl.planning.search import Answer
 from ehfl.planning.sizes import SizeMap
 from ehfl.planning.want import Want
+from ehfl.validation import InvalidValue
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -173,3 +174,33 @@ def _columns(name: str, answer: Answer) -> dict[str, float]:
     low, high = (np.nan if end is None else end for end in answer.interval)
     value = answer.value if answer.found else np.nan
     return {name: value, f"{name}_low": low, f"{name}_high": high, f"{name}_years": answer.years}
+
+
+@dataclass(frozen=True)
+class Designs:
+    """Plans of several fleets side by side, for the same question.
+
+    >>> from ehfl.experiment.plan import plan
+    >>> fleets = {"small": {"clients": 5, "capacity": 1}, "large": {"clients": 5, "capacity": 9}}
+    >>> made = [plan(name=name, fleet=fleet, rounds=50, scheduler="greedy") for name, fleet in fleets.items()]
+    >>> [one.name for one in Designs(tuple(made)).ranked]
+    ['large', 'small']
+    """
+
+    plans: tuple[Plan, ...]
+
+    def __post_init__(self) -> None:
+        names = [one.name for one in self.plans]
+        if len(set(names)) < max(len(names), 2):
+            raise InvalidValue("plans", "two or more, each with a name of its own", ", ".join(names))
+
+    @property
+    def ranked(self) -> tuple[Plan, ...]:
+        """The plans, the best first: by the best scheduler of each, see `Plan.merit`."""
+        return tuple(sorted(self.plans, key=lambda one: one.merit(one.best), reverse=True))
+
+    def frame(self) -> DataFrame:
+        """Return the figures of all plans as a pandas DataFrame: a row for each design and scheduler."""
+        import pandas as pd
+
+        return pd.concat({one.name: one.frame() for one in self.plans}, names=["design"])

@@ -1,5 +1,10 @@
 """The public names of the room."""
 
+from .designs import (
+    designs_facts as designs_facts,
+    designs_output as designs_output,
+    write_designs as write_designs,
+)
 from .figures.audit import audit_figure as audit_figure
 from .figures.bound import extra_rounds_figure as extra_rounds_figure, verified_figure as verified_figure
 from .figures.comparison import draw_all as draw_all

@@ -198,7 +198,7 @@ def _best(plan: Plan) -> Iterator[str]:
     if len(plan.ranked) == 1:
         return
     best, *others = plan.ranked
-    apart = [one for one in others if _is_apart(plan, best, one)]
+    apart = [one for one in others if is_apart(plan.scores(best), plan.scores(one))]
     alike = [one for one in others if one not in apart]
     measure = "rounds on target" if plan.has_target else "clients to count on"
     which = f"{best.label} has the most {measure} of {len(plan.ranked)} schedulers"
@@ -216,9 +216,8 @@ def _names(outlooks: list[Outlook]) -> str:
     return listed(one.label for one in outlooks)
 
 
-def _is_apart(plan: Plan, best: Outlook, other: Outlook) -> bool:
-    """Return whether chance is ruled out as the reason why one is ahead."""
-    mine, theirs = plan.scores(best), plan.scores(other)
+def is_apart(mine: FloatArray, theirs: FloatArray) -> bool:
+    """Return whether chance is ruled out as the reason why one is ahead, by pairs of the same seed."""
     if mine.size == 1 or np.array_equal(mine, theirs):
         return False
     return bool((mine > theirs).all()) or difference(mine, theirs).distinguishable

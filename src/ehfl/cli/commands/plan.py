@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,11 +23,11 @@ from ehfl.cli.output import (
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path, whole
 from ehfl.files import json_text
-from ehfl.validation import InvalidValue, number_in, whole_number
+from ehfl.validation import number_in, whole_number
 
 if TYPE_CHECKING:
     from ehfl.experiment import Spec
-    from ehfl.planning import Plan
+    from ehfl.planning import Designs, Plan
 
 _MOST_SEEDS = 1000
 
@@ -40,7 +41,9 @@ _MOST_SEEDS = 1000
 )
 def plan(
     given: Given,
-    spec: Annotated[Path | None, Argument(metavar="SPEC", parser=path, help="A TOML file [what options say].")] = None,
+    specs: Annotated[
+        list[Path] | None, Argument(metavar="SPEC", parser=path, help="TOML files, one a fleet [what options say].")
+    ] = None,
     seeds: Annotated[
         int | None, Option(metavar="N", parser=whole, help="Years of weather, from --seed on [5].")
     ] = None,
@@ -85,8 +88,8 @@ def plan(
 
     Trains nothing. A year is played under each scheduler and seed (or --rounds of a fleet whose rounds have no length).
     With --want and --free, the smallest battery, panel, number of clients or length of rounds that does what is wanted
-    is searched under every scheduler on harvested energy. docs/planning.md goes from the first command to a bought
-    battery.
+    is searched under every scheduler on harvested energy. Several specs, and arms with other fleets, are put side by
+    side. docs/planning.md goes from the first command to a bought battery.
 
     \b
     Examples:
@@ -94,42 +97,40 @@ def plan(
                 --cost '300 J' --round-length '1 h' --seeds 1
       ehfl plan farm.toml --want '20 clients in 99 % of rounds' --free battery
       ehfl plan farm.toml -s myopic:20 -s forecast:20 --curves --out plan
+      ehfl plan roof.toml field.toml --want '20 clients in 99 % of rounds'
       ehfl plan -n 50 --rate 0.3 --capacity 5 --rounds 1000 \
                 --want '10 clients in 99 % of rounds' --free battery
     """
-    if free is not None and want is None:
-        raise InvalidValue("--free", "left out without --want, which says what it is for", free)
-    if spec is not None:
+    if specs:
         given.refuse(set(given.options) - {"rounds", "seed", "scheduler"}, "with a spec: use -o KEY=VALUE")
-    if want is None and (size_map or price):
-        raise InvalidValue("--want", "given with --map and --price", "none")
     check_folder("--out", out)
     if jobs is not None:
         whole_number("--jobs", jobs, low=1, high=256)
-    names = ({} if spec is not None else given.names) | {name: f"--{name}" for name in ("want", "free", "sustain")}
+    names = ({} if specs else given.names) | {name: f"--{name}" for name in ("want", "free", "sustain")}
     with named_by_option(names), own_prints_aside():
-        found, read = _planned(given, spec)
+        found = [one for file in specs or (None,) for one in _planned(given, file)]
+    from ehfl.planning import Designs
+    from ehfl.report import designs_facts, designs_output, plan_facts, plan_output
+
+    designs = Designs(tuple(plan for plan, _ in found)) if len(found) > 1 else None
     if out is not None:  # before anything is printed: a closed pipe must not lose it
-        _write(found, read, out)
-    from ehfl.report import plan_facts, plan_output
-
+        _write(found, designs, out)
     if as_json:
-        typer.echo(json_text(plan_facts(found)))
+        typer.echo(json_text(plan_facts(found[0][0]) if designs is None else designs_facts(designs)))
     else:
-        print_output(plan_output(found), full=full)
+        print_output(plan_output(found[0][0]) if designs is None else designs_output(designs), full=full)
 
 
-def _planned(given: Given, file: Path | None) -> tuple[Plan, Spec]:
-    from ehfl.experiment.plan import MOST_ROUNDS, SEEDS, has_seeds, make_plan, read_plannable
+def _planned(given: Given, file: Path | None) -> list[tuple[Plan, Spec]]:
+    """Return a plan, and its spec, for each fleet of a file or of what options say."""
+    from ehfl.experiment.plan import MOST_ROUNDS, SEEDS, designs_of, has_seeds, make_plan, read_plannable
     from ehfl.experiment.spec.build import scheduler_of
-    from ehfl.planning import FREE, PRECISION, Prices, Want
+    from ehfl.planning import PRECISION, Prices, Want
     from ehfl.randomness import check_seed
 
     rounds, free, sustain = given["rounds"], given["free"], given["sustain"]
     if rounds is not None:
         whole_number("--rounds", rounds, low=1, high=MOST_ROUNDS)
-    if free is not None and free not in FREE:
-        raise InvalidValue("--free", f"one of {', '.join(FREE)}", free)
     if sustain is not None:
         number_in("--sustain", sustain, "(0, 100]")
     want = None if given["want"] is None else Want.parse(given["want"], "--want")
@@ -150,23 +151,35 @@ def _planned(given: Given, file: Path | None) -> tuple[Plan, Spec]:
     if given["clairvoyant"]:
         say_if_planning_compiles()
     with progress("planning", detail=str) as on_step:
-        found = make_plan(read, rounds=rounds, want=want, free=free, sustain=sustain and sustain / 100,
-                          precision=precision, curves=given["curves"], size_map=given["size_map"], prices=prices,
-                          possible=given["clairvoyant"],
-                          jobs=given["jobs"], on_step=on_step, note=note)  # fmt: skip
-    return found, read
+        return [
+            (make_plan(one, rounds=rounds, want=want, free=free, sustain=sustain and sustain / 100,
+                       precision=precision, curves=given["curves"], size_map=given["size_map"], prices=prices,
+                       possible=given["clairvoyant"], jobs=given["jobs"], on_step=on_step, note=note), one)
+            for one in designs_of(read)
+        ]  # fmt: skip
 
 
-def _write(found: Plan, spec: Spec, out: Path) -> None:
+def _write(found: list[tuple[Plan, Spec]], designs: Designs | None, out: Path) -> None:
     import ehfl
-    from ehfl.experiment.spec.read import open_spec, write_spec
-    from ehfl.report import write_plan
+    from ehfl.report import write_designs, write_plan
 
     out.mkdir(parents=True, exist_ok=True)
-    command, facts = shlex.join(["ehfl", *sys.argv[1:]]), {"ehfl": ehfl.__version__}
-    played = {"rounds": found.rounds} | ({} if found.want is None else {"target": found.want.clients})
-    facts_of_spec = open_spec(spec, played).facts()
+    commands, facts = [shlex.join(["ehfl", *sys.argv[1:]])], {"ehfl": ehfl.__version__}
+    specs = [_played(*one) for one in found]
+    if designs is None:
+        page = write_plan(found[0][0], out, spec=specs[0], facts=facts, commands=commands)
+    else:
+        page = write_designs(designs, out, specs=specs, facts=facts, commands=commands)
+    say_where("page", page)
+
+
+def _played(plan: Plan, spec: Spec) -> str:
+    """Return the spec of what was planned, as TOML."""
+    from ehfl.experiment.spec.read import open_spec, write_spec
+    from ehfl.runs import slug
+
+    played = {"rounds": plan.rounds} | ({} if plan.want is None else {"target": plan.want.clients})
+    facts = open_spec(replace(spec, name=slug(spec.name)), played).facts()
     if "initial" not in spec.base.fleet.model_fields_set:  # written out, its default would mean empty batteries
-        del facts_of_spec["fleet"]["initial"]
-    text = write_spec(facts_of_spec)
-    say_where("page", write_plan(found, out, spec=text, facts=facts, commands=[command]))
+        del facts["fleet"]["initial"]
+    return write_spec(facts)

@@ -147,10 +147,11 @@ def _range(values: FloatArray, write: Callable[[float], str]) -> str:
 def plan_table(plan: Plan) -> Table:
     """Return schedulers as rows."""
     labels = [one.label for one in plan.outlooks]
-    return table_of(list(_columns(plan)), labels, _note(plan))
+    return table_of(list(plan_columns(plan)), labels, _note(plan))
 
 
-def _columns(plan: Plan) -> Iterator[Column]:
+def plan_columns(plan: Plan, *, alike: bool = True) -> Iterator[Column]:
+    """Yield the columns; where plans are not `alike`, the name of none says how many clients are wanted."""
     outlooks = plan.outlooks
     if plan.answers and plan.free is not None:
         write = plan.free.shown
@@ -172,7 +173,7 @@ def _columns(plan: Plan) -> Iterator[Column]:
     if plan.want is not None and (plan.want.when or any(one.target != plan.want.clients for one in outlooks)):
         yield _percent(plan, f"{counted(plan.want.clients, 'client')}\n[% rounds]", plan.scores)
     targets = {one.target for one in outlooks}
-    target = counted(targets.pop(), "client") if len(targets) == 1 else "the target"
+    target = counted(targets.pop(), "client") if alike and len(targets) == 1 else "the target"
     yield _percent(plan, f"{target}\n[% rounds]", Outlook.on_target)
     yield number_column("longest\nshort", {one.label: one.figure("worst_streak").max() for one in outlooks})
     months = _worst_months(plan)
