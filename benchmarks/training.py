@@ -37,8 +37,9 @@ from ehfl.learning.evaluation import evaluate
 from ehfl.learning.first_model import initial_model
 from ehfl.learning.orders import Turns
 from ehfl.learning.server import Server
-from ehfl.learning.tasks import accuracy, load_task
+from ehfl.learning.tasks import load_task
 from ehfl.learning.tasks.cifar import Standardise, paper_network
+from ehfl.learning.tasks.contract import accuracy
 from ehfl.partition import Iid
 from ehfl.validation import InvalidValue
 

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from ehfl import Metric, View
-from ehfl.learning.aggregation import State, Update
-from ehfl.learning.tasks import Examples
+from ehfl.learning.aggregation.contract import State, Update
+from ehfl.learning.tasks.examples import Examples
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ehfl.arrays import FloatArray, IntArray
 from ehfl.experiment import Setting, covered, read_spec
 from ehfl.experiment.spec.build import aggregation_of, fleet_of, scheduler_of
 from ehfl.learning import Aggregation, Mean, deal, estimate_constants, load_task, train
-from ehfl.learning.aggregation import State, Update
+from ehfl.learning.aggregation.contract import State, Update
 from ehfl.learning.tasks.problems import ProblemTask
 from ehfl.partition import Iid
 from ehfl.theory import Constants, Quadratic, bound_alike, bound_any, bound_uniform

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ehfl
-from ehfl.learning.memory import files
+from ehfl.learning import memory
 from ehfl.runs import OtherRun, RunFolder, read_history
 
 SPEC: dict[str, Any] = {
@@ -46,7 +46,7 @@ def test_an_extension_that_would_change_its_rounds_is_refused_and_changes_nothin
 def test_an_extension_whose_memory_of_clients_was_deleted_is_refused_and_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(memory, "MOST_IN_MEMORY", 0)
     ehfl.compare(SPEC, rounds=4, runs=tmp_path, jobs=1, aggregation="mifa")
 
     with pytest.raises(OtherRun, match=r"its files of the clients' memory were deleted when it finished"):

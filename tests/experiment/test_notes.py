@@ -8,8 +8,8 @@ import pytest
 
 from ehfl.experiment import read_spec, run_all
 from ehfl.experiment.check import notes_on
-from ehfl.learning.memory import files
-from ehfl.learning.memory.rows import Rows
+from ehfl.learning import memory
+from ehfl.learning.memory import Rows
 from ehfl.validation import InvalidValue
 
 SMALL = ["learning.task=quadratic", "learning.step_size=0.1", "rounds=2", "evaluation.every=2", "seeds=1"]
@@ -25,7 +25,7 @@ def test_the_memory_of_aggregations_is_told_once_for_those_that_need_as_much(
     # 10 clients, 20 weights of 4 bytes each
     told = "mifa, scaffold remember a model of each of 10 clients: up to 0.0008 MB a run, in memory, and twice in its"
     assert notes == [f"{told} checkpoints"]
-    monkeypatch.setattr(files, "MOST_IN_MEMORY", 799)
+    monkeypatch.setattr(memory, "MOST_IN_MEMORY", 799)
     # 2 rounds of 5 clients between checkpoints: 10 + 2 * 10 vectors
     told = "up to 0.0008 MB a run, in files of its folder, about 0.0024 MB while it runs"
     assert next(notes_on(spec)).endswith(told)

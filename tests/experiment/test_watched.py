@@ -205,7 +205,7 @@ RECORDED = """
 import torch
 from pathlib import Path
 from ehfl import Metric
-from ehfl.learning.tasks import Examples
+from ehfl.learning.tasks.examples import Examples
 
 class Recorded:
     name = "recorded"

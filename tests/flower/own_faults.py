@@ -12,7 +12,8 @@ import numpy as np
 from torch import Tensor, nn
 
 from ehfl import Metric
-from ehfl.learning.tasks import Examples, load_task
+from ehfl.learning.tasks import load_task
+from ehfl.learning.tasks.examples import Examples
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ehfl.learning.aggregation import Update
+from ehfl.learning import memory
+from ehfl.learning.aggregation.contract import Update
 from ehfl.learning.checkpoint import NAME, PREVIOUS, Checkpoint, read_checkpoint
 from ehfl.learning.engine.engine import Engine
 from ehfl.learning.engine.flat import FlatModel
-from ehfl.learning.memory import files
 from ehfl.learning.orders import Order
 from ehfl.runs import HistoryFile, Record
 from ehfl.scheduling import Participation
@@ -92,7 +92,7 @@ def test_a_server_that_is_killed_at_any_step_goes_on(tmp_path: Path, monkeypatch
 def test_what_an_aggregation_remembers_of_each_client_outlives_its_server(
     aggregation: str, in_memory: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "MOST_IN_MEMORY", in_memory)
+    monkeypatch.setattr(memory, "MOST_IN_MEMORY", in_memory)
     fleet = {"clients": 4, "rate": 0.5, "initial": 1}
     spec = tiny(scheduler="greedy", rounds=5, fleet=fleet, learning={"aggregation": aggregation})
     undisturbed = play(spec, tmp_path / "whole", loopback(tmp_path / "nodes", 4))

@@ -11,8 +11,8 @@ from flwr.app import RecordDict
 
 from ehfl.flower.server.devices import Orders
 from ehfl.flower.wire.messages import Request
-from ehfl.learning.aggregation import Aggregation, FedAwe, FedProx, Mean, Mifa, Scaffold, Update, assignment_of
-from ehfl.learning.aggregation.contract import State
+from ehfl.learning import FedAwe, FedProx, Mean, Mifa, Scaffold
+from ehfl.learning.aggregation.contract import Aggregation, State, Update, assignment_of
 from ehfl.learning.orders import Order
 
 N, SIZE = 4, 3

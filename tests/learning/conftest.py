@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from ehfl import Fleet, Greedy, Participation, Replay, simulate
 from ehfl.learning import Examples, Metric, initialise, load_task
-from ehfl.learning.tasks import accuracy
+from ehfl.learning.tasks.contract import accuracy
 from ehfl.learning.tasks.digits import Digits
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that "server_momentum:ServerMomentum" names a user's own class

@@ -19,10 +19,9 @@ from torch import Tensor
 
 from ehfl import Participation
 from ehfl.learning import AGGREGATIONS, Aggregation, Mean, State, Task, Update, Weighted, train
-from ehfl.learning.aggregation import informed, share_of
+from ehfl.learning.aggregation.contract import informed, share_of
 from ehfl.learning.checkpoint import NAME
-from ehfl.learning.memory.rows import Rows
-from ehfl.learning.saved import as_arrays
+from ehfl.learning.memory import Rows, as_arrays
 from ehfl.runs import Record
 
 N_CLIENTS, N_PARAMS = 6, 1000

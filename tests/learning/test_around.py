@@ -25,7 +25,14 @@ from ehfl.learning import (
     Update,
     train,
 )
-from ehfl.learning.aggregation import assignment_of, informed, share_of, traffic_of, wants_probabilities, wants_weights
+from ehfl.learning.aggregation.contract import (
+    assignment_of,
+    informed,
+    share_of,
+    traffic_of,
+    wants_probabilities,
+    wants_weights,
+)
 from ehfl.runs import Traffic
 from ehfl.validation import InvalidValue
 

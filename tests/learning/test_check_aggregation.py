@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ehfl import AGGREGATIONS, check_aggregation
 from ehfl.learning import Mean, State
-from ehfl.learning.aggregation import Assignment
+from ehfl.learning.aggregation.contract import Assignment
 from ehfl.validation import BrokenRules
 
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ehfl.learning import Examples, check_task, initialise, train
 from ehfl.learning.first_model import first_model
-from ehfl.learning.tasks import accuracy
+from ehfl.learning.tasks.contract import accuracy
 from ehfl.randomness import Purpose, generator
 from ehfl.runs import Metric
 from ehfl.scheduling import Participation

@@ -15,7 +15,7 @@ from torch import Tensor
 from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
 from ehfl.arrays import FloatArray
 from ehfl.learning import Aggregation, ByData, FedAwe, FedVarp, Mean, Mifa, Scaffold, State, Update, train
-from ehfl.learning.aggregation import assignment_of
+from ehfl.learning.aggregation.contract import assignment_of
 from ehfl.validation import InvalidValue
 
 Deltas = Mapping[int, float]  # what each participant's steps add, by client

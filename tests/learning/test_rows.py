@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from ehfl import Bernoulli, Fleet, Participation, RoundRobin, simulate
-from ehfl.learning import Rows, Task, train
+from ehfl.learning import Rows, Task, memory, train
 from ehfl.learning.checkpoint import NAME, PREVIOUS, CheckpointError
-from ehfl.learning.memory import files
-from ehfl.learning.saved import as_arrays, from_arrays
+from ehfl.learning.memory import as_arrays, from_arrays
 from ehfl.runs import Record
 from ehfl.validation import InvalidValue
 
@@ -103,7 +102,7 @@ def test_no_file_of_the_run_or_its_last_two_checkpoints_changes_or_goes(
         rows.put(vector(turn), [client])
         if keeps:
             held = [*held, (rows, plain)][-2:]
-            files.delete_unused({"v": rows}, [{"v": some} for some, _ in held])
+            memory.delete_unused({"v": rows}, [{"v": some} for some, _ in held])
             assert len(list(folder.iterdir())) <= 8  # two checkpoints of four clients
         for some, expected in [(rows, plain), *held]:
             assert [int(some[i][0]) for i in range(4)] == list(expected.values())
@@ -137,7 +136,7 @@ def test_a_file_that_was_half_written_is_written_again(tmp_path: Path) -> None:
 
 def test_the_announced_size_is_that_of_the_files(blobs: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """40 clients, 4 a round in turn, a checkpoint every 5 rounds: 40 vectors, and two times 20 that were replaced."""
-    monkeypatch.setattr(files, "MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(memory, "MOST_IN_MEMORY", 0)
     mains = simulate(Fleet(clients=40, harvest=Bernoulli(1.0)), RoundRobin(4), rounds=60)
     sizes: list[int] = []
 
@@ -148,7 +147,7 @@ def test_the_announced_size_is_that_of_the_files(blobs: Task, tmp_path: Path, mo
         blobs, mains, local_steps=1, aggregation="mifa", run_dir=tmp_path, checkpoint_every=5, on_round=look
     )
 
-    announced = files.most_on_disk(4 * 40 * history.weights.size, n_clients=40, turns=20)
+    announced = memory.most_on_disk(4 * 40 * history.weights.size, n_clients=40, turns=20)
     assert 0.8 * announced <= max(sizes) <= announced
 
 
@@ -158,7 +157,7 @@ def test_with_its_memory_in_a_file_a_killed_run_ends_with_the_same_bits(
     blobs: Task, gaps: Participation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, round_: int, aggregation: str
 ) -> None:
     in_memory = train(blobs, gaps, **QUICK, aggregation=aggregation)
-    monkeypatch.setattr(files, "MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(memory, "MOST_IN_MEMORY", 0)
     alone, killed = tmp_path / "alone", tmp_path / "killed"
     whole = train(blobs, gaps, **QUICK, aggregation=aggregation, run_dir=alone)
 
@@ -181,7 +180,7 @@ def test_the_checkpoint_before_finds_its_vectors(
     blobs: Task, gaps: Participation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = train(blobs, gaps, **QUICK, aggregation="mifa")
-    monkeypatch.setattr(files, "MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(memory, "MOST_IN_MEMORY", 0)
 
     def stop(record: Record) -> None:
         if record.round == 6:
@@ -198,16 +197,16 @@ def test_the_checkpoint_before_finds_its_vectors(
 
 
 def test_rows_of_any_two_names_are_in_files_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(memory, "MOST_IN_MEMORY", 0)
     names = ["control.x", "control.y", "sent/x"]
-    state = files.in_files({name: Rows(1, 2) for name in names}, tmp_path)
+    state = memory.in_files({name: Rows(1, 2) for name in names}, tmp_path)
 
     for value, name in enumerate(names, start=1):
         state[name].put(vector(value), [0])
 
     assert [state[name][0].tolist() for name in names] == [[1, -1], [2, -2], [3, -3]]
     assert len(list(tmp_path.iterdir())) == 3
-    files.delete_files(state)
+    memory.delete_files(state)
     assert not list(tmp_path.iterdir())
 
 

@@ -16,7 +16,7 @@ import ehfl
 from ehfl.experiment import make_spec, run_all
 from ehfl.learning import Examples, Task, deal, train
 from ehfl.learning.evaluation import accuracy_by_class, evaluate, right_by_class, right_by_client
-from ehfl.learning.tasks import classes_of, label_counts
+from ehfl.learning.tasks.contract import classes_of, label_counts
 from ehfl.partition import Shards
 from ehfl.runs import HistoryFile, Record, read_history
 from ehfl.validation import BrokenRules, InvalidValue

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ehfl.experiment.spec.costing import _sizes
 from ehfl.learning import AGGREGATIONS, TASKS, Examples, Task, initialise, load_task, task_size
-from ehfl.learning.aggregation import traffic_of
+from ehfl.learning.aggregation.contract import traffic_of
 from ehfl.learning.tasks.cifar import NETWORKS
 from ehfl.learning.tasks.leaf import Femnist, Shakespeare
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from ehfl import STOP, Bernoulli, Fleet, Lockstep, Myopic, Participation, PowerOfChoice, simulate
-from ehfl.learning import Task, train
-from ehfl.learning.memory import files
+from ehfl.learning import Task, memory, train
 from ehfl.runs import OtherRun, Record
 
 FLEET = Fleet(clients=4, harvest=Bernoulli(0.6))
@@ -43,7 +42,7 @@ def test_a_stopped_run_keeps_the_files_of_its_memory(
     blobs: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = train(blobs, played(8), **QUICK)
-    monkeypatch.setattr(files, "MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(memory, "MOST_IN_MEMORY", 0)
 
     train(blobs, played(8), **QUICK, run_dir=tmp_path, on_round=after(5))
     resumed = train(blobs, played(8), **QUICK, run_dir=tmp_path)
@@ -72,7 +71,7 @@ def test_a_finished_run_goes_on_for_more_rounds(blobs: Task, tmp_path: Path) -> 
 def test_a_finished_run_whose_memory_was_deleted_is_refused(
     blobs: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(memory, "MOST_IN_MEMORY", 0)
     short = train(blobs, played(4), **QUICK, run_dir=tmp_path)
 
     with pytest.raises(OtherRun, match="files of the clients' memory were deleted when it finished after 4 rounds"):

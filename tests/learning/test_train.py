@@ -13,7 +13,7 @@ import torch
 
 from ehfl import AlwaysOn, Bernoulli, Fleet, Greedy, Participation, simulate
 from ehfl.learning import AGGREGATIONS, Diverged, Task, load_task, train
-from ehfl.learning.aggregation import informed
+from ehfl.learning.aggregation.contract import informed
 from ehfl.learning.engine import device
 from ehfl.learning.evaluation import evaluate
 from ehfl.randomness import Purpose, generator

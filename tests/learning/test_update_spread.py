@@ -15,7 +15,7 @@ from turns import player
 from ehfl import Participation
 from ehfl.arrays import IntArray
 from ehfl.learning import LocalSgd, Task, Update, train
-from ehfl.learning.aggregation import Aggregation, State
+from ehfl.learning.aggregation.contract import Aggregation, State
 from ehfl.learning.server import Received, UpdateSpread
 from ehfl.learning.tasks.problems import ProblemTask
 from ehfl.theory import Quadratic

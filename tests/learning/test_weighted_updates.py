@@ -12,7 +12,7 @@ import torch
 
 from ehfl import Participation
 from ehfl.learning import FedAu, InverseProbability, Mean, Scheduled, State, Task, Update, train
-from ehfl.learning.aggregation import informed, wants_probabilities
+from ehfl.learning.aggregation.contract import informed, wants_probabilities
 from ehfl.validation import InvalidValue
 
 

@@ -112,7 +112,7 @@ def _deal_data(
     setting: Setting, seeds: Sequence[int], with_floor: bool, on_gradients: Callable[[int], None] | None
 ) -> _Data:
     from ehfl.learning import estimate_spread
-    from ehfl.learning.tasks import classes_of, label_counts
+    from ehfl.learning.tasks.contract import classes_of, label_counts
 
     task = build.load_task(setting)[0]
     dealt = [build.parts_of(setting, task, seed) for seed in seeds[:_MOST_DEALS]]

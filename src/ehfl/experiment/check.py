@@ -35,7 +35,7 @@ _CLIENTS = 1000  # at most, of an aggregation's
 
 def check_comparison(spec: Spec) -> dict[str, str]:
     """Return the fingerprint of each arm's data by label; refuse what cannot be learned or compared."""
-    from ehfl.learning.memory.files import check_room
+    from ehfl.learning.memory import check_room
 
     build.forget()
     checks, data, metrics = _Checks(spec.seeds), {}, []
@@ -189,18 +189,18 @@ def _key(*parts: Any) -> str:
 def memory_needed(setting: Setting) -> int:
     """Return the most that a setting's aggregation stores of clients [bytes]."""
     from ehfl.learning.first_model import first_model
-    from ehfl.learning.memory.files import remembered_by
+    from ehfl.learning.memory import size_of
 
     aggregation, clients = _aggregation_that_fits(setting), setting.fleet.clients
     if aggregation is None:
         return 0
     with at("learning.aggregation"), build.users_own("", "one that can be started"):
         # Most store nothing: then the model's weights need not be counted.
-        if not remembered_by(aggregation, clients, n_params=1):
+        if not size_of(aggregation.init(clients, 1)):
             return 0
         model = first_model(build.load_task(setting)[0], seed=0)
         trained = sum(weights.numel() for weights in model.parameters() if weights.requires_grad)
-        return remembered_by(aggregation, clients, trained)
+        return size_of(aggregation.init(clients, trained))
 
 
 def _aggregation_that_fits(setting: Setting) -> Aggregation | None:
@@ -208,7 +208,7 @@ def _aggregation_that_fits(setting: Setting) -> Aggregation | None:
 
     Chances under a user scheduler are not computed here, since it might kill this process.
     """
-    from ehfl.learning.aggregation import wants_weights
+    from ehfl.learning.aggregation.contract import wants_weights
     from ehfl.learning.aggregation.weights import no_weights
 
     if is_own(setting.scheduler) and build.wants_chances(setting):
@@ -222,7 +222,7 @@ def _aggregation_that_fits(setting: Setting) -> Aggregation | None:
 
 def notes_on(spec: Spec) -> Iterator[str]:
     """Yield lines about the memory that aggregations need, and about the precision of chances that they use."""
-    from ehfl.learning.memory.files import is_filed, most_on_disk
+    from ehfl.learning.memory import is_filed, most_on_disk
     from ehfl.learning.training import CHECKPOINT_EVERY
 
     names: dict[tuple[int, int, int], dict[str, None]] = {}  # dicts as ordered sets

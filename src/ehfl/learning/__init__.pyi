@@ -1,30 +1,25 @@
 """The public names: each is imported when it is first used (`__init__.py`)."""
 
-from .aggregation import (
-    AGGREGATIONS as AGGREGATIONS,
-    Aggregation as Aggregation,
-    Assignment as Assignment,
+from .aggregation import AGGREGATIONS as AGGREGATIONS
+from .aggregation.around import (
     ByData as ByData,
     FedAdagrad as FedAdagrad,
     FedAdam as FedAdam,
-    FedAu as FedAu,
     FedAvgM as FedAvgM,
-    FedAwe as FedAwe,
-    FedDyn as FedDyn,
-    FedNova as FedNova,
     FedProx as FedProx,
-    FedVarp as FedVarp,
     FedYogi as FedYogi,
-    InverseProbability as InverseProbability,
-    Mean as Mean,
-    Mifa as Mifa,
     Scaffold as Scaffold,
-    Scheduled as Scheduled,
-    State as State,
-    Update as Update,
-    Weighted as Weighted,
 )
 from .aggregation.check import check_aggregation as check_aggregation
+from .aggregation.contract import Aggregation as Aggregation, Assignment as Assignment, State as State, Update as Update
+from .aggregation.mean import Mean as Mean, Weighted as Weighted
+from .aggregation.memories import FedAwe as FedAwe, FedDyn as FedDyn, FedVarp as FedVarp, Mifa as Mifa
+from .aggregation.weights import (
+    FedAu as FedAu,
+    FedNova as FedNova,
+    InverseProbability as InverseProbability,
+    Scheduled as Scheduled,
+)
 from .checkpoint import CheckpointError as CheckpointError
 from .clients import deal as deal
 from .constants import (
@@ -41,20 +36,19 @@ from .evaluation import (
 )
 from .identity import data_digest as data_digest
 from .initialisation import initialise as initialise
-from .memory.rows import Rows as Rows
+from .memory import Rows as Rows
 from .saved import load_model as load_model
 from .server import Diverged as Diverged
 from .size import TaskSize as TaskSize, task_size as task_size
-from .tasks import (
+from .tasks import TASKS as TASKS, load_task as load_task
+from .tasks.contract import (
     ACCURACY as ACCURACY,
     Metric as Metric,
     RMSE as RMSE,
-    TASKS as TASKS,
-    Examples as Examples,
     Task as Task,
     accuracy as accuracy,
-    load_task as load_task,
     rmse as rmse,
 )
+from .tasks.examples import Examples as Examples
 from .tasks.check import check_task as check_task
 from .training import Training as Training

@@ -20,7 +20,7 @@ from ehfl.arrays import IntArray
 from ehfl.learning.engine.device import one_thread, pick_device
 from ehfl.learning.engine.flat import Traits
 from ehfl.learning.first_model import initial_model
-from ehfl.learning.tasks import Task
+from ehfl.learning.tasks.contract import Task
 from ehfl.learning.tasks.examples import called, each
 from ehfl.randomness import Purpose, generator
 from ehfl.theory import Constants

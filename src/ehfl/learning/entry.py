@@ -9,7 +9,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ehfl.learning.aggregation import AGGREGATIONS, Aggregation, wants_weights
+from ehfl.learning.aggregation import AGGREGATIONS
+from ehfl.learning.aggregation.contract import Aggregation, wants_weights
 from ehfl.learning.aggregation.weights import no_weights
 from ehfl.learning.clients import InProcess, deal, has_steps
 from ehfl.learning.engine.device import pick_device
@@ -20,7 +21,8 @@ from ehfl.learning.engine.workers import Workers, pick_workers
 from ehfl.learning.first_model import initial_model
 from ehfl.learning.identity import described
 from ehfl.learning.server import Server
-from ehfl.learning.tasks import TASKS, Task
+from ehfl.learning.tasks import TASKS
+from ehfl.learning.tasks.contract import Task
 from ehfl.learning.training import CHECKPOINT_EVERY, OnRound, Training
 from ehfl.partition import PARTITIONS, Partition
 from ehfl.randomness import check_seed

@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from ehfl.arrays import IntArray
 from ehfl.learning.server import Diverged
-from ehfl.learning.tasks import TASKS, Examples, Task, classes_of
-from ehfl.learning.tasks.examples import Batch, called, joined, leaves
+from ehfl.learning.tasks import TASKS
+from ehfl.learning.tasks.contract import Task, classes_of
+from ehfl.learning.tasks.examples import Batch, Examples, called, joined, leaves
 from ehfl.runs import LARGEST, Accuracies
 from ehfl.validation import InvalidValue, short
 

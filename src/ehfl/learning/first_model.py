@@ -12,7 +12,7 @@ from ehfl.learning.engine.chance import Chance
 from ehfl.learning.engine.flat import FlatModel, Traits
 from ehfl.learning.evaluation import outputs_of
 from ehfl.learning.initialisation import build_model
-from ehfl.learning.tasks import Task
+from ehfl.learning.tasks.contract import Task
 from ehfl.learning.tasks.examples import Batch, between, called, joined, leaves
 from ehfl.validation import InvalidValue
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.arrays import FloatArray
-from ehfl.learning.aggregation import Aggregation
+from ehfl.learning.aggregation.contract import Aggregation
 from ehfl.learning.engine.engine import Engine
 from ehfl.learning.server import Server
-from ehfl.learning.tasks import Task
+from ehfl.learning.tasks.contract import Task
 from ehfl.learning.tasks.examples import Items, add_to
 from ehfl.scheduling import Lockstep, Participation, check_target
 from ehfl.theory import PlainFunction, StepSize

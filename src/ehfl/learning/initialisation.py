@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from ehfl.randomness import Purpose, generator
 
 if TYPE_CHECKING:
-    from ehfl.learning.tasks import Task
+    from ehfl.learning.tasks.contract import Task
 
 Model = TypeVar("Model", bound=nn.Module)
 

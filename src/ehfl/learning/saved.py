@@ -1,4 +1,4 @@
-"""What a run leaves of learning: aggregation states in checkpoints, and the model that `load_model` returns."""
+"""`load_model`: the model that a run has left."""
 
 from __future__ import annotations
 
@@ -7,52 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from ehfl import user_code
-from ehfl.learning.aggregation import State
 from ehfl.learning.checkpoint import NAME, PREVIOUS, Checkpoint, CheckpointError, read_checkpoint
-from ehfl.learning.engine.flat import Arrays, load_state
+from ehfl.learning.engine.flat import load_state
 from ehfl.learning.initialisation import build_model
-from ehfl.learning.memory.rows import Rows
-from ehfl.learning.tasks import TASKS, Task, load_task
+from ehfl.learning.tasks import TASKS, load_task
+from ehfl.learning.tasks.contract import Task
 from ehfl.runs import RunFolder, check_same, identity_of, inside
 from ehfl.validation import UserError, at, visible
-
-
-def on_device(state: State, device: torch.device) -> State:
-    """Return the state with its tensors on the model's device; `Rows` stay in the machine's memory."""
-    return {name: value if isinstance(value, Rows) else _moved(value, device) for name, value in state.items()}
-
-
-def _moved(value: Tensor, device: torch.device) -> Tensor:
-    no_doubles = device.type == "mps" and value.dtype == torch.float64
-    return value.to(device, torch.float32) if no_doubles else value.to(device)
-
-
-def as_arrays(state: State) -> dict[str, NDArray[Any]]:
-    """Return copies of the state as arrays by name; `Rows` become several arrays, `name/clients` and so on."""
-    found: dict[str, NDArray[Any]] = {}
-    for name, value in state.items():
-        if isinstance(value, Rows):
-            found |= {f"{name}/{part}": array for part, array in value.as_arrays().items()}
-        else:
-            found[name] = value.cpu().numpy().copy()
-    return found
-
-
-def from_arrays(arrays: Arrays, like: State, device: torch.device) -> State:
-    """Return the state from `as_arrays`; `like`, a state of the same aggregation, tells which values are `Rows`."""
-    found: State = {}
-    for name, array in arrays.items():
-        owner, _, _ = name.rpartition("/")
-        if isinstance(like.get(owner), Rows):
-            found.setdefault(owner, {})[name.removeprefix(f"{owner}/")] = array
-        else:
-            found[name] = torch.from_numpy(array)
-    return on_device({n: like[n].filled(v) if isinstance(v, dict) else v for n, v in found.items()}, device)
 
 
 def load_model(

@@ -13,7 +13,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from ehfl.learning.first_model import initial_model
-from ehfl.learning.tasks import Task
+from ehfl.learning.tasks.contract import Task
 from ehfl.learning.tasks.examples import called
 
 _BYTES_A_WEIGHT = 4  # float32, as models are sent

@@ -9,26 +9,27 @@ from pathlib import Path
 from typing import Any
 
 from ehfl.arrays import FloatArray
-from ehfl.learning.aggregation import State, traffic_of
+from ehfl.learning.aggregation.contract import State, traffic_of
 from ehfl.learning.checkpoint import Checkpoint, latest_checkpoint
 from ehfl.learning.clients import ClientSide
 from ehfl.learning.engine.flat import FlatModel
 from ehfl.learning.engine.local_sgd import checked_steps
 from ehfl.learning.engine.workers import Workers
 from ehfl.learning.evaluation import judged, outputs_in, right_by_client
-from ehfl.learning.memory.files import (
+from ehfl.learning.memory import (
+    as_arrays,
     check_kept,
     check_room,
     delete_files,
     delete_unused,
+    from_arrays,
     in_files,
     size_of,
     without_files,
 )
 from ehfl.learning.orders import Turns
-from ehfl.learning.saved import as_arrays, from_arrays
 from ehfl.learning.server import Diverged, Server
-from ehfl.learning.tasks import Task, classes_of
+from ehfl.learning.tasks.contract import Task, classes_of
 from ehfl.learning.tasks.examples import Batch
 from ehfl.runs import ROUNDS, STOP, Accuracies, History, HistoryFile, OtherRun, Record, rewind, rounds_digest
 from ehfl.theory import StepSize, check_causal

@@ -10,7 +10,7 @@ import torch
 
 from ehfl.arrays import FloatArray
 from ehfl.learning import Aggregation, State, Update
-from ehfl.learning.aggregation import assignment_of
+from ehfl.learning.aggregation.contract import assignment_of
 
 Turns = Sequence[Sequence[int]]  # who takes part in each round
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ehfl.arrays import IntArray
 from ehfl.learning import Aggregation, LocalSgd, Mean, Task
-from ehfl.learning.aggregation import Update
+from ehfl.learning.aggregation.contract import Update
 from ehfl.learning.engine.engine import Engine
 from ehfl.learning.engine.flat import FlatModel
 from ehfl.learning.first_model import initial_model

@@ -60,7 +60,7 @@ def train(
     """
     from ehfl import user_code
     from ehfl.experiment import begin_process
-    from ehfl.learning.tasks import classes_of
+    from ehfl.learning.tasks.contract import classes_of
 
     check_folder("--run", run)
     run = None if run is None else run.absolute()  # user code may change the working directory

@@ -133,7 +133,7 @@ def check_extension(run: Run, folder: RunFolder) -> None:
     A run whose memory of clients was deleted with its files cannot be extended either.
     """
     from ehfl.learning.checkpoint import read_checkpoint
-    from ehfl.learning.memory.files import check_kept
+    from ehfl.learning.memory import check_kept
 
     if not folder.finished or folder.finished_after(run.setting.rounds):
         return

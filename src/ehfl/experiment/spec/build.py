@@ -236,7 +236,7 @@ def parts_of(setting: Setting, task: Task, seed: int) -> list[IntArray]:
 
 def aggregation_of(setting: Setting) -> Aggregation:
     """Return the aggregation, with the clients' chances of taking part if it wants them."""
-    from ehfl.learning.aggregation import informed, wants_probabilities
+    from ehfl.learning.aggregation.contract import informed, wants_probabilities
 
     made = plain_aggregation_of(setting)
     if not wants_probabilities(made):
@@ -267,7 +267,7 @@ def plain_aggregation_of(setting: Setting) -> Aggregation:
 
 def wants_chances(setting: Setting) -> bool:
     """Return whether the aggregation wants the clients' chances of taking part."""
-    from ehfl.learning.aggregation import wants_probabilities
+    from ehfl.learning.aggregation.contract import wants_probabilities
 
     return wants_probabilities(plain_aggregation_of(setting))
 

@@ -240,7 +240,7 @@ def _sent(aggregation: Table) -> dict[str, int]:
         inner = _sizes()["aggregations"][aggregation.get("of", "mean")]  # what it goes around may send more
         return {name: max(known[name], inner[name]) for name in known}
     from ehfl.learning import AGGREGATIONS
-    from ehfl.learning.aggregation import traffic_of
+    from ehfl.learning.aggregation.contract import traffic_of
 
     sent = traffic_of(AGGREGATIONS.make(aggregation, "learning.aggregation"), n_params=0)
     return {"models_down": sent.down, "models_up": sent.up}

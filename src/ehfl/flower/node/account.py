@@ -43,7 +43,8 @@ class Standing:
 
     round: int
     paid: bool
-    statement: Statement
+    energy: int
+    totals: EnergyTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class AccountFile:
             if not self.path.exists():
                 return None
             facts = check_digest(parse_json(self.path.read_bytes()))
-            standing = _standing(facts)
+            standing = Standing(facts["round"], facts["paid"], facts["energy"], EnergyTotals(**facts["totals"]))
         except OSError as error:
             raise UserError(f"{self.path} cannot be read ({error.strerror or error}): {_REMEDY}") from None
         except (ValueError, TypeError, KeyError) as error:
@@ -87,7 +88,7 @@ class AccountFile:
 
     def write(self, standing: Standing) -> None:
         """Replace the standing atomically."""
-        text = json.dumps(with_digest(self._owner() | _facts(standing)), indent=2)
+        text = json.dumps(with_digest(self._owner() | asdict(standing)), indent=2)
         write_text(self.path, f"{text}\n")
 
     def _owner(self) -> dict[str, Any]:
@@ -101,21 +102,6 @@ class AccountFile:
 
 
 _REMEDY = "put a copy back, or delete it to begin this client's account of the run anew"
-
-
-def _facts(standing: Standing) -> dict[str, Any]:
-    statement = standing.statement
-    return {
-        "round": standing.round,
-        "paid": standing.paid,
-        "energy": statement.energy,
-        "totals": asdict(statement.totals),
-    }
-
-
-def _standing(facts: dict[str, Any]) -> Standing:
-    statement = Statement(facts["energy"], EnergyTotals(**facts["totals"]))
-    return Standing(facts["round"], facts["paid"], statement)
 
 
 _NOBODY = np.empty(0, np.int32)
@@ -187,7 +173,7 @@ class Account:
     def _written(self, now: Standing, kept: Standing | None) -> Statement:
         if now != kept:
             self._file.write(now)
-        return now.statement
+        return Statement(now.energy, now.totals)
 
     def _reached(self, kept: Standing | None, t: int) -> Standing:
         """Return the account's standing in round t, without writing it."""
@@ -195,12 +181,12 @@ class Account:
             raise Stale(t, self._client, kept.round)
         if kept is not None and t == kept.round and (kept.paid or self._meter is None):
             return kept
-        totals = None if kept is None else kept.statement.totals
+        totals = None if kept is None else kept.totals
         if self._meter is None:
             totals = self._settled(range(0 if kept is None else kept.round, t), totals)
         else:
             totals = _measured(self._level(self._meter), totals)
-        return Standing(t, paid=False, statement=Statement(totals.stored, totals))
+        return Standing(t, False, totals.stored, totals)
 
     def _settled(self, rounds: range, totals: EnergyTotals | None) -> EnergyTotals:
         """Return the totals after these rounds; any payment for the first one has already been made."""
@@ -223,7 +209,7 @@ class Account:
         return min(read, fleet.ceiling_of(self._client))
 
     def _paid(self, now: Standing, cost: int, mains_powered: bool) -> Standing:
-        has = now.statement.totals
+        has = now.totals
         if mains_powered:
             totals = replace(has, mains=has.mains + cost)
         elif has.stored >= cost:
@@ -231,7 +217,7 @@ class Account:
         else:
             price = f"round {now.round} costs client {self._client} {self._fleet.amount(cost)}"
             raise CannotPay(f"{price}, and it has {self._fleet.amount(has.stored, named=False)}")
-        return replace(now, paid=True, statement=replace(now.statement, totals=totals))
+        return replace(now, paid=True, totals=totals)
 
 
 def _measured(level: int, totals: EnergyTotals | None) -> EnergyTotals:

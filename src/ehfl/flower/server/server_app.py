@@ -26,7 +26,7 @@ from ehfl.learning.engine.device import pick_device
 from ehfl.learning.engine.workers import Workers, pick_workers
 from ehfl.learning.first_model import initial_model
 from ehfl.learning.server import Server
-from ehfl.learning.tasks import label_counts
+from ehfl.learning.tasks.contract import label_counts
 from ehfl.learning.training import OnRound
 from ehfl.runs import History, Record, RunFolder
 from ehfl.validation import InvalidValue, UserError, shown

@@ -1,26 +1,11 @@
-"""Aggregations: how the server computes x_{t+1} from the participants' updates; one file each, registered by name.
+"""Aggregations, by name: how the server computes x_{t+1} from the participants' updates.
 
-`contract` defines the interface. To add one, write a file here and add a line below; the contract tests run over every
-line.
+`contract` defines the interface. `mean`, `weights` and `memories` have directions; `around` has local rules and server
+optimisers, which compose with all of them. To add one, write a class and add a line below; the contract tests run over
+every line.
 """
 
-from ehfl.learning.aggregation.around import ByData, FedAdagrad, FedAdam, FedAvgM, FedProx, FedYogi, Scaffold
-from ehfl.learning.aggregation.contract import (
-    Aggregation,
-    Assign,
-    Assignment,
-    State,
-    Update,
-    assignment_of,
-    informed,
-    share_of,
-    traffic_of,
-    wants_probabilities,
-    wants_weights,
-)
-from ehfl.learning.aggregation.mean import Mean, Weighted
-from ehfl.learning.aggregation.memories import FedAwe, FedDyn, FedVarp, Mifa
-from ehfl.learning.aggregation.weights import FedAu, FedNova, InverseProbability, Scheduled
+from ehfl.learning.aggregation.contract import Aggregation
 from ehfl.registry import Registry
 
 _HERE = "ehfl.learning.aggregation"
@@ -49,35 +34,3 @@ AGGREGATIONS: Registry[Aggregation] = Registry(
     methods=("init", "apply"),
     other_names={"fedavg": "mean"},
 )
-
-__all__ = [
-    "AGGREGATIONS",
-    "Aggregation",
-    "Assign",
-    "Assignment",
-    "ByData",
-    "FedAdagrad",
-    "FedAdam",
-    "FedAu",
-    "FedAvgM",
-    "FedAwe",
-    "FedDyn",
-    "FedNova",
-    "FedProx",
-    "FedVarp",
-    "FedYogi",
-    "InverseProbability",
-    "Mean",
-    "Mifa",
-    "Scaffold",
-    "Scheduled",
-    "State",
-    "Update",
-    "Weighted",
-    "assignment_of",
-    "informed",
-    "share_of",
-    "traffic_of",
-    "wants_probabilities",
-    "wants_weights",
-]

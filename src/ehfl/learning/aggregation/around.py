@@ -29,8 +29,8 @@ from ehfl.learning.aggregation.contract import (
     wants_probabilities,
     wants_weights,
 )
-from ehfl.learning.aggregation.moving import moved
-from ehfl.learning.memory.rows import Rows
+from ehfl.learning.aggregation.mean import moved
+from ehfl.learning.memory import Rows
 from ehfl.validation import number_in, positive_number
 
 _INNER = "of/"  # prefix of the inner aggregation's state
@@ -47,7 +47,7 @@ class Around(ABC):
 
     @cached_property  # asked for by every order and every round
     def _inner(self) -> Aggregation:
-        from ehfl.learning.aggregation import AGGREGATIONS  # imported here, because it imports these classes
+        from ehfl.learning.aggregation import AGGREGATIONS  # which imports these classes
 
         return AGGREGATIONS.make(self.of, "of")
 

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ehfl.learning.aggregation import (
-    AGGREGATIONS,
+from ehfl.learning.aggregation import AGGREGATIONS
+from ehfl.learning.aggregation.contract import (
     Aggregation,
     Assignment,
     State,
@@ -21,8 +21,7 @@ from ehfl.learning.aggregation import (
     traffic_of,
 )
 from ehfl.learning.engine.flat import Arrays
-from ehfl.learning.memory.rows import Rows
-from ehfl.learning.saved import as_arrays, from_arrays
+from ehfl.learning.memory import Rows, as_arrays, from_arrays
 from ehfl.randomness import Purpose, check_seed, generator
 from ehfl.validation import FAILURES, BrokenRules, UserError, blame, is_number, short, whole_number
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,9 +21,6 @@ class Assignment:
     start: Tensor  # the model that it starts from, (n_params,)
     pull: float = 0.0  # pull * (y - start) is added to each gradient at y
     shift: Tensor | None = None  # is added to each gradient, (n_params,)
-
-
-Assign = Callable[[int], Assignment]  # from a client to its assignment in a round
 
 
 @dataclass(frozen=True, eq=False, slots=True)

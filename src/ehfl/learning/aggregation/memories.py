@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 
 from ehfl.learning.aggregation.contract import Assignment, State, Update
-from ehfl.learning.aggregation.mean import exact_on
-from ehfl.learning.aggregation.moving import moved
-from ehfl.learning.memory.rows import Rows
+from ehfl.learning.aggregation.mean import exact_on, moved
+from ehfl.learning.memory import Rows
 from ehfl.validation import positive_number
 
 

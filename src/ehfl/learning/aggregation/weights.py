@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ehfl.arrays import real_numbers
 from ehfl.learning.aggregation.contract import Aggregation, State, Update
-from ehfl.learning.aggregation.moving import moved, weighted_sum
+from ehfl.learning.aggregation.mean import moved, weighted_sum
 from ehfl.validation import InvalidValue, is_word, positive_number, whole_number
 
 _LEAST = 1e-30  # the quotient must fit into float32

@@ -11,7 +11,7 @@ from torch.func import functional_call
 
 from ehfl.arrays import IntArray
 from ehfl.learning.engine.local_sgd import LocalSgd, minibatches
-from ehfl.learning.tasks import Task
+from ehfl.learning.tasks.contract import Task
 
 Weights = dict[str, Tensor]
 

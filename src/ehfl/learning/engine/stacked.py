@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 from torch.utils.flop_counter import FlopCounterMode
 
-from ehfl.learning.aggregation import Update
+from ehfl.learning.aggregation.contract import Update
 from ehfl.learning.engine.engine import Engine
 from ehfl.learning.engine.flat import FlatModel
 from ehfl.learning.engine.local_sgd import minibatches

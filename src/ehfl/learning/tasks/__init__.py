@@ -1,19 +1,16 @@
-"""Tasks: data, model, loss and metric, one file each, and all of them by name.
+"""Tasks, by name: data, model, loss and metric.
 
-`contract` defines the interface, `examples` their data, `classes` the additions for tasks with classes. `leaf` reads
-LEAF's files. CIFAR has four files: its data (`cifar_files`), the paper's network (`cifar`) and two layers of that
-network that are faster than torch's (`convolution`, `normalisation`).
+`contract` defines the interface and what tasks with classes share, `examples` their data. `leaf` reads LEAF's files.
+CIFAR has four files: its data (`cifar_files`), the paper's network (`cifar`) and two layers of that network that are
+faster than torch's (`convolution`, `normalisation`).
 """
 
 import os
 from collections.abc import Mapping
 from typing import Any
 
-from ehfl.learning.tasks.classes import classes_of, label_counts
-from ehfl.learning.tasks.contract import ACCURACY, RMSE, Task, accuracy, rmse
-from ehfl.learning.tasks.examples import Examples
+from ehfl.learning.tasks.contract import Task
 from ehfl.registry import Registry
-from ehfl.runs import Metric
 
 TASKS: Registry[Task] = Registry(
     "task",
@@ -38,18 +35,3 @@ def load_task(name: str | Mapping[str, Any], data: str | os.PathLike[str] | None
     'gap'
     """
     return TASKS.make(TASKS.table(name) | ({} if data is None else {"data": str(data)}))
-
-
-__all__ = [
-    "ACCURACY",
-    "RMSE",
-    "TASKS",
-    "Examples",
-    "Metric",
-    "Task",
-    "accuracy",
-    "classes_of",
-    "label_counts",
-    "load_task",
-    "rmse",
-]

@@ -13,8 +13,9 @@ from torch import Tensor
 from ehfl.learning.engine.chance import Chance
 from ehfl.learning.evaluation import checked_score, outputs_of, right_by_class
 from ehfl.learning.first_model import first_model, initial_model
-from ehfl.learning.tasks import TASKS, Examples, Task, classes_of
-from ehfl.learning.tasks.examples import each, leaves
+from ehfl.learning.tasks import TASKS
+from ehfl.learning.tasks.contract import Task, classes_of
+from ehfl.learning.tasks.examples import Examples, each, leaves
 from ehfl.randomness import check_seed
 from ehfl.runs import Metric
 from ehfl.validation import FAILURES, BrokenRules, UserError, blame, whole_number

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ehfl.learning.initialisation import initialise
 from ehfl.learning.tasks.cifar_files import CIFAR10, CIFAR100, RECORDS, Layout, read_cifar
-from ehfl.learning.tasks.classes import Classification
+from ehfl.learning.tasks.contract import Classification
 from ehfl.learning.tasks.convolution import Convolution5x5
 from ehfl.learning.tasks.examples import Examples
 from ehfl.learning.tasks.normalisation import LocalResponseNorm

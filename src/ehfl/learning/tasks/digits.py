@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ehfl.learning.initialisation import initialise
-from ehfl.learning.tasks.classes import Classification
+from ehfl.learning.tasks.contract import Classification
 from ehfl.learning.tasks.examples import Examples
 from ehfl.randomness import Purpose, generator
 

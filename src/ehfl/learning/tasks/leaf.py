@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from ehfl.files import parse_json
 from ehfl.learning.initialisation import initialise
-from ehfl.learning.tasks.classes import Classification
+from ehfl.learning.tasks.contract import Classification
 from ehfl.learning.tasks.examples import Examples
 from ehfl.validation import InvalidValue
 
