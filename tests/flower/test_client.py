@@ -19,8 +19,7 @@ from flwr.app import Context, Message, RecordDict, UserConfig
 from ehfl.experiment import Spec
 from ehfl.flower.app.bundle import digest_of_run
 from ehfl.flower.app.specs import bundle_of
-from ehfl.flower.node.client_app import client_app
-from ehfl.flower.node.config import NodeConfig
+from ehfl.flower.node.client_app import NodeConfig, client_app
 from ehfl.flower.wire.messages import Answer, Request
 from ehfl.validation import InvalidValue
 from loopback_grid import tiny

@@ -15,7 +15,7 @@ from flwr.supercore.cli.flower_superexec import _parse_args as superexec
 from flwr.superlink.cli.flower_superlink import _parse_args_run_superlink as superlink
 from flwr.supernode.cli.flower_supernode import _parse_args_run_supernode as supernode
 
-from ehfl.flower.node.config import NodeConfig
+from ehfl.flower.node.client_app import NodeConfig
 
 PAGE = (Path(__file__).parents[2] / "docs" / "deploy.md").read_text(encoding="utf-8")
 

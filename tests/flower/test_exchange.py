@@ -13,10 +13,9 @@ from flwr.common.constant import SUPERLINK_NODE_ID
 from flwr.serverapp import Grid
 from flwr.supercore.run import RunNotRunningException
 
+from ehfl.flower.wire import exchange
 from ehfl.flower.wire import exchange as module
-from ehfl.flower.wire import pulling
-from ehfl.flower.wire.exchange import Exchange, Reply
-from ehfl.flower.wire.pulling import Direct
+from ehfl.flower.wire.exchange import Direct, Exchange, Reply
 from scripted_grid import NOON, Answer, Clock, ScriptedGrid, empty, reply_to, text_of, words
 
 pytestmark = pytest.mark.usefixtures("in_server")
@@ -374,7 +373,7 @@ def test_a_reply_that_is_uploaded_slowly_delays_neither_the_others_nor_the_deadl
 
 
 def test_replies_of_more_nodes_than_threads_are_all_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pulling, "THREADS", 2)
+    monkeypatch.setattr(exchange, "THREADS", 2)
     script: dict[int, tuple[float, Answer]] = {node: (0, words(f"from {node}")) for node in range(20, 25)}
     grid = ScriptedGrid(Clock(), script, dict.fromkeys(script, NOON))
 

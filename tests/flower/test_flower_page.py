@@ -15,7 +15,7 @@ from flwr.supernode.cli.flower_supernode import _parse_args_run_supernode as sup
 from ehfl.flower import Deployment
 from ehfl.flower.local.deployment import NAME, ask, free_port
 from ehfl.flower.local.processes import Process, flower_environment, program
-from ehfl.flower.node.config import NodeConfig
+from ehfl.flower.node.client_app import NodeConfig
 from waiting import wait_for
 
 PAGE = (Path(__file__).parents[2] / "docs" / "flower.md").read_text(encoding="utf-8")

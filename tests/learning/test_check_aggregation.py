@@ -88,7 +88,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
     "growing state": (
         lambda me, x, updates, state: (mean(x, updates), {"v": torch.cat([state["v"], x])}),
         "changes the names, shapes or kinds of its state: round 0, "
-        "{'v': 'float32 (12,)'} became {'v': 'float32 (24,)'}",
+        "{'v': 'torch.float32 of shape (12,)'} became {'v': 'torch.float32 of shape (24,)'}",
     ),
     "numbers as state": (
         lambda me, x, updates, state: (mean(x, updates), {"v": 3}),

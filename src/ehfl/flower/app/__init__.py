@@ -1,1 +1,1 @@
-"""A Flower App project that plays a spec (`project`, `texts`): the `specs` of server and nodes (`bundle`)."""
+"""A Flower App project that plays a spec (`project`): the `specs` of server and nodes (`bundle`)."""

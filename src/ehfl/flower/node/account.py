@@ -186,7 +186,7 @@ class Account:
             totals = self._settled(range(0 if kept is None else kept.round, t), totals)
         else:
             totals = _measured(self._level(self._meter), totals)
-        return Standing(t, False, totals.stored, totals)
+        return Standing(t, paid=False, energy=totals.stored, totals=totals)
 
     def _settled(self, rounds: range, totals: EnergyTotals | None) -> EnergyTotals:
         """Return the totals after these rounds; any payment for the first one has already been made."""

@@ -6,17 +6,19 @@ torch is imported only for training, because a deployment starts a new process f
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from dataclasses import replace
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flwr.app import Context, Message
+from flwr.app import Context, Message, UserConfig
 from flwr.clientapp import ClientApp
 
 from ehfl.flower.app.bundle import Bundle, NodeRun
 from ehfl.flower.node.account import Account, Stale
-from ehfl.flower.node.config import STATE, NodeConfig
 from ehfl.flower.node.meters import METERS
 from ehfl.flower.node.setup import fleet_of, trainer_of
 from ehfl.flower.wire.messages import Answer, Request, Weights
@@ -28,12 +30,48 @@ if TYPE_CHECKING:
 
     from ehfl.learning.engine.flat import FlatModel
     from ehfl.learning.orders import Order
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 log = logging.getLogger("ehfl.flower")
+STATE = Path("~/.local/state/ehfl")  # default folder of nodes' accounts
+_KEYS = ("client-id", "state", "meter", "harvest", "data", "examples", "partition-id", "num-partitions")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeConfig:
+    """The configuration of a device."""
+
+    client: int  # its number in the fleet
+    state: Path  # the folder of its energy accounts
+    meter: str | None = None  # measures its energy; replaces the spec's harvest
+    harvest: str | None = None  # replaces the spec's harvest
+    data: str | None = None  # path of the task's data on this device
+    owns_all: bool = False  # whether it trains on all its examples instead of its share of a common set
+
+    @staticmethod
+    def read(config: UserConfig, state: Path = STATE) -> NodeConfig:
+        """Return the node that a node-config describes.
+
+        >>> NodeConfig.read({"client-id": 3, "state": "/var/lib/ehfl"}).state.as_posix()
+        '/var/lib/ehfl/client-3'
+        """
+        if unknown := [key for key in config if key not in _KEYS]:
+            raise InvalidValue("node-config", f"of {', '.join(_KEYS[:6])}", unknown[0])
+        given = config.get("client-id", config.get("partition-id"))  # the latter in Flower's simulation
+        if given is None:
+            raise InvalidValue("node-config", "one that says which client this is, as in client-id=3", "none")
+        client = whole_number("client-id", given, low=0)  # type: ignore[arg-type]  # it raises an error for other types
+        if (examples := config.get("examples", "dealt")) not in ("dealt", "all"):
+            raise InvalidValue("examples", "dealt or all", examples)
+        texts = {key: _text(config, key) for key in ("meter", "harvest", "data")}
+        folder = Path(_text(config, "state") or state).expanduser() / f"client-{client}"
+        return NodeConfig(client, folder, owns_all=examples == "all", **texts)
+
+
+def _text(config: UserConfig, key: str) -> str | None:
+    value = config.get(key)
+    if value is not None and not isinstance(value, str):
+        raise InvalidValue(key, "a text in quotes", value)
+    return value
 
 
 def client_app(spec: Path | Bundle, state: Path = STATE) -> ClientApp:

@@ -16,9 +16,8 @@ from ehfl.experiment import Run
 from ehfl.experiment.spec import build
 from ehfl.flower.app.bundle import digest_of_run
 from ehfl.flower.server.nodes import Nodes
-from ehfl.flower.server.participation import participation_of
 from ehfl.flower.server.screening import Lengths, Screening, check_model
-from ehfl.flower.server.seen import Seen
+from ehfl.flower.server.seen import Seen, participation_of
 from ehfl.flower.wire.exchange import Exchange
 from ehfl.flower.wire.messages import Answer, BadMessage, Request, Weights
 from ehfl.learning import Update
@@ -47,38 +46,31 @@ class Orders:
         Consecutive clients with equal orders share one content object, whose model is serialised once; orders that
         differ only outside the model (SCAFFOLD) share the model's bytes.
         """
-        return _Training(self, orders, by_steps)
+        last: tuple[Order, int, RecordDict] | None = None
 
-    def request(self, order: Order, steps: int) -> Request:
-        """Return the order as a request."""
+        def content_of(client: int) -> RecordDict:
+            nonlocal last
+            order, other = orders[client], None
+            steps = order.steps if by_steps else 0
+            if last is not None and last[0].start is order.start:
+                before, taken, other = last
+                alike = before.shift is order.shift and before.buffers is order.buffers
+                if alike and before.pull == order.pull and taken == steps:
+                    return other
+            last = order, steps, self._training(order, steps).content(other)
+            return last[2]
+
+        return content_of
+
+    def _training(self, order: Order, steps: int) -> Request:
         shift, buffers = (None if one is None else as_weights(one) for one in (order.shift, order.buffers))
         return replace(
             self._request(order.round), eta=order.eta, mains_powered=self.mains_powered,
-            weights=as_weights(order.start), pull=float(order.pull), shift=shift, steps=steps,
-            buffers=buffers,
+            weights=as_weights(order.start), pull=float(order.pull), shift=shift, steps=steps, buffers=buffers,
         )  # fmt: skip
 
     def _request(self, t: int) -> Request:
         return Request(self.token, t, self.arm, self.seed, self.digest)
-
-
-class _Training:
-    """Makes requests and reuses the last one where possible."""
-
-    def __init__(self, orders: Orders, by_client: Mapping[int, Order], by_steps: bool) -> None:
-        self._orders, self._by_client, self._by_steps = orders, by_client, by_steps
-        self._last: tuple[Order, int, RecordDict] | None = None
-
-    def __call__(self, client: int) -> RecordDict:
-        order, other = self._by_client[client], None
-        steps = order.steps if self._by_steps else 0
-        if self._last is not None and self._last[0].start is order.start:
-            before, taken, other = self._last
-            alike = before.shift is order.shift and before.buffers is order.buffers
-            if alike and before.pull == order.pull and taken == steps:
-                return other
-        self._last = order, steps, self._orders.request(order, steps).content(other)
-        return self._last[2]
 
 
 def as_weights(vector: Tensor) -> Weights:

@@ -1,4 +1,1 @@
-"""What server and nodes send each other: `messages` in Flower's records, `exchange` of many requests with a deadline.
-
-`heartbeats` decides which nodes to wait for, `pulling` fetches replies so that a slow upload delays no other node.
-"""
+"""What server and nodes send each other: `messages`, and the `exchange` of many of them with a deadline."""

@@ -1,23 +1,37 @@
-"""Requests to many nodes: at the deadline each node has answered, failed or stayed silent."""
+"""Requests to many nodes: at the deadline each node has answered, failed or stayed silent.
+
+**Whom to wait for.** Flower counts a node as connected for two heartbeat intervals (60 s) after its last heartbeat. In
+that minute a killed node would delay every round to its deadline, so ehfl checks the heartbeat itself. The SuperLink's
+clock stamps heartbeats and the server's clock reads them; both are the same, as Flower starts the server on the
+SuperLink's machine.
+
+**How replies are fetched.** A node announces its reply before the upload, and Flower's `pull_messages` then waits for
+the upload: up to three minutes for a node that died during it, longer for a slow one. All replies requested in the same
+call wait with it. The call also retries for ever while the SuperLink is down. With real nodes, therefore, up to 16
+threads each fetch the replies of a few nodes: a late node delays no deadline and few other nodes.
+"""
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 
 from flwr.app import Message, RecordDict
 from flwr.serverapp import Grid
 
-from ehfl.flower.internals import SUPERLINK_NODE_ID
-from ehfl.flower.wire.heartbeats import Node, Silences, node_of
-from ehfl.flower.wire.pulling import Background, Direct, Replies, pause
+from ehfl.flower.internals import HEARTBEAT_INTERVAL_INF, HEARTBEAT_PATIENCE, SUPERLINK_NODE_ID, NodeInfo
 from ehfl.validation import one_line, shown
 
 log = logging.getLogger("ehfl.flower")
 GRACE_SECONDS = 5.0  # wait for stale nodes if there are no others
 SLACK_SECONDS = 1.0  # messages outlive the deadline, so that the last poll still finds replies
+STALE_INTERVALS = 1.2  # nodes send a heartbeat every 18 to 23 s of an interval of 30 s, and retry when that fails
+THREADS = 16
+REQUESTS_PER_SECOND = 20  # of all threads together, so that the SuperLink has time for the nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +142,15 @@ class Exchange:
                 return {}, failure
             self.sleep(pause(self.clock() - start))
 
-    def _source(self, nodes: list[Node] | None, pending: Mapping[str, int]) -> Replies:
+    def _source(self, nodes: list[Node] | None, pending: Mapping[str, int]) -> Direct | Background:
         """Return the source of replies: direct calls in simulation, background threads for real nodes."""
         if nodes and all(node.simulated for node in nodes):
             return Direct(self._grid)
         return Background(self._grid, list(pending))
 
-    def _answers(self, source: Replies, pending: dict[str, int], waited: set[int], end: float) -> Iterator[Reply]:
+    def _answers(
+        self, source: Direct | Background, pending: dict[str, int], waited: set[int], end: float
+    ) -> Iterator[Reply]:
         """Yield replies and remove them from `pending`, until no awaited node is left or the deadline has passed."""
         start = self.clock()
         wanted = waited or set(pending.values())  # without such nodes, wait briefly for all
@@ -194,3 +210,133 @@ def _stored(messages: Sequence[Message], message_ids: Iterable[str]) -> dict[str
     stored = set(message_ids)
     pairs = [(message.metadata.message_id, message.metadata.dst_node_id) for message in messages]
     return {message_id: node for message_id, node in pairs if message_id in stored}
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A connected node: its id in Flower and the age of its last heartbeat [s]; 0 for simulated nodes."""
+
+    node_id: int
+    heartbeat_age: float  # [s]
+    interval: float  # between heartbeats [s]; infinite in simulation
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the node is part of Flower's simulation, where no node is ever lost."""
+        return self.interval == float("inf")
+
+    @property
+    def stale(self) -> bool:
+        """Whether a heartbeat is overdue."""
+        return self.heartbeat_age > STALE_INTERVALS * self.interval
+
+
+def node_of(info: NodeInfo, now: float) -> Node:
+    """Return the node of Flower's `info` at time `now` [s since 1970]; `online_until` is heartbeat + 2 intervals."""
+    interval = info.heartbeat_interval
+    if interval >= HEARTBEAT_INTERVAL_INF:
+        return Node(info.node_id, 0.0, float("inf"))
+    last = info.online_until - HEARTBEAT_PATIENCE * interval
+    return Node(info.node_id, max(now - last, 0.0), interval)
+
+
+class Silences:
+    """The nodes that stayed silent until a deadline, with the time; a newer heartbeat makes them worth waiting for."""
+
+    def __init__(self) -> None:
+        self._since: dict[int, float] = {}  # node -> time of its last silence [s since 1970]
+
+    def note(self, node_id: int, now: float) -> None:
+        """Record that an awaited node has not answered."""
+        self._since[node_id] = now
+
+    def forget(self, node_id: int) -> None:
+        """Remove a node that has answered."""
+        self._since.pop(node_id, None)
+
+    def not_worth_waiting(self, node: Node | None, now: float) -> str | None:
+        """Return why the node (None: not connected) is not worth waiting for, or None if it is."""
+        if node is None:
+            return "not connected"
+        if node.stale:
+            return f"not waited for, its last heartbeat was {node.heartbeat_age:.0f} s ago"
+        if not node.simulated and now - node.heartbeat_age <= self._since.get(node.node_id, float("-inf")):
+            return "not waited for, no heartbeat since it last stayed silent"
+        return None
+
+
+def pause(elapsed: float) -> float:
+    """Return the time to the next poll [s], `elapsed` seconds after the request: a twentieth of it, in [0.02, 0.5].
+
+    >>> pause(0), pause(2), pause(60)
+    (0.02, 0.1, 0.5)
+    """
+    return min(max(0.05 * elapsed, 0.02), 0.5)
+
+
+def pull(grid: Grid, message_ids: Collection[str]) -> list[Message]:
+    """Return the available replies; on an error of the grid, log it and return none."""
+    try:
+        return list(grid.pull_messages(list(message_ids)))
+    except Exception as error:
+        log.warning("replies could not be fetched, trying again: %s", one_line(error))
+        return []
+
+
+class Direct:
+    """Fetches replies in the calling thread; for simulation, where this never blocks."""
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid = grid
+
+    def arrived(self, pending: Collection[str]) -> list[Message]:
+        """Return the available replies to these messages."""
+        return pull(self._grid, pending)
+
+    def close(self) -> None:
+        """Do nothing: there are no threads to stop."""
+
+
+class Background:
+    """Threads that each fetch the replies of a few nodes; `close` abandons a thread that is stuck in Flower."""
+
+    def __init__(self, grid: Grid, message_ids: Sequence[str]) -> None:
+        self._grid = grid
+        self._queue: SimpleQueue[Message | BaseException] = SimpleQueue()
+        self._closed = threading.Event()
+        threads = min(len(message_ids), THREADS)
+        self._least_pause = threads / REQUESTS_PER_SECOND
+        for first in range(threads):
+            mine = set(message_ids[first::threads])
+            threading.Thread(target=self._fetch, args=(mine,), name="ehfl-replies", daemon=True).start()
+
+    def arrived(self, pending: Collection[str]) -> list[Message]:
+        """Return the replies fetched since the last call; re-raise an exception that ended a thread."""
+        messages: list[Message] = []
+        while True:
+            try:
+                item = self._queue.get_nowait()
+            except Empty:
+                return messages
+            if isinstance(item, BaseException):  # Flower's signal that the run was stopped
+                raise item
+            messages.append(item)
+
+    def close(self) -> None:
+        """Let every thread end after its current call."""
+        self._closed.set()
+
+    def _fetch(self, message_ids: set[str]) -> None:
+        elapsed = 0.0
+        try:
+            while message_ids and not self._closed.wait(wait := max(pause(elapsed), self._least_pause)):
+                elapsed += wait
+                self._fetch_once(message_ids)
+        except BaseException as error:
+            self._queue.put(error)
+
+    def _fetch_once(self, message_ids: set[str]) -> None:
+        for message in pull(self._grid, message_ids):
+            # Flower delivers a reply once; afterwards its message id is unknown.
+            message_ids.discard(message.metadata.reply_to_message_id)
+            self._queue.put(message)

@@ -19,9 +19,8 @@ from ehfl.energy import EnergyTotals
 from ehfl.validation import UserError, short
 
 PROTOCOL = 6
-_FACTS, _MODEL, _SHIFT, _BUFFERS, _WEIGHTS = "ehfl", "model", "shift", "buffers", "weights"
+_FACTS, _MODEL, _WEIGHTS = "ehfl", "model", "weights"  # the names of records
 _NOTHING = EnergyTotals(0, 0, 0, 0, 0, 0)
-_TOTALS = tuple(field.name for field in fields(EnergyTotals))
 
 Weights = NDArray[np.float32]  # (n_params,)
 
@@ -49,11 +48,9 @@ class Request:
 
     def content(self, other: RecordDict | None = None) -> RecordDict:
         """Return the records; `other` is the content of a request with the same model, whose bytes are shared."""
-        facts: dict[str, Any] = {"protocol": PROTOCOL, "run": self.run, "round": self.round}
-        facts |= {"arm": self.arm, "seed": self.seed, "digest": self.digest}
-        facts |= {"eta": self.eta, "mains_powered": self.mains_powered, "pull": self.pull, "steps": self.steps}
+        facts = {"protocol": PROTOCOL} | {name: getattr(self, name) for name in _ASKED}
         model = _record(self.weights) if other is None else other.array_records[_MODEL]
-        return _packed(facts, {_MODEL: model, _SHIFT: _record(self.shift), _BUFFERS: _record(self.buffers)})
+        return _packed(facts, {_MODEL: model, "shift": _record(self.shift), "buffers": _record(self.buffers)})
 
     @staticmethod
     def read(content: RecordDict) -> Request:
@@ -62,20 +59,9 @@ class Request:
         if facts.get("protocol") != PROTOCOL:
             theirs = facts.get("protocol")
             raise BadMessage(f"the server speaks protocol {theirs!r}, this node {PROTOCOL}: they need the same ehfl")
-        return Request(
-            _value(facts, "run", str),
-            _value(facts, "round", int),
-            _value(facts, "arm", str),
-            _count(facts, "seed"),
-            _value(facts, "digest", str),
-            _value(facts, "eta", float),
-            _value(facts, "mains_powered", bool),
-            _weights(content, _MODEL),
-            _value(facts, "pull", float),
-            _weights(content, _SHIFT),
-            _count(facts, "steps"),
-            _weights(content, _BUFFERS),
-        )
+        asked = {name: _value(facts, name, kind) for name, kind in _ASKED.items()}
+        weights, shift, buffers = (_weights(content, name) for name in (_MODEL, "shift", "buffers"))
+        return Request(**asked, weights=weights, shift=shift, buffers=buffers)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -98,8 +84,8 @@ class Answer:
 
     def content(self) -> RecordDict:
         """Return the records."""
-        told = {name: getattr(self, name) for name in _SAID}
-        return _packed(told | asdict(self.totals), {_MODEL: _record(self.weights), _BUFFERS: _record(self.buffers)})
+        told = {name: getattr(self, name) for name in _SAID} | asdict(self.totals)
+        return _packed(told, {_MODEL: _record(self.weights), "buffers": _record(self.buffers)})
 
     @property
     def model(self) -> Weights:
@@ -111,13 +97,16 @@ class Answer:
     def read(content: RecordDict) -> Answer:
         """Return what `content` returned, or raise BadMessage."""
         facts = _facts(content)
-        totals = EnergyTotals(**{name: _count(facts, name) for name in _TOTALS})
+        totals = EnergyTotals(**{field.name: _value(facts, field.name, int) for field in fields(EnergyTotals)})
         said = {name: _value(facts, name, kind) for name, kind in _SAID.items()}
-        for name in ("round", "client", "energy", "steps", "examples"):
-            _count(facts, name)
-        return Answer(**said, totals=totals, weights=_weights(content, _MODEL), buffers=_weights(content, _BUFFERS))
+        return Answer(**said, totals=totals, weights=_weights(content, _MODEL), buffers=_weights(content, "buffers"))
 
 
+# The facts of both messages and their types; an int is a count.
+_ASKED: dict[str, type] = {
+    "run": str, "round": int, "arm": str, "seed": int, "digest": str, "eta": float, "mains_powered": bool,
+    "pull": float, "steps": int,
+}  # fmt: skip
 _SAID: dict[str, type] = {
     "run": str, "round": int, "client": int, "energy": int, "refused": str, "loss": float, "steps": int,
     "examples": int, "owns_data": bool, "start_loss": float,
@@ -144,15 +133,10 @@ def _facts(content: RecordDict) -> ConfigRecord:
 
 
 def _value(facts: ConfigRecord, name: str, kind: type) -> Any:
-    value = facts.get(name)
+    value: Any = facts.get(name)
     if type(value) is not kind:  # True is an int to isinstance
         raise BadMessage(f"{name} must be of type {kind.__name__}, got {short(repr(value))}")
-    return value
-
-
-def _count(facts: ConfigRecord, name: str) -> int:
-    value: int = _value(facts, name, int)
-    if not 0 <= value < 2**62:
+    if kind is int and isinstance(value, int) and not 0 <= value < 2**62:
         raise BadMessage(f"{name} must be in [0, 2^62), got {value}")
     return value
 

@@ -50,50 +50,48 @@ def check_aggregation(aggregation: Aggregation | str, *, clients: int = 6, round
     """
     whole_number("clients", clients, low=1, high=100_000)
     whole_number("rounds", rounds, low=1, high=100_000)
-    aggregation = informed(AGGREGATIONS.make(aggregation), [0.5] * clients)
-    faults = list(_Trial(aggregation, clients, rounds, check_seed(seed)).faults())
-    if faults:
-        raise BrokenRules(type(aggregation).__name__, faults)
+    trial = _Trial(informed(AGGREGATIONS.make(aggregation), [0.5] * clients), clients, check_seed(seed))
+    try:
+        trial.play(rounds)
+    except _Fault as fault:
+        raise BrokenRules(trial.name, [str(fault)]) from None
+    except FAILURES as error:  # user code may raise anything
+        raise BrokenRules(trial.name, [f"fails: {trial.stage}, {blame(trial.aggregation, error)}"]) from error
 
 
 class _Fault(UserError):
-    """A broken rule that makes later checks meaningless."""
+    """A broken rule; later checks would mean nothing."""
 
 
 class _Trial:
     """Rounds of synthetic updates for testing an aggregation."""
 
-    def __init__(self, aggregation: Aggregation, clients: int, rounds: int, seed: int) -> None:
-        self.aggregation, self.clients, self.rounds = aggregation, clients, rounds
-        self.rng = generator(seed, Purpose.BATCHES)
+    def __init__(self, aggregation: Aggregation, clients: int, seed: int) -> None:
+        self.aggregation, self.clients, self.name = aggregation, clients, type(aggregation).__name__
+        self.stage = "init"  # what is tried
+        self._rng = generator(seed, Purpose.BATCHES)
 
-    def faults(self) -> Iterator[str]:
-        """Yield the faults, up to the first that makes later checks meaningless."""
-        at = "init"
-        try:
-            self._check_names()
-            state = self._started()
-            for t in range(self.rounds):
-                # Alternate between empty, full and small rounds, because many faults show in one kind only.
-                count = (self.clients, 0, 1, self.clients // 2)[t % 4]
-                at = f"round {t} with {count} updates"
-                state = self._round(t, count, state)
-            at = "assign"
-            self._check_assignments(state)
-            at = "share"
-            self._check_shares()
-            at = "models_down and models_up"
-            traffic_of(self.aggregation, _PARAMETERS)
-        except _Fault as fault:
-            yield str(fault)
-        except FAILURES as error:  # user code may raise anything
-            yield f"fails: {at}, {blame(self.aggregation, error)}"
-
-    def _check_names(self) -> None:
-        """Raise a fault for a field with the name of an optional method, which ehfl would call."""
+    def play(self, rounds: int) -> None:
+        """Raise the first fault."""
         for name in ("assign", "share"):
             if hasattr(self.aggregation, name) and not callable(getattr(self.aggregation, name)):
                 raise _Fault(f"has a field {name}, which is the name of a method: give it another")
+        state = self._started()
+        for t in range(rounds):
+            # Alternate between empty, full and small rounds, because many faults show in one kind only.
+            count = (self.clients, 0, 1, self.clients // 2)[t % 4]
+            self.stage = f"round {t} with {count} updates"
+            state = self._round(t, count, state)
+        self.stage = "assign"
+        for client in range(self.clients):
+            _check_assignment(self.aggregation, self._vector(), client, state)
+        self.stage = "share"
+        for examples in (1, 50, 10**6):
+            share = share_of(self.aggregation, examples)
+            if not math.isfinite(share) or share < 0:
+                raise _Fault(f"must have a share that is a finite number >= 0, got {share} for {examples} examples")
+        self.stage = "models_down and models_up"
+        traffic_of(self.aggregation, _PARAMETERS)
 
     def _started(self) -> State:
         first, again = (self.aggregation.init(self.clients, _PARAMETERS) for _ in range(2))
@@ -141,30 +139,18 @@ class _Trial:
             raise _Fault(f"must leave what it is given as it is: round {t}, {what} was changed")
         return found
 
-    def _check_assignments(self, state: State) -> None:
-        for client in range(self.clients):
-            if fault := assignment_fault(self.aggregation, self._vector(), client, state):
-                raise _Fault(fault)
-
-    def _check_shares(self) -> None:
-        for examples in (1, 50, 10**6):
-            share = share_of(self.aggregation, examples)
-            if not math.isfinite(share) or share < 0:
-                raise _Fault(f"must have a share that is a finite number >= 0, got {share} for {examples} examples")
-
     def _vector(self) -> Tensor:
-        return torch.from_numpy(self.rng.standard_normal(_PARAMETERS).astype(np.float32))
+        return torch.from_numpy(self._rng.standard_normal(_PARAMETERS).astype(np.float32))
 
     def _update(self, client: int, x: Tensor) -> Update:
-        weights, examples = x + self._vector(), int(self.rng.integers(1, 100))
+        weights, examples = x + self._vector(), int(self._rng.integers(1, 100))
         return Update(client, x, weights, loss=0.5, steps=5, examples=examples, eta=0.1)
 
 
 def _check_model(after: object, x: Tensor, where: str) -> None:
     """Raise a fault if this cannot be the next model."""
     if not isinstance(after, Tensor) or after.shape != x.shape or not after.is_floating_point():
-        kind = f"{after.dtype} of shape {tuple(after.shape)}" if isinstance(after, Tensor) else type(after).__name__
-        raise _Fault(f"must return a model of shape {tuple(x.shape)}: {where}, got {kind}")
+        raise _Fault(f"must return a model of shape {tuple(x.shape)}: {where}, got {_kind(after)}")
     if not torch.isfinite(after).all():
         raise _Fault(f"must return a finite model: {where}")
 
@@ -174,17 +160,15 @@ def _check_state(state: object, where: str) -> None:
     if not isinstance(state, dict) or not all(isinstance(name, str) for name in state):
         raise _Fault(f"must remember tensors by name: {where}, got {short(repr(state))}")
     for name, value in state.items():
-        if isinstance(value, Rows):
-            if not all(torch.isfinite(value[client]).all() for client in value.clients):
+        vectors = [value[client] for client in value.clients] if isinstance(value, Rows) else [value]
+        for one in vectors:
+            if not isinstance(one, Tensor):
+                raise _Fault(f"must remember tensors by name: {where}, got {type(one).__name__} as {name}")
+            if one.requires_grad or one.dtype in (torch.bfloat16, torch.complex32):
+                kind = "a tensor with a gradient" if one.requires_grad else one.dtype
+                raise _Fault(f"must remember what a checkpoint can hold: {where}, got {kind} as {name}")
+            if not torch.isfinite(one).all():
                 raise _Fault(f"must remember finite numbers: {where}, {name} is not")
-            continue
-        if not isinstance(value, Tensor):
-            raise _Fault(f"must remember tensors by name: {where}, got {type(value).__name__} as {name}")
-        if value.requires_grad or value.dtype in (torch.bfloat16, torch.complex32):
-            kind = "a tensor with a gradient" if value.requires_grad else value.dtype
-            raise _Fault(f"must remember what a checkpoint can hold: {where}, got {kind} as {name}")
-        if not torch.isfinite(value).all():
-            raise _Fault(f"must remember finite numbers: {where}, {name} is not")
 
 
 def _reread(state: State) -> State:
@@ -200,32 +184,23 @@ def _kinds(state: State) -> dict[str, str]:
     return {name: _kind(value) for name, value in state.items()}
 
 
-def _kind(value: Tensor | Rows) -> str:
+def _kind(value: object) -> str:
     if isinstance(value, Rows):
         return f"rows ({value.n_clients}, {value.n_params})"
-    return f"{value.dtype} {tuple(value.shape)}".removeprefix("torch.")
+    return f"{value.dtype} of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
 
 
-def assignment_fault(aggregation: Aggregation, x: Tensor, client: int, state: State) -> str | None:
-    """Return the rule that an assignment breaks, None if it is valid.
-
-    >>> from ehfl.learning import FedProx
-    >>> assignment_fault(FedProx(mu=0.5), torch.zeros(3), client=0, state={})
-    """
+def _check_assignment(aggregation: Aggregation, x: Tensor, client: int, state: State) -> None:
     before = x.clone()
     given: object = assignment_of(aggregation, x, client, state)
     if not isinstance(given, Assignment):
-        return f"must assign an Assignment, got {short(repr(given))}"
+        raise _Fault(f"must assign an Assignment, got {short(repr(given))}")
     if not torch.equal(x, before):
-        return "must leave what it is given as it is: x was changed by assign"
+        raise _Fault("must leave what it is given as it is: x was changed by assign")
     if not is_number(given.pull) or not math.isfinite(given.pull):
-        return f"must assign a pull that is a finite number, got {short(repr(given.pull))}"
-    shift_fault = None if given.shift is None else _vector_fault("shift", given.shift, x)
-    return _vector_fault("start", given.start, x) or shift_fault
-
-
-def _vector_fault(name: str, found: object, x: Tensor) -> str | None:
-    if not isinstance(found, Tensor) or found.shape != x.shape or found.dtype != x.dtype:
-        kind = f"{found.dtype} of shape {tuple(found.shape)}" if isinstance(found, Tensor) else type(found).__name__
-        return f"must assign a {name} of {x.dtype} and of shape {tuple(x.shape)}, got {kind}"
-    return None if torch.isfinite(found).all() else f"must assign a {name} of finite numbers"
+        raise _Fault(f"must assign a pull that is a finite number, got {short(repr(given.pull))}")
+    for name, found in {"start": given.start, "shift": x if given.shift is None else given.shift}.items():
+        if not isinstance(found, Tensor) or found.shape != x.shape or found.dtype != x.dtype:
+            raise _Fault(f"must assign a {name} of {x.dtype} and of shape {tuple(x.shape)}, got {_kind(found)}")
+        if not torch.isfinite(found).all():
+            raise _Fault(f"must assign a {name} of finite numbers")

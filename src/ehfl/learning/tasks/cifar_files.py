@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tarfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,7 +54,6 @@ TRAINING, TEST = CIFAR10.training, (CIFAR10.test,)
 ARCHIVE, FOLDER = CIFAR10.archive, CIFAR10.folder
 
 Bytes = NDArray[np.uint8]
-Reader = Callable[[str], bytes]  # a file's name in, its content out
 
 
 def read_cifar(
@@ -76,11 +75,34 @@ def read_cifar(
 
 
 def _read(source: Path, records: int, layout: Layout) -> tuple[Bytes, Bytes, Bytes, Bytes]:
-    if source.is_dir():
-        return _read_all(_folder_reader(source), records, layout)
+    names = (*layout.training, layout.test)
+    found = _in_folder(source, names) if source.is_dir() else _in_archive(source, names, layout)
+    per_file = [records * layout.per_file] * len(layout.training) + [records]
+    *training, test = map(_parsed, found, names, per_file, [layout] * len(names))
+    images, labels = (np.concatenate(parts) for parts in zip(*training, strict=True))
+    return images, labels, *test
+
+
+def _in_folder(folder: Path, names: Sequence[str]) -> Iterator[bytes]:
+    """Yield the content of each file."""
+    for name in names:
+        try:
+            yield (folder / name).read_bytes()
+        except OSError as error:
+            raise InvalidValue("data", f"a folder with {name} in it", f"{folder} ({error.strerror})") from error
+
+
+def _in_archive(source: Path, names: Sequence[str], layout: Layout) -> Iterator[bytes]:
+    """Yield the content of each file."""
     try:
         with tarfile.open(source, "r:*") as archive:
-            return _read_all(_archive_reader(source, archive), records, layout)
+            members = {Path(member.name).name: member for member in archive.getmembers() if member.isfile()}
+            for name in names:
+                if name not in members:
+                    raise InvalidValue("data", f"an archive with {name} in it", source)
+                file = archive.extractfile(members[name])
+                assert file is not None  # isfile() above
+                yield file.read()
     except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
         raise InvalidValue("data", f"a whole {layout.name} archive", f"{source} ({error})") from error
 
@@ -102,35 +124,6 @@ def _downloaded(layout: Layout) -> Path:
     except (OSError, ValueError) as error:
         reason = f"no download from {layout.url} ({type(error).__name__})"
         raise InvalidValue("data", "given, or EHFL_DATA be set, where there is no network", reason) from error
-
-
-def _folder_reader(folder: Path) -> Reader:
-    def read(name: str) -> bytes:
-        try:
-            return (folder / name).read_bytes()
-        except OSError as error:
-            raise InvalidValue("data", f"a folder with {name} in it", f"{folder} ({error.strerror})") from error
-
-    return read
-
-
-def _archive_reader(source: Path, archive: tarfile.TarFile) -> Reader:
-    members = {Path(member.name).name: member for member in archive.getmembers() if member.isfile()}
-
-    def read(name: str) -> bytes:
-        if name not in members:
-            raise InvalidValue("data", f"an archive with {name} in it", source)
-        file = archive.extractfile(members[name])
-        assert file is not None  # isfile() above
-        return file.read()
-
-    return read
-
-
-def _read_all(read: Reader, records: int, layout: Layout) -> tuple[Bytes, Bytes, Bytes, Bytes]:
-    training = [_parsed(read(name), name, records * layout.per_file, layout) for name in layout.training]
-    images, labels = (np.concatenate(parts) for parts in zip(*training, strict=True))
-    return images, labels, *_parsed(read(layout.test), layout.test, records, layout)
 
 
 def _parsed(content: bytes, name: str, records: int, layout: Layout) -> tuple[Bytes, Bytes]:
