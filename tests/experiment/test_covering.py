@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ehfl import simulate
+from ehfl.arrays import BoolArray
 from ehfl.experiment import Setting, covered, read_spec
 from ehfl.experiment.spec.build import fleet_of, scheduler_of, target_of
-from ehfl.experiment.theorem import _delays
 from ehfl.scheduling import Participation
 from ehfl.theory import (
     Constants,
@@ -24,6 +24,7 @@ from ehfl.theory import (
     bound_uniform,
     delays_of,
 )
+from ehfl.theory.bounds.memory import delays_of_turns
 
 ALIKE = Constants(smoothness=1.0, variance=1.0, gap=1.0)
 UNLIKE = Constants(smoothness=1.0, variance=1.0, gap=1.0, heterogeneity=0.5)
@@ -144,6 +145,14 @@ def test_inverse_probabilities_are_theorem_fs_where_clients_are_independent() ->
     assert "chances above 0" in said(UNLIKE, **(changes | {"fleet__rate": [0.0, 0.5, 0.5, 0.5]})).why
 
 
+def test_inverse_probabilities_on_batteries_with_losses_are_told_apart_from_those_without() -> None:
+    lossy = {"efficiency": 0.5, "round_length": "1h", "arrival": "1J", "cost": "1J", "capacity": "9J", "quantum": "1J"}
+    found = said(UNLIKE, **{f"fleet__{key}": value for key, value in lossy.items()}, scheduler="greedy",
+                 learning__aggregation="inverse-probability")  # fmt: skip
+
+    assert found.why.endswith("takes part by a chance of its own (greedy on bernoulli, without losses)")
+
+
 def test_memory_is_theorem_gs_for_exact_gradients() -> None:
     changes = {"scheduler": "round-robin:1", "fleet__rate": 1.0, "learning__aggregation": "mifa"}
     one = setting(**changes)
@@ -159,6 +168,16 @@ def test_memory_is_theorem_gs_for_exact_gradients() -> None:
     assert said(EXACT, **changes, learning__local_steps=2).why == "theorem G asks for K = 1"
 
 
+def plain_delays(took_part: BoolArray) -> Delays:
+    """Return the delays by their definition, round by round."""
+    last, longest, had_turn = np.full(4, -1), 0, []
+    for t, here in enumerate(took_part):
+        last[here] = t
+        longest = max([longest, *(t - last[last >= 0])])
+        had_turn.append(float((last >= 0).mean()))
+    return Delays(longest, np.array(had_turn))
+
+
 @pytest.mark.parametrize(
     ("scheduler", "rate"), [("greedy", 0.1), ("myopic", 0.5), ("round-robin:1", 0.3), ("greedy", 0.0)]
 )
@@ -167,7 +186,8 @@ def test_delays_are_read_off_the_turns(scheduler: str, rate: float) -> None:
     took_part = np.array([np.isin(np.arange(4), turns.clients(t)) for t in range(40)])
 
     not_empty = took_part[took_part.any(axis=1)]  # nothing ages in empty rounds
-    found, expected = _delays(turns), delays_of(not_empty) if not_empty.size else Delays(0, np.zeros(0))
+    found = delays_of_turns(turns.counts[turns.counts > 0], turns.indices, 4)
+    expected = plain_delays(not_empty)
 
     assert found.longest == expected.longest
     assert found.had_turn.tolist() == expected.had_turn.tolist()

@@ -87,7 +87,6 @@ RIGHT = {
     "--smoothness": ("2", "0.5"),
     "--variance": ("0", "3"),
     "--gap": ("1", "0.1"),
-    "--eta": ("0.1", "1"),
     "--goal": ("0.5", "1"),
     "--override": ("rounds=2", "fleet.unit=mJ", "fleet.capacity=3", "learning.clip=1", "evaluation.goal=0.5"),
     "--figure": ("n.png", "n.svg", "n.pdf"),

@@ -153,7 +153,7 @@ def test_a_wrong_value_inside_a_scheduler_is_its_own_fault() -> None:
 
 def test_one_cost_for_all_written_into_a_scheduler_is_found() -> None:
     """Some of the check's fleets have a cost for each client."""
-    with pytest.raises(BrokenRules, match="fails: round 4, TypeError: only"):
+    with pytest.raises(BrokenRules, match="fails: round 3, TypeError: only"):
         check_scheduler(Picks(lambda view: [i for i, level in enumerate(view.energy) if level >= int(view.cost)]))
     with pytest.raises(BrokenRules, match=r"picked with \d units and a round costs \d"):
         check_scheduler(Picks(lambda view: np.flatnonzero(view.energy >= np.min(view.cost))))
@@ -190,7 +190,7 @@ def test_a_fleet_size_written_into_a_scheduler_is_found() -> None:
         check_scheduler(TenClients())
 
 
-@pytest.mark.parametrize(("name", "round_"), [("rates", 0), ("losses", 1), ("cost", 4)])
+@pytest.mark.parametrize(("name", "round_"), [("rates", 0), ("losses", 1), ("cost", 3)])
 def test_whatever_of_a_view_is_changed_is_told(name: str, round_: int) -> None:
     def choose(view: View) -> IntArray:
         shown = getattr(view, name)

@@ -44,7 +44,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "best_along": (best_along, {"rule": "sqrt", "counts": [1, 2], "local_steps": 5}),
     "best_of_all": (best_of_all, {"counts": [1, 2], "local_steps": 5}),
     "pace": (pace, {"value": 0.5, "counts": [1, 2], "local_steps": 5}),
-    "promise": (promise, {"counts": [1, 2], "local_steps": 5, "eta": None}),
+    "promise": (promise, {"counts": [1, 2], "local_steps": 5}),
     "bound_slowdown": (bound_slowdown, {"mains": [2, 2], "local_steps": 1}),
     "theorem1": (theorem1, {"eta": 0.1}),
     "theorem2": (theorem2, {"eta": 0.01, "local_steps": 2}),

@@ -172,8 +172,6 @@ def test_the_printed_theorem_2_is_promised_with_an_eta_that_it_allows() -> None:
 
     assert kept.eta > kept.eta_printed == kept.largest_eta_printed
     assert kept.best < kept.corrected < kept.printed < math.inf
-    asked = promise([5] * 400, 5, UNIT, eta=kept.eta)
-    assert (asked.eta_printed, asked.printed) == (kept.eta, math.inf)  # nothing is put in the place of what was asked
 
 
 def test_erratum_5_the_papers_own_experiment_has_an_empty_first_round() -> None:

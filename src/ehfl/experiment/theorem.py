@@ -19,7 +19,6 @@ from ehfl.theory import (
     Constants,
     Coverage,
     Covering,
-    Delays,
     Windows,
     bound_alike,
     bound_any,
@@ -32,7 +31,7 @@ from ehfl.theory import (
     largest_step,
     windows_of,
 )
-from ehfl.theory.bounds.memory import largest_step_with_memory
+from ehfl.theory.bounds.memory import delays_of_turns, largest_step_with_memory
 from ehfl.theory.bounds.unlike import largest_step_of
 from ehfl.theory.participants import MOST_CLIENTS
 from ehfl.validation import at
@@ -107,7 +106,7 @@ def _of_windows(windows: Windows, constants: Constants) -> Callable[[FloatArray]
 def _inverse_probability(setting: Setting, played: Participation, constants: Constants) -> Covering | str:
     known = None if played.mains_powered else _chances(setting)
     if known is None:
-        return "theorem F asks that each client takes part by a chance of its own (greedy on bernoulli)"
+        return "theorem F asks that each client takes part by a chance of its own (greedy on bernoulli, without losses)"
     if setting.learning.aggregation.get("probabilities", "auto") != "auto":
         return "theorem F asks for the true probabilities (auto)"
     if not known.probabilities.all():
@@ -120,7 +119,8 @@ def _inverse_probability(setting: Setting, played: Participation, constants: Con
 def _memory(setting: Setting, played: Participation, constants: Constants) -> Covering | str:
     if constants.variance > 0:
         return "theorem G, on memory, asks for exact gradients (s2 = 0)"
-    delays = _delays(played)
+    # Rounds without participants are left out: their step size is 0, so the model stands still and no memory ages.
+    delays = delays_of_turns(played.counts[played.counts > 0], played.indices, played.n_clients)
     limit = largest_step_with_memory(delays, constants.smoothness)
 
     def bound(etas: FloatArray) -> float:
@@ -157,18 +157,3 @@ def _chances(setting: Setting) -> Chances | None:
 def _by_chances(bound: Callable[..., Bound], known: Chances, constants: Constants) -> Callable[[FloatArray], float]:
     """Return a bound with a constant step size, in empty rounds too, since these are random."""
     return lambda etas: bound(known.probabilities, np.full(known.rounds, etas.max()), constants).value
-
-
-def _delays(played: Participation) -> Delays:
-    """Return the delays as `delays_of` does, from turns alone, which take less memory than a large fleet's table.
-
-    Rounds without participants are left out: their step size is 0, so the model stands still and no memory ages.
-    A client's delay grows by one a round from its turn on, so it is longest just before the next turn, or at the end.
-    """
-    order = np.argsort(played.indices, kind="stable")
-    counts = played.counts[played.counts > 0]
-    clients, turns = played.indices[order], np.repeat(np.arange(counts.size), counts)[order]
-    first = np.diff(clients, prepend=-1) != 0  # whether a turn is its client's first
-    until = np.where(np.roll(first, -1), counts.size, np.roll(turns, -1))  # the client's next turn, or the end
-    had_turn = np.cumsum(np.bincount(turns[first], minlength=counts.size)) / played.n_clients
-    return Delays(int((until - turns - 1).max(initial=0)), had_turn)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ehfl.arrays import Clients, Levels
+from ehfl.arrays import Clients
 from ehfl.energy import Bernoulli, Fleet
 from ehfl.energy.feed import Expectation
 from ehfl.randomness import Purpose, check_seed, generator
@@ -61,15 +61,11 @@ def check_scheduler(
     whole_number("clients", clients, low=1, high=100_000)
     whole_number("rounds", rounds, low=1, high=100_000)
     check_seed(seed)
-    if fleet is None:
-        views = _views(clients, rounds, seed)
-        cost = 1 + np.arange(clients) % 2
-        fleet = Fleet(clients, Bernoulli(rate=0.9), capacity=6, cost=cost, steps=2, step_cost=cost - 1)
-    else:
-        views = _views_of(fleet, rounds, seed)
+    fleets = _fleets(clients) if fleet is None else [fleet]
+    views = _views(fleets, rounds, seed)
     faults: dict[str, str] = {}  # rule -> the first case that breaks it
     try:
-        for fault in _faults(made, twin, views, fleet, rounds, seed):
+        for fault in _faults(made, twin, views, fleets[0], rounds, seed):
             faults.setdefault(fault.rule, fault.fault)
     except SchedulerError as error:  # it failed or changed its input, so later results are meaningless
         faults.setdefault(error.rule, error.fault)
@@ -159,50 +155,42 @@ def _turns_of(scheduler: Scheduler, what: Brought, view: View, clients: Clients)
     return found
 
 
-def _views(n_clients: int, rounds: int, seed: int) -> Iterator[View]:
-    """Yield views of fleets that are empty, nearly so, mixed and rich, some a little larger.
+def _fleets(n_clients: int) -> list[Fleet]:
+    """Return fleets with one cost for all or one per client, with and without a cost per step, one a little larger."""
+    each = 1 + np.arange(n_clients) % 3
+    return [
+        Fleet(n_clients, Bernoulli(rate=0.9), capacity=6, cost=each, steps=2, step_cost=each - 1),
+        Fleet(n_clients, Bernoulli(rate=0.5)),
+        Fleet(n_clients, Bernoulli(rate=0.5), cost=4, steps=3, step_cost=1),
+        Fleet(n_clients + 7, Bernoulli(rate=0.5), capacity=12, cost=3),
+    ]
 
-    Costs are from 1 to 3, in every third view those of each client; some clients have had turns and reported losses.
+
+def _views(fleets: Sequence[Fleet], rounds: int, seed: int) -> Iterator[View]:
+    """Yield views of the fleets in turn, their batteries empty, nearly so, mixed and rich.
+
+    Every second client has had a turn, and every second view has losses.
     """
     chance = generator(seed, Purpose.SCHEDULE, client=1)
+    expectations = [Expectation(fleet) for fleet in fleets]
     for t in range(rounds):
-        size = n_clients + (7 if t % 5 == 4 else 0)
-        cost = 1 + t % 3 if t % 7 < 4 else 1 + (np.arange(size) + t) % 3
-        yield _view(
-            t,
-            energy=chance.integers(0, (1, 2, 4, 12)[t % 4], size).astype(np.int32),
-            cost=cost,
-            seed=seed,
-            target=max(1, size // 2),
-            rates=np.full(size, 0.5),
-            local_steps=3 if t % 2 else None,
-            step_cost=(cost - 1) // 2,
-        )
-
-
-def _views_of(fleet: Fleet, rounds: int, seed: int) -> Iterator[View]:
-    """Yield views of one fleet, its batteries empty, nearly so, mixed and rich."""
-    chance = generator(seed, Purpose.SCHEDULE, client=1)
-    for t in range(rounds):
-        most = (0, 1, 3, 11)[t % 4] * int(fleet.costs.max())
-        yield _view(
-            t,
-            energy=np.minimum(chance.integers(0, most + 1, fleet.clients), fleet.ceilings).astype(np.int32),
+        place = (t + 1) % len(fleets)  # the plainest first
+        fleet, size = fleets[place], fleets[place].clients
+        most = (0, 1, 3, 11)[(t // len(fleets)) % 4] * int(fleet.costs.max())
+        losses = np.where(np.arange(size) % 3 == 0, np.nan, np.arange(size) % 4 + 0.5)
+        past = Past(size, asked=True)
+        past.note(max(0, t - 3), np.arange(0, size, 2))
+        yield View(
+            round=t,
+            energy=np.minimum(chance.integers(0, most + 1, size), fleet.ceilings).astype(np.int32),
             cost=fleet.costs if fleet.costs.size > 1 else int(fleet.costs[0]),
             seed=seed,
             target=fleet.sustainable,
-            capacity=fleet.capacity,
+            capacity=fleet.capacity,  # type: ignore[arg-type]  # a number or an array, see Fleet
             rates=fleet.rates,
-            expectation=Expectation(fleet),
+            losses=losses if t % 2 else None,
+            past=past,
+            expectation=expectations[place],
             round_length=fleet.round_length,
             **facts_of_steps(fleet),
         )
-
-
-def _view(t: int, energy: Levels, **facts: Any) -> View:
-    """Return a view in which every second client has had a turn, and every second view has losses."""
-    size = energy.size
-    losses = np.where(np.arange(size) % 3 == 0, np.nan, np.arange(size) % 4 + 0.5)
-    past = Past(size, asked=True)
-    past.note(max(0, t - 3), np.arange(0, size, 2))
-    return View(round=t, energy=energy, losses=losses if t % 2 else None, past=past, **facts)

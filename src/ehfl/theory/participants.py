@@ -53,7 +53,7 @@ def independent_weights(rates: FloatArray) -> FloatArray:
 
     The integrand is a polynomial of degree N - 1, for which Gauss's rule with N/2 nodes is exact. Products are sums
     of logarithms, so that none of them underflows. All integrals together are P(S not empty), by which they are
-    divided. `independent_sets` has the same q_i for few clients, from sums over pairs that it needs anyway.
+    divided.
 
     >>> independent_weights(np.array([1.0, 0.5])).tolist()  # alone in half of the rounds, one of two in the others
     [0.75, 0.25]
@@ -83,14 +83,12 @@ def independent_sets(rates: ArrayLike) -> RandomSets:
     not_empty = float(how_many.sum())  # 1 - P(S empty) would lose digits of small rates
     if not_empty == 0:
         raise InvalidValue("rates", "above 0 for one client at least", "0 for all")
+    weights, sizes = independent_weights(p), np.arange(1, p.size + 1)
     together = np.empty((p.size, p.size))  # E 1{i, j in S} / |S|^2
-    weights, sizes = np.empty(p.size), np.arange(1, p.size + 1)
     for i in range(p.size):
-        others = number_of(np.delete(p, i))
-        weights[i], together[i, i] = p[i] * (others @ (1 / sizes)), p[i] * (others @ (1 / sizes**2))
+        together[i, i] = p[i] * (number_of(np.delete(p, i)) @ (1 / sizes**2))
         for j in range(i):
             together[i, j] = together[j, i] = p[i] * p[j] * (number_of(np.delete(p, [j, i])) @ (1 / sizes[1:] ** 2))
-    weights /= not_empty
     covariance = together / not_empty - np.outer(weights, weights)
     spread = p.size * max(0.0, float(np.linalg.eigvalsh(covariance)[-1]))
     return RandomSets(not_empty, weights, float(how_many @ (1 / sizes)) / not_empty, spread)

@@ -27,10 +27,10 @@ from ehfl.cli.output import check_figure, print_output, say_if_blind, say_if_com
 from ehfl.cli.streams import own_prints_aside
 from ehfl.cli.usage import number, path, whole
 from ehfl.files import json_text
-from ehfl.validation import InvalidValue, UserError, short, whole_number
+from ehfl.validation import InvalidValue, UserError, short
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ehfl.experiment import Setting, Spec
     from ehfl.learning import Task
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 MAINS = "always-on"
 EXAMPLES = 2000  # that stand for all in estimates of L: a pass over all of CIFAR-10 takes 25 times as long
 _OF_PROBLEM = ("smoothness", "variance", "gap", "heterogeneity")
-_CONSTANTS = {name: f"--{name}" for name in (*_OF_PROBLEM, "eta", "seeds")}
+_NAMES = {name: f"--{name}" for name in (*_OF_PROBLEM, "seeds")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,6 @@ def bound(
     task: Annotated[
         str | None, Option(metavar="TASK", help="Estimate L, S2, D and Z2 for this task instead: digits, cifar10, ...")
     ] = None,
-    eta: Annotated[
-        float | None,
-        Option(metavar="ETA", parser=number, help="The theorem's eta [what is best for the realised bound]."),
-    ] = None,
     verify: Annotated[
         bool, Option("--verify", help="Run SGD with K = 1 and 5 on two problems of known constants.")
     ] = False,
@@ -95,18 +91,16 @@ def bound(
       ehfl bound experiments/heterogeneous.toml
       ehfl bound --verify --figure bound.png
     """
+    from ehfl.report import bound_output, verified_output
     from ehfl.theory import Constants
-    from ehfl.theory.verification.verify import MOST_SEEDS
 
     _refuse_ignored(given)
-    whole_number("--seeds", seeds, low=2, high=MOST_SEEDS)
     check_figure(figure)
     if not 1e-50 <= gap <= 1e50:  # Constants takes 0 too, at which there is nothing to bound
         raise InvalidValue("--gap", "in [1e-50, 1e50]", gap)
-    with named_by_option(_CONSTANTS):
+    with named_by_option(_NAMES):
         constants = Constants(smoothness, variance, gap, heterogeneity)
-    names = {} if spec is not None else given.names
-    with named_by_option(names):
+    with named_by_option({} if spec is not None else given.names):
         read = given.spec({}) if spec is None else given.spec(spec, options=())
         _check_alike(read)
         if not verify:  # which has SGD of its own
@@ -115,12 +109,36 @@ def bound(
         known = dict.fromkeys(columns, constants) if task is None else _estimated(task, columns, read.seeds[0])
     if spec is not None and len(read.seeds) > 1:
         typer.echo(f"bounds are for seed {read.seeds[0]}, the first of the spec's {len(read.seeds)}", err=True)
-    origin = "" if task is None else f" (estimates for {task}, batches of {read.base.learning.batch_size})"
-    with named_by_option(_CONSTANTS):
-        if verify:
-            _print_verified(columns, seeds, read, as_json, figure, full=full)
+    about, local_steps = _described(read), read.base.learning.local_steps
+    names = scheduler_names(read) | {MAINS: MAINS}
+    if verify:
+        with named_by_option(_NAMES):
+            results = _measured(columns, seeds, read.seeds[0])
+        if as_json:
+            typer.echo(json.dumps([dataclasses.asdict(result) | {"holds": result.holds} for result in results]))
         else:
-            _promise(columns, read, known, origin, eta, as_json, figure, full=full)
+            print_output(verified_output(results, seeds), full=full)
+        if figure is not None:
+            from ehfl.report import looks, verified_figure
+
+            drawn = f"{about}; means of {seeds} runs, constant steps"
+            write_figure(verified_figure(results, looks(names), drawn), figure)
+        _end_if_broken(results)
+        return
+    origin = "" if task is None else f" (estimates for {task}, batches of {read.base.learning.batch_size})"
+    arms = _bounds(columns, known, local_steps)
+    if as_json:
+        shared = {"constants": dataclasses.asdict(known[MAINS]), "origin": origin.strip()}
+        typer.echo(json_text(shared | {"schedulers": {label: _facts(one) for label, one in arms.items()}}))
+    else:
+        print_output(bound_output(f"{about}{origin}", arms, local_steps), full=full)
+    if figure is not None:
+        from ehfl.report import extra_rounds_figure, looks
+        from ehfl.report.tables.bound import shared_constants
+
+        drawn = f"{about}, K = {local_steps}, {shared_constants(known.values())}{origin}"
+        slowdowns = {label: one.slowdown for label, one in arms.items()}
+        write_figure(extra_rounds_figure(slowdowns, looks(names), drawn), figure)
 
 
 def _refuse_ignored(given: Given) -> None:
@@ -128,48 +146,26 @@ def _refuse_ignored(given: Given) -> None:
     if given["spec"] is not None:
         given.refuse(given.options, "with a spec, which has it: use -o KEY=VALUE")
     if given["verify"]:
-        given.refuse(("local_steps", *_OF_PROBLEM, "eta", "task"), "with --verify, which has problems of its own")
+        given.refuse(("local_steps", *_OF_PROBLEM, "task"), "with --verify, which has problems of its own")
         return
     given.refuse(["seeds"], "without --verify")
     if given["task"] is not None:
         given.refuse(_OF_PROBLEM, "with --task, which estimates it")
 
 
-def _promise(
-    columns: Mapping[str, Column],
-    spec: Spec,
-    known: Mapping[str, Constants],
-    origin: str,
-    eta: float | None,
-    as_json: bool,
-    figure: Path | None,
-    *,
-    full: bool,
-) -> None:
+def _bounds(columns: Mapping[str, Column], known: Mapping[str, Constants], local_steps: int) -> dict[str, Bounds]:
+    """Return what theory says of each arm, and of mains power, which is last."""
     from ehfl.experiment import covered
-    from ehfl.report import bound_output
-    from ehfl.report.tables.bound import Bounds, shared_constants
+    from ehfl.report.tables.bound import Bounds
     from ehfl.theory import bound_slowdown, promise
 
-    local_steps, mains = spec.base.learning.local_steps, columns[MAINS].played.counts
-    arms = {}
+    mains, arms = columns[MAINS].played.counts, {}
     for label, one in columns.items():
         constants = known[label]
-        kept = promise(one.played.counts, local_steps, constants, eta)
+        kept = promise(one.played.counts, local_steps, constants)
         slow = bound_slowdown(kept, mains, local_steps, constants)
         arms[label] = Bounds(kept, slow, covered(one.setting, one.played, constants), constants)
-    if as_json:
-        facts = {label: _facts(one) for label, one in arms.items()}
-        shared = {"constants": dataclasses.asdict(known[MAINS]), "origin": origin.strip()}
-        typer.echo(json_text(shared | {"schedulers": facts}))
-    else:
-        print_output(bound_output(f"{_described(spec)}{origin}", arms, local_steps), full=full)
-    if figure is not None:
-        from ehfl.report import extra_rounds_figure, looks
-
-        about = f"{_described(spec)}, K = {local_steps}, {shared_constants(known.values())}{origin}"
-        slowdowns = {label: one.slowdown for label, one in arms.items()}
-        write_figure(extra_rounds_figure(slowdowns, looks(scheduler_names(spec) | {MAINS: MAINS}), about), figure)
+    return arms
 
 
 def _facts(one: Bounds) -> dict[str, Any]:
@@ -265,39 +261,28 @@ def _check_plain_sgd(spec: Spec) -> None:
                 raise InvalidValue(f"{prefix}learning.{key}", allowed, value)
 
 
-def _print_verified(
-    columns: Mapping[str, Column], seeds: int, spec: Spec, as_json: bool, figure: Path | None, *, full: bool
-) -> None:
-    """Measure what each theorem promises, print both, and end with exit code 1 if a bound is broken."""
-    from ehfl.theory import RULES, known_problems, verify, verify_unlike
+def _measured(columns: Mapping[str, Column], seeds: int, seed: int) -> list[Verified]:
+    """Return what was measured of each theorem's promise for the participation of these arms."""
+    from ehfl.theory import verify, verify_unlike
     from ehfl.theory.participants import MOST_CLIENTS
-    from ehfl.theory.verification.verify import how_many
 
-    small = all(2 <= one.played.n_clients <= MOST_CLIENTS for one in columns.values())
-    alike = len(known_problems()) * 2 * len(RULES) * len(columns)
-    results: list[Verified] = []
-    with progress("running SGD", alike + (how_many(len(columns)) if small else 0)) as advance:
-        counts = {label: one.played.counts for label, one in columns.items()}
-        for result in verify(counts, seeds=seeds, seed=spec.seeds[0]):
-            results.append(result)
-            advance(result)
-        if not small:
-            typer.echo("theorems C to H, for unlike data, are tried with 2 to 64 clients: left out here", err=True)
-        sets = {label: one.played.took_part() for label, one in columns.items()} if small else {}
-        for result in verify_unlike(sets, seeds=seeds, seed=spec.seeds[0]) if small else ():
-            results.append(result)
-            advance(result)
-    if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(result) | {"holds": result.holds} for result in results]))
+    played = {label: one.played for label, one in columns.items()}
+    experiments = verify({label: one.counts for label, one in played.items()}, seeds=seeds, seed=seed)
+    if all(2 <= one.n_clients <= MOST_CLIENTS for one in played.values()):
+        sets = {label: one.took_part() for label, one in played.items()}
+        experiments += verify_unlike(sets, seeds=seeds, seed=seed)
     else:
-        from ehfl.report import verified_output
+        typer.echo("theorems C to H, for unlike data, are tried with 2 to 64 clients: left out here", err=True)
+    results = []
+    with progress("running SGD", len(experiments)) as advance:
+        for run in experiments:
+            results.append(run())
+            advance(results[-1])
+    return results
 
-        print_output(verified_output(results, seeds), full=full)
-    if figure is not None:
-        from ehfl.report import looks, verified_figure
 
-        about = f"{_described(spec)}; means of {seeds} runs, constant steps"
-        write_figure(verified_figure(results, looks(scheduler_names(spec) | {MAINS: MAINS}), about), figure)
+def _end_if_broken(results: Sequence[Verified]) -> None:
+    """End with exit code 1 if the measurement breaks a bound, and name the worst."""
     broken = [result for result in results if not result.holds]
     if broken:
         worst = max(broken, key=lambda result: result.measured / result.bound)

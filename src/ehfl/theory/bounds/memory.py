@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ehfl.arrays import FloatArray
+from ehfl.arrays import FloatArray, IntArray
 from ehfl.theory.bounds.alike import Constants, check_eta, largest_step
 from ehfl.theory.bounds.descent import Bound
 from ehfl.theory.participants import checked_sets
@@ -30,9 +30,20 @@ def delays_of(took_part: ArrayLike) -> Delays:
     Delays(longest=2, had_turn=array([0.5, 1. , 1. ]))
     """
     sets = checked_sets(took_part)
-    rounds = np.arange(len(sets))[:, None]
-    last = np.maximum.accumulate(np.where(sets, rounds, -1), axis=0)  # each client's last turn, -1 before any
-    return Delays(int(np.where(last >= 0, rounds - last, 0).max()), (last >= 0).mean(axis=1))
+    return delays_of_turns(sets.sum(axis=1), np.nonzero(sets)[1], sets.shape[1])
+
+
+def delays_of_turns(counts: IntArray, participants: IntArray, n_clients: int) -> Delays:
+    """Return the delays where `participants` are those of all rounds in a row: a large fleet needs no table.
+
+    A client's delay grows by one a round from its turn on, so it is longest just before its next turn, or at the end.
+    """
+    order = np.argsort(participants, kind="stable")
+    clients, turns = participants[order], np.repeat(np.arange(counts.size), counts)[order]
+    first = np.diff(clients, prepend=-1) != 0  # whether a turn is its client's first
+    until = np.where(np.roll(first, -1), counts.size, np.roll(turns, -1))  # the client's next turn, or the end
+    had_turn = np.cumsum(np.bincount(turns[first], minlength=counts.size)) / n_clients
+    return Delays(int((until - turns - 1).max(initial=0)), had_turn)
 
 
 def bound_memory(delays: Delays, eta: float, constants: Constants) -> Bound:
@@ -40,9 +51,9 @@ def bound_memory(delays: Delays, eta: float, constants: Constants) -> Bound:
 
         sum_t eta h_t |g_t|^2 <= 2 Delta + eta (1 + tau_max) zeta^2 sum over rounds with 0 < h_t < 1 of (1 - h_t).
 
-    After every client's first turn, zeta^2 has no effect. There is no floor for any rates, as long as delays grow more
-    slowly than the number of rounds: with the largest step the bound falls as (1 + tau_max) / T. Gradient noise is not
-    covered: the memory keeps it for many rounds, so that it is not independent of the model.
+    After every client's first turn, zeta^2 has no effect. There is no floor, for any rates, if tau_max = o(T) and
+    (1 + tau_max) sum (1 - h_t) = o(T): no client stays away for a share of all rounds, or comes only after one.
+    Gradient noise is not covered: the memory keeps it for many rounds, so that it is not independent of the model.
     """
     if constants.variance > 0:
         raise InvalidValue("variance", "0 (the theorem is for exact gradients)", constants.variance)

@@ -90,7 +90,7 @@ class Promise:
     n_max: int
     eta: float  # the theorem's parameter: eta_t = eta sqrt(n_t / T)
     largest_eta: float  # the condition of the corrected theorem
-    eta_printed: float  # what the printed theorem is given: the same as far as it allows, unless eta was asked for
+    eta_printed: float  # what the printed theorem is given: the same as far as it allows
     largest_eta_printed: float
     printed: float  # the paper's theorem as printed; inf where its conditions fail
     corrected: float
@@ -112,8 +112,8 @@ def bound_slowdown(kept: Promise, mains: ArrayLike, local_steps: int, constants:
     }
 
 
-def promise(counts: ArrayLike, local_steps: int, constants: Constants, eta: float | None = None) -> Promise:
-    """Return all bounds for these n_t; eta defaults to the best for the realised bound with the sqrt rule.
+def promise(counts: ArrayLike, local_steps: int, constants: Constants) -> Promise:
+    """Return all bounds for these n_t; eta is the best for the realised bound with the sqrt rule.
 
     >>> kept = promise([5] * 100, 1, Constants(smoothness=1.0, variance=1.0, gap=1.0))
     >>> math.isclose(kept.corrected, kept.realised["sqrt"])  # equal where n_t never varies
@@ -121,31 +121,27 @@ def promise(counts: ArrayLike, local_steps: int, constants: Constants, eta: floa
     """
     n_t = checked_counts(counts)
     extremes = Extremes(int(n_t.min()), max(1, int(n_t.max())), n_t.size)
-    etas = {rule: best_along(rule, n_t, local_steps, constants) for rule in RULES}
-    limits = [largest_eta(extremes, local_steps, constants.smoothness, printed=p) for p in (False, True)]
-    if eta is not None:
-        check_eta(eta, limits[0])
-        eta_printed = eta
-    else:
-        eta = min(float(etas["sqrt"].max()) * math.sqrt(n_t.size / extremes.n_max), limits[0])
-        eta_printed = min(eta, limits[1])
+    steps = {rule: best_along(rule, n_t, local_steps, constants) for rule in RULES}
+    best = best_of_all(n_t, local_steps, constants)
+    wide, tight = (largest_eta(extremes, local_steps, constants.smoothness, printed=one) for one in (False, True))
+    eta = min(float(steps["sqrt"].max()) * math.sqrt(n_t.size / extremes.n_max), wide)
+
+    def theorem(eta: float, *, printed: bool) -> float:
+        if eta == 0:  # no round has participants
+            return math.inf
+        if local_steps == 1:
+            return theorem1(extremes, eta, constants, printed=printed)
+        return theorem2(extremes, eta, local_steps, constants, printed=printed)
+
     return Promise(
         n_min=extremes.n_min,
         n_max=int(n_t.max()),
         eta=eta,
-        largest_eta=limits[0],
-        eta_printed=eta_printed,
-        largest_eta_printed=limits[1],
-        printed=_theorem(extremes, eta_printed, local_steps, constants, printed=True),
-        corrected=_theorem(extremes, eta, local_steps, constants, printed=False),
-        realised={rule: bound_alike(n_t, steps, local_steps, constants).value for rule, steps in etas.items()},
-        best=bound_alike(n_t, best_of_all(n_t, local_steps, constants), local_steps, constants).value,
+        largest_eta=wide,
+        eta_printed=min(eta, tight),
+        largest_eta_printed=tight,
+        printed=theorem(min(eta, tight), printed=True),
+        corrected=theorem(eta, printed=False),
+        realised={rule: bound_alike(n_t, etas, local_steps, constants).value for rule, etas in steps.items()},
+        best=bound_alike(n_t, best, local_steps, constants).value,
     )
-
-
-def _theorem(extremes: Extremes, eta: float, local_steps: int, constants: Constants, *, printed: bool) -> float:
-    if eta == 0 or (printed and eta > largest_eta(extremes, local_steps, constants.smoothness, printed=True)):
-        return math.inf
-    if local_steps == 1:
-        return theorem1(extremes, eta, constants, printed=printed)
-    return theorem2(extremes, eta, local_steps, constants, printed=printed)
