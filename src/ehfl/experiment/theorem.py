@@ -10,27 +10,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from ehfl import theory
 from ehfl.arrays import FloatArray
 from ehfl.experiment.spec import build
 from ehfl.experiment.spec.models import Setting
 from ehfl.scheduling import Chances, Participation, brings_steps, exact_chances, wants_losses
-from ehfl.theory import (
-    Bound,
-    Constants,
-    Coverage,
-    Covering,
-    Windows,
-    bound_alike,
-    bound_any,
-    bound_independent,
-    bound_inverse_probability,
-    bound_memory,
-    bound_uniform,
-    bound_windows,
-    coverage,
-    largest_step,
-    windows_of,
-)
+from ehfl.theory import Bound, Constants, Coverage, Covering
 from ehfl.theory.bounds.memory import delays_of_turns, largest_step_with_memory
 from ehfl.theory.bounds.unlike import largest_step_of
 from ehfl.theory.participants import MOST_CLIENTS
@@ -45,7 +30,7 @@ def covered(setting: Setting, played: Participation, constants: Constants) -> Co
     with at("learning"), build.users_own("step_size", "one that gives a step size for each round"):
         etas = np.asarray(rule(played.counts, played.rounds), dtype=np.float64)
     with at("learning.step_size"):
-        return coverage(covering(setting, played, constants), played.counts, etas)
+        return theory.coverage(covering(setting, played, constants), played.counts, etas)
 
 
 def covering(setting: Setting, played: Participation, constants: Constants) -> Covering | str:
@@ -68,19 +53,21 @@ def covering(setting: Setting, played: Participation, constants: Constants) -> C
 
 def _mean(setting: Setting, played: Participation, constants: Constants) -> Covering | str:
     counts, clients, steps = played.counts, played.n_clients, setting.learning.local_steps
-    limit = largest_step(steps, constants.smoothness), "1/L" if steps == 1 else "1/(8 K L)"
+    limit = theory.largest_step(steps, constants.smoothness), "1/L" if steps == 1 else "1/(8 K L)"
     if constants.heterogeneity == 0:
         if (dealt := setting.learning.partition["name"]) != "iid":
             return f"{dealt} makes clients' data unlike, and zeta2 is given as 0 (--heterogeneity or --task gives it)"
-        return Covering("A", "", lambda etas: bound_alike(counts, etas, steps, constants).value, *limit)
+        return Covering("A", "", lambda etas: theory.bound_alike(counts, etas, steps, constants).value, *limit)
     known, unlike = _chances(setting), "clients' data differ"
     if known is not None and np.ptp(known.probabilities) == 0:
         why = f"{unlike}, and participants are drawn uniformly"
-        return Covering("D", why, lambda etas: bound_uniform(counts, etas, clients, steps, constants).value, *limit)
+        return Covering(
+            "D", why, lambda etas: theory.bound_uniform(counts, etas, clients, steps, constants).value, *limit
+        )
     if known is not None and steps == 1 and clients <= MOST_CLIENTS and _is_constant(setting):
         why = f"{unlike}, and so do their chances of taking part"
-        return Covering("E", why, _by_chances(bound_independent, known, constants), *limit)
-    anyone = Covering("C", unlike, lambda etas: bound_any(counts, etas, clients, steps, constants).value, *limit)
+        return Covering("E", why, _by_chances(theory.bound_independent, known, constants), *limit)
+    anyone = Covering("C", unlike, lambda etas: theory.bound_any(counts, etas, clients, steps, constants).value, *limit)
     if steps > 1 or not _is_constant(setting) or played.rounds * clients > _MOST_TURNS:
         return anyone
     eta = setting.learning.step_size["value"]
@@ -92,15 +79,11 @@ def _by_turns(played: Participation, eta: float, constants: Constants) -> Iterat
     """Yield theorem H for windows of 2, 4, 8, ... rounds, as long as it allows the arm's step size."""
     sets = played.took_part()
     for window in (2**power for power in range(1, 7)):
-        windows = windows_of(sets, window)
+        windows = theory.windows_of(sets, window)
         limit = windows.largest_step(constants.smoothness)
         if eta <= limit:
             why = f"clients' data differ, and turns come round (in windows of {window} rounds)"
-            yield Covering("H", why, _of_windows(windows, constants), limit, "1/(8 m L)")
-
-
-def _of_windows(windows: Windows, constants: Constants) -> Callable[[FloatArray], float]:
-    return lambda etas: bound_windows(windows, float(etas.max()), constants).value
+            yield Covering("H", why, _by_largest(theory.bound_windows, windows, constants), limit, "1/(8 m L)")
 
 
 def _inverse_probability(setting: Setting, played: Participation, constants: Constants) -> Covering | str:
@@ -112,7 +95,7 @@ def _inverse_probability(setting: Setting, played: Participation, constants: Con
     if not known.probabilities.all():
         return "theorem F asks for chances above 0, and some clients have none"
     limit = largest_step_of(known.probabilities, constants.smoothness)
-    bound = _by_chances(bound_inverse_probability, known, constants)
+    bound = _by_chances(theory.bound_inverse_probability, known, constants)
     return _if_plain(setting, Covering("F", "weights are inverse probabilities", bound, limit, "1/(L (1 + v))"))
 
 
@@ -122,10 +105,7 @@ def _memory(setting: Setting, played: Participation, constants: Constants) -> Co
     # Rounds without participants are left out: their step size is 0, so the model stands still and no memory ages.
     delays = delays_of_turns(played.counts[played.counts > 0], played.indices, played.n_clients)
     limit = largest_step_with_memory(delays, constants.smoothness)
-
-    def bound(etas: FloatArray) -> float:
-        return bound_memory(delays, float(etas.max()), constants).value
-
+    bound = _by_largest(theory.bound_memory, delays, constants)
     return _if_plain(setting, Covering("G", "the server remembers", bound, limit, "1/(L (1 + tau))"))
 
 
@@ -157,3 +137,8 @@ def _chances(setting: Setting) -> Chances | None:
 def _by_chances(bound: Callable[..., Bound], known: Chances, constants: Constants) -> Callable[[FloatArray], float]:
     """Return a bound with a constant step size, in empty rounds too, since these are random."""
     return lambda etas: bound(known.probabilities, np.full(known.rounds, etas.max()), constants).value
+
+
+def _by_largest(bound: Callable[..., Bound], known: object, constants: Constants) -> Callable[[FloatArray], float]:
+    """Return a bound with a constant step size, which is that of the rounds with participants."""
+    return lambda etas: bound(known, float(etas.max()), constants).value
