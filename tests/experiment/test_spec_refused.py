@@ -335,7 +335,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "order": (
         {"learning": {"order": "by-lable"}},
-        "learning.order must be one of random, by-label (did you mean by-label?), got 'by-lable'",
+        "learning.order must be 'random' or 'by-label', got 'by-lable'",
     ),
     "name": (
         {"name": "../up"},

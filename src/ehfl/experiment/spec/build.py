@@ -15,7 +15,7 @@ from ehfl.arrays import IntArray, spread
 from ehfl.energy import HARVESTS, Fleet, per_client_parameters
 from ehfl.energy.contract import InQuanta, Portions, is_power
 from ehfl.energy.fleet import MONTH
-from ehfl.experiment.spec.costing import ENERGIES, is_costing, turn_in_joules
+from ehfl.experiment.spec.costing import ENERGIES, LOSSES, is_costing, turn_in_joules
 from ehfl.machine import check_memory
 from ehfl.partition import PARTITIONS, InLabelOrder, Partition
 from ehfl.randomness import MAX_CLIENTS, TILE
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ehfl.experiment.spec.models import Setting
     from ehfl.learning import Aggregation, LocalSgd, Task, TaskSize
 
-_LOSSES = ("efficiency", "self_discharge", "reserve", "health", "standby")
 _ESTIMATED_ROUNDS = 20_000  # that are simulated where chances cannot be computed, in 20 to 200 seeds: about a second
 _BYTES_A_CLIENT = 20  # its level, and its turns, counted and squared for the table
 
@@ -134,7 +133,7 @@ def _build_fleet(table: Table, key: str) -> Fleet:
 
 def _in_joules(table: Table, clients: int, harvest: Any, energies: Table) -> Fleet:
     """Return the fleet of a table whose rounds have a length."""
-    losses = {name: spread(table[name], clients) for name in _LOSSES if table.get(name) is not None}
+    losses = {name: spread(table[name], clients) for name in LOSSES if table.get(name) is not None}
     if isinstance(energies["initial"], str):  # a percentage of the capacity that age has left
         share = float(energies["initial"].rstrip(" %")) / 100
         energies |= {"initial": share * np.asarray(energies["capacity"]) * losses.get("health", 1.0)}

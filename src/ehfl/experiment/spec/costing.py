@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from ehfl.experiment.spec.models import LearningSpec
     from ehfl.learning import TaskSize
 
-# keys of the fleet that are amounts of energy; here, since a device reads them and needs no pydantic
+# Keys of the fleet that are amounts of energy, and what is lost of it; here, since a device needs no pydantic.
 ENERGIES = ("capacity", "initial", "cost", "step_cost")
+LOSSES = ("efficiency", "self_discharge", "reserve", "health", "standby")
 _NAMES = ("device", "radio")  # each a name, or a list over which clients take turns
 _OF_DEVICE = tuple(field.name for field in fields(Device))
 _OF_RADIO = tuple(field.name for field in fields(Radio))

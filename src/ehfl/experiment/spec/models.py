@@ -11,50 +11,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, cast
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    ValidationError,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError, ValidationInfo, model_validator
 
-from ehfl.experiment.spec import build
-from ehfl.experiment.spec.values import (
-    MOST_ROUNDS,
-    amount,
-    auto_or_number,
-    auto_or_whole,
-    check_joules,
-    check_order,
-    count_clients,
-    made_by,
-    number,
-    per_client,
-    read_aggregation,
-    read_data,
-    read_harvest,
-    read_local,
-    read_step_size,
-    read_task,
-    whole,
-)
+from ehfl.experiment.spec import build, values
 from ehfl.partition import PARTITIONS
 from ehfl.registry import Table, is_own
 from ehfl.runs import Facts, folder_name, identity_of, slug
 from ehfl.scheduling import SCHEDULERS, SchedulerError
 from ehfl.validation import InvalidValue, SpecError, UserError, closest, short, shown
 
-Positive = Annotated[float, PlainValidator(number("[1e-30, 1e30]"))]  # float32 can hold it
-NotNegative = Annotated[float, PlainValidator(number("[0, 1e30]"))]
-Whole = Annotated[int, PlainValidator(whole())]
-SchedulerTable = Annotated[Table, PlainValidator(made_by(SCHEDULERS, "scheduler"))]
-PartitionTable = Annotated[Table, PlainValidator(made_by(PARTITIONS, "learning.partition"))]
-Joules = Annotated[Any, PlainValidator(amount("J"))]
-PerClient = Annotated[Any, PlainValidator(per_client)]
+Positive = Annotated[float, PlainValidator(values.number("[1e-30, 1e30]"))]  # float32 can hold it
+NotNegative = Annotated[float, PlainValidator(values.number("[0, 1e30]"))]
+Whole = Annotated[int, PlainValidator(values.whole())]
+SchedulerTable = Annotated[Table, PlainValidator(values.made_by(SCHEDULERS, "scheduler"))]
+PartitionTable = Annotated[Table, PlainValidator(values.made_by(PARTITIONS, "learning.partition"))]
+StepSizeTable = Annotated[Table, PlainValidator(values.read_step_size)]
+AggregationTable = Annotated[Table, PlainValidator(values.read_aggregation)]
+TaskTable = Annotated[Table, PlainValidator(values.read_task)]
+Joules = Annotated[Any, PlainValidator(values.amount("J"))]
+PerClient = Annotated[Any, PlainValidator(values.per_client)]
 
 
 class Section(BaseModel):
@@ -69,7 +44,7 @@ class FleetSpec(Section):
 
     clients: Whole = 10
     # Both are None unless given, so that one that was given is known.
-    harvest: Annotated[Any, PlainValidator(read_harvest)] = None  # a name or a table
+    harvest: Annotated[Any, PlainValidator(values.read_harvest)] = None  # a name or a table
     rate: PerClient = None  # the short form of { name = "bernoulli", rate = ... }
     capacity: PerClient = math.inf
     initial: PerClient = 0
@@ -77,7 +52,7 @@ class FleetSpec(Section):
     step_cost: PerClient = None  # what a local step less saves, of what a turn of learning.local_steps costs
     unit: str = "units"  # what energy is counted in
     # A fleet whose rounds have a length is one of real devices: energies are in joules then (docs/energy.md).
-    round_length: Annotated[float | None, PlainValidator(amount("s"))] = None  # [s]
+    round_length: Annotated[float | None, PlainValidator(values.amount("s"))] = None  # [s]
     quantum: Joules = None  # what energy is counted in [J]
     efficiency: PerClient = None  # share of a harvest that reaches the battery
     self_discharge: PerClient = None  # share that a battery loses in a month
@@ -92,8 +67,8 @@ class FleetSpec(Section):
         """Check units as written, and count the clients in lists and files of values unless their number is given."""
         if not isinstance(given, Mapping):
             return given
-        check_joules(given)
-        counted = 0 if "clients" in given else count_clients(given, info)
+        values.check_joules(given)
+        counted = 0 if "clients" in given else values.count_clients(given, info)
         return {**given, "clients": counted} if counted else given
 
     @model_validator(mode="after")
@@ -112,20 +87,19 @@ class FleetSpec(Section):
 class LearningSpec(Section):
     """Who trains what, and how."""
 
-    task: Annotated[Table, PlainValidator(read_task)] = Field(default_factory=lambda: {"name": "digits"})
-    data: Annotated[str | None, PlainValidator(read_data)] = None  # where the task's data lie
+    task: TaskTable = Field(default_factory=lambda: {"name": "digits"})
+    data: Annotated[str | None, PlainValidator(values.read_data)] = None  # where the task's data lie
     local_steps: Whole = 5  # K
     local_epochs: Whole | None = None  # passes over a client's examples, in place of local_steps
-    local: Annotated[Table | None, PlainValidator(read_local)] = None  # an optimiser; None is plain SGD
-    local_decay: Annotated[float | None, PlainValidator(number("(0, 1]"))] = None  # of the step size inside a turn
+    local: Annotated[Table | None, PlainValidator(values.read_local)] = None  # an optimiser; None is plain SGD
+    # of the step size inside a turn
+    local_decay: Annotated[float | None, PlainValidator(values.number("(0, 1]"))] = None
     buffers: Literal["mean", "local", "frozen"] | None = None  # what becomes of those that training changes; mean
     batch_size: Whole = 50
-    step_size: Annotated[Table, PlainValidator(read_step_size)] = Field(
-        default_factory=lambda: read_step_size("nominal")
-    )
+    step_size: StepSizeTable = Field(default_factory=lambda: values.read_step_size("nominal"))
     partition: PartitionTable = Field(default_factory=lambda: {"name": "iid"})
-    order: Annotated[str, BeforeValidator(check_order)] = "random"  # by-label: low labels to the first clients
-    aggregation: Annotated[Table, PlainValidator(read_aggregation)] = Field(default_factory=lambda: {"name": "mean"})
+    order: Literal["random", "by-label"] = "random"  # by-label: low labels to the first clients
+    aggregation: AggregationTable = Field(default_factory=lambda: {"name": "mean"})
     clip: Positive | None = None
     weight_decay: NotNegative = 0.0
     precision: Literal["float32", "bf16"] = "float32"
@@ -136,24 +110,25 @@ class EvaluationSpec(Section):
     """How the model is judged."""
 
     every: Whole = 5  # rounds between evaluations
-    goal: Annotated[Any, PlainValidator(auto_or_number)] = "auto"  # the metric's value that rounds are counted to
+    goal: Annotated[Any, PlainValidator(values.auto_or_number)] = "auto"  # the metric's value to reach
 
 
 class FlowerSpec(Section):
     """How a server treats real devices; only `ehfl flower` reads it. Times are in seconds."""
 
-    deadline: Annotated[float, PlainValidator(number("[1, 86400]"))] = 60.0  # for an answer, or a node counts as absent
-    pace: Annotated[float, PlainValidator(number("[0, 86400]"))] = 0.0  # least time from round to round
+    # for an answer: a node that has sent none by then counts as absent
+    deadline: Annotated[float, PlainValidator(values.number("[1, 86400]"))] = 60.0
+    pace: Annotated[float, PlainValidator(values.number("[0, 86400]"))] = 0.0  # least time from round to round
     least_nodes: Whole = 1  # the server waits while fewer are connected
-    spare: Annotated[int, PlainValidator(whole(0))] = 0  # clients that are asked beyond those that were chosen
+    spare: Annotated[int, PlainValidator(values.whole(0))] = 0  # clients that are asked beyond those that were chosen
     norm_limit: Positive | None = 100.0  # longest update, in median lengths of its round's; None for any
 
 
 class Setting(Section):
     """The world of one arm: everything that a run depends on but its seed."""
 
-    rounds: Annotated[int, PlainValidator(whole(1, MOST_ROUNDS))] = 100
-    target: Annotated[int | str, PlainValidator(auto_or_whole)] = "auto"  # clients wanted a round
+    rounds: Annotated[int, PlainValidator(values.whole(1, values.MOST_ROUNDS))] = 100
+    target: Annotated[int | str, PlainValidator(values.auto_or_whole)] = "auto"  # clients wanted a round
     checkpoint_every: Whole | None = None  # rounds; 10, and 1 on devices
     scheduler: SchedulerTable = Field(default_factory=lambda: {"name": "myopic", "target": "auto"})
     fleet: FleetSpec = FleetSpec()

@@ -18,7 +18,7 @@ from ehfl.experiment.spec.arms import SAME_FOR_ALL, read_arms
 from ehfl.experiment.spec.models import Section, Setting, Spec, check_known, validated
 from ehfl.experiment.spec.overrides import OPTIONAL, by_keyword, change, parsed_overrides, plain_copy, put
 from ehfl.experiment.spec.sweep import swept_lists
-from ehfl.experiment.spec.values import folder_name, listed_seeds
+from ehfl.experiment.spec.values import listed_seeds, plain_name
 from ehfl.runs import SPEC, Facts, holds_runs, inside, read_facts, read_own
 from ehfl.validation import InvalidValue, SpecError, UserError, renamed, shown
 
@@ -34,7 +34,7 @@ _DECIDED = (
 class _Heading(Section):
     """The keys of a spec that are not part of an arm's world."""
 
-    name: Annotated[str, PlainValidator(folder_name)] = "demo"
+    name: Annotated[str, PlainValidator(plain_name)] = "demo"
     seeds: Annotated[tuple[int, ...], BeforeValidator(listed_seeds), Strict(strict=False)] = (0, 1, 2, 3, 4)
     code: str | None = None
 

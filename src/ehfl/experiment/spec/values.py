@@ -11,29 +11,18 @@ from typing import Any
 from pydantic import ValidationInfo
 
 from ehfl.energy import HARVESTS, per_client_parameters
-from ehfl.experiment.spec.costing import ENERGIES, is_costing, read_costing
+from ehfl.experiment.spec.costing import ENERGIES, LOSSES, is_costing, read_costing
 from ehfl.files import read_numbers
 from ehfl.quantities import is_quantity, quantity
 from ehfl.registry import Here, Registry, Table, lies_there
 from ehfl.theory import STEP_SIZES, step_size_of, step_size_table
-from ehfl.validation import InvalidValue, SpecError, closest, is_number, number_in, short, whole_number
+from ehfl.validation import InvalidValue, SpecError, is_number, number_in, short, whole_number
 
 MOST_SEEDS = 10_000
 MOST_ROUNDS = 10_000_000
-ORDERS = ("random", "by-label")
-
-
-PHYSICAL = (
-    "quantum",
-    "efficiency",
-    "self_discharge",
-    "reserve",
-    "health",
-    "standby",
-    "arrival",
-)  # that need a round's length
-# keys of the fleet that take one value for all or one per client
-PER_CLIENT = ("rate", *ENERGIES, "efficiency", "self_discharge", "reserve", "health", "standby")
+# keys of the fleet that need a round's length, and those that take one value for all or one per client
+PHYSICAL = ("quantum", *LOSSES, "arrival")
+PER_CLIENT = ("rate", *ENERGIES, *LOSSES)
 
 
 def per_client(value: Any, info: ValidationInfo) -> Any:
@@ -210,13 +199,6 @@ def _learning() -> Any:
     return learning
 
 
-def check_order(value: Any) -> str:
-    """Return the order in which the shares of data go to the clients."""
-    if value in ORDERS:
-        return str(value)
-    raise ValueError(f"must be one of {', '.join(ORDERS)}{closest(str(value), ORDERS)}")
-
-
 def whole(least: int = 1, most: int | None = None) -> Callable[[Any], int]:
     """Return a validator of whole numbers; its errors get their key from the model."""
     return lambda value: whole_number("", value, low=least, high=most)
@@ -241,7 +223,7 @@ def auto_or_number(value: Any) -> Any:
     raise ValueError("must be auto or a finite number")
 
 
-def folder_name(value: Any) -> str:
+def plain_name(value: Any) -> str:
     """Return a name that is valid for a folder on every system."""
     if not isinstance(value, str):
         raise ValueError('must be a string, such as "2024"')
