@@ -113,7 +113,7 @@ def test_a_deal_that_breaks_the_rules_is_refused_in_one_line(dealt: object, allo
         check_partition(Mine(dealt), targets=np.zeros(4, np.int64), clients=2, seed=7)
 
     assert str(refused.value) == f"partition must be {allowed}, got {given} (Mine, seed 7)"
-    assert told.value.faults == (f"must be {allowed}: seed 7, got {given}",)
+    assert told.value.faults == (f"must be {allowed}, got {given} (Mine, seed 7)",)
 
 
 def test_shares_in_any_order_and_of_any_whole_type_are_taken() -> None:
@@ -129,11 +129,11 @@ def test_shares_in_any_order_and_of_any_whole_type_are_taken() -> None:
         (lambda targets, n, seed: np.array_split(np.random.default_rng().permutation(len(targets)), n),
          "is not reproducible: seed 0, asked twice, client 0 got other examples the second time"),
         (lambda targets, n, seed: targets.sort() or Iid().partition(targets, n, seed),
-         "changes the targets that it is shown: seed 0"),
+         "fails: seed 0, ValueError: sort array is read-only "),
         (lambda targets, n, seed: 1 // seed, "fails: seed 0, ZeroDivisionError: integer division or modulo by zero "),
         (lambda targets, n, seed: sys.exit(), "fails: seed 0, SystemExit"),
         (lambda targets, n, seed: Iid().partition(targets, n, seed) if seed == 0 else None,
-         "must be one that returns a list of example numbers for each of 10 clients: seed 1, got None"),
+         "must be one that returns a list of example numbers for each of 10 clients, got None (Own, seed 1)"),
         (lambda targets, n, seed: Dirichlet(1.0, 41).partition(targets, n, seed), "fails: seed 0, clients must be "),
     ],
 )  # fmt: skip
@@ -146,7 +146,7 @@ def test_what_a_single_deal_does_not_show_is_told_by_the_check(partition: Any, f
         check_partition(Own())
     (found,) = told.value.faults
     assert found.startswith(fault)
-    assert ("Zero" in fault or "Exit" in fault) == ("(test_partition.py:" in found)
+    assert any(raised in fault for raised in ("Zero", "Exit", "read-only")) == ("(test_partition.py:" in found)
 
 
 def test_the_largest_seed_has_a_next_one() -> None:
