@@ -18,12 +18,11 @@ pytest.importorskip("numba")
 
 from numba.core.caching import IndexDataCacheFile
 
-from ehfl import kernel_cache
+from ehfl import compiled
 from ehfl.cli.output import say_if_compiling
-from ehfl.compiled import kernel, kernels_are_cached
-from ehfl.kernel_cache import kernel_folder
+from ehfl.compiled import kernel, kernel_folder, kernels_are_cached
 
-SOURCE = Path(kernel_cache.__file__).parent
+SOURCE = Path(compiled.__file__).parent
 
 
 def twice(x):  # type: ignore[no-untyped-def]
@@ -116,7 +115,7 @@ def test_a_change_in_what_kernels_are_made_of_asks_for_new_ones(
 ) -> None:
     package = tmp_path / "ehfl"
     shutil.copytree(SOURCE, package, ignore=lambda _, names: [n for n in names if n.endswith((".nbi", ".npz"))])
-    monkeypatch.setattr(kernel_cache, "__file__", str(package / "kernel_cache.py"))
+    monkeypatch.setattr(compiled, "__file__", str(package / "compiled.py"))
     kernel_folder.cache_clear()
     assert kernel_folder() == folder
 
@@ -126,7 +125,7 @@ def test_a_change_in_what_kernels_are_made_of_asks_for_new_ones(
 
 
 def test_so_do_other_libraries(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_cache, "version", lambda library: f"99 of {library}")
+    monkeypatch.setattr(compiled, "version", lambda library: f"99 of {library}")
     kernel_folder.cache_clear()
     assert kernel_folder() != folder
 

@@ -2,15 +2,21 @@
 
 Only the `kernels.py` of a room imports this, and only fleets of more than one tile reach those, so small fleets never
 wait for numba. Parallel kernels work tile by tile and what they compute for a client depends on that client alone:
-results are the same for any number of threads. Kernels are kept on disk (`kernel_cache`), one for each set of argument
-types: `frozen` gives all of them arrays of one kind, so that each is compiled once.
+results are the same for any number of threads. Kernels are kept on disk, one for each set of argument types: `frozen`
+gives all of them arrays of one kind, so that each is compiled once. Numba asks whether a kernel's own file has changed;
+kernels depend on more (the streams, other kernels, NumPy), so a hash of all of it names the folder.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -20,11 +26,13 @@ from ehfl.extras import check_extra
 
 try:
     import numba
+    from numba.core.caching import FunctionCache
+    from numba.misc.appdirs import AppDirs
 except ImportError:
     check_extra("fast")
     raise
 
-from ehfl.kernel_cache import keep, kernel_folder
+from ehfl.files import fingerprint
 from ehfl.randomness import LANES
 from ehfl.validation import whole_number
 
@@ -38,14 +46,74 @@ _philox = numba.njit(inline="always")(randomness.philox)
 _one_at_a_time = threading.RLock()  # numba's fallback threading layer must not be entered by two threads at once
 
 
+class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
+    """Numba's cache, in which damage and a full disk cost the time to compile, and no more."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            found = super().load_overload(sig, target_context)
+        except Exception:  # a damaged file raises whatever unpickling it comes to
+            self._forget()
+            return None
+        # Two processes that compile for different types at the same time may have written over each other's file.
+        return found if found is not None and tuple(found.signature.args) == tuple(sig) else None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception:
+            self._forget()
+
+    def _forget(self) -> None:
+        Path(self._cache_file._index_path).unlink(missing_ok=True)
+
+
+def _kept(dispatcher: Any) -> Any:
+    """Let a kernel be kept on disk, where there is a folder for it."""
+    folder = kernel_folder()
+    if folder is not None:
+        before, numba.config.CACHE_DIR = (
+            numba.config.CACHE_DIR,
+            str(folder),
+        )  # which numba's cache looks up when it is made
+        try:
+            dispatcher._cache = _Cache(dispatcher.py_func)
+        finally:
+            numba.config.CACHE_DIR = before
+    return dispatcher
+
+
+@cache
+def kernel_folder() -> Path | None:
+    """Return the folder of these very kernels, None where none can be written."""
+    given = os.environ.get("NUMBA_CACHE_DIR") or AppDirs("ehfl", appauthor=False).user_cache_dir
+    try:
+        folder = Path(given) / f"kernels-{fingerprint(b''.join(_ingredients()))}"
+        if not folder.is_absolute():  # no home
+            return None
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return None
+    return folder
+
+
+def _ingredients() -> Iterator[bytes]:
+    package = Path(__file__).parent
+    yield from (path.read_bytes() for path in (package / "compiled.py", package / "randomness.py"))
+    yield from (path.read_bytes() for path in sorted(package.rglob("kernels.py")))
+    yield sys.version.encode()
+    yield from (version(library).encode() for library in ("numba", "numpy", "llvmlite"))
+
+
 def kernel(function: _Function) -> _Function:
     """Compile on first use for the argument types met, for one thread; kept on disk."""
-    return cast(_Function, keep(numba.njit(function)))
+    return cast(_Function, _kept(numba.njit(function)))
 
 
 def parallel_kernel(function: _Function) -> _Function:
     """Compile on first use for the argument types met, `prange` spread over threads; kept on disk."""
-    return cast(_Function, keep(numba.njit(parallel=True)(function)))
+    return cast(_Function, _kept(numba.njit(parallel=True)(function)))
 
 
 def kernels_are_cached(name: str = "scheduling.kernels.longest") -> bool:

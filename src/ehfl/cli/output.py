@@ -67,8 +67,7 @@ def say_if_planning_compiles() -> None:
 
 
 def _say_if_not_cached(name: str, what: str) -> None:
-    from ehfl.compiled import kernels_are_cached
-    from ehfl.kernel_cache import kernel_folder
+    from ehfl.compiled import kernel_folder, kernels_are_cached
 
     if not kernels_are_cached(name):
         often = "once" if kernel_folder() else "every time, unless NUMBA_CACHE_DIR names a folder to keep them in"

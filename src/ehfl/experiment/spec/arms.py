@@ -1,24 +1,28 @@
-"""Arms of a comparison: a label and changes to the spec; a list of schedulers is the short form."""
+"""Arms of a comparison: a label and changes to the spec; a list of schedulers is the short form.
+
+A sweep has all arms at each of several points, which are values of keys; each arm at a point is an arm.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from ehfl.experiment.spec.models import SECTIONS, Arm, Setting, check_known, placed, validated
 from ehfl.experiment.spec.overrides import SHORT, by_key, change, plain_copy
-from ehfl.experiment.spec.sweep import points_of, shown_point
 from ehfl.experiment.spec.values import plain_label
 from ehfl.runs import Facts, point_name
 from ehfl.scheduling import SCHEDULERS
-from ehfl.validation import SpecError, renamed, short
+from ehfl.validation import SpecError, is_label, renamed, short
 
 PAPER = ("myopic", "round-robin", "greedy", "always-on")  # the arms, where a spec names none
 SAME_FOR_ALL = ("name", "seeds", "code", "arms", "schedulers", "sweep")  # keys that no arm can change
 _ONCE = ("evaluation.goal", "fleet.unit", "checkpoint_every")  # a table of arms has one of each
+_MOST_LETTERS = 24  # of a sweep's value in a label
 _KEYS = ["label", *SHORT, *Setting.model_fields]
 
 Listed = tuple[str, str, Facts]  # where an arm stands in the spec, its label (or none), and what it changes
@@ -147,3 +151,55 @@ def _check_labels(arms: Sequence[Arm], key: str) -> None:
         if slugs.count(slug) > 1:
             twins = [arm.label for arm in arms if arm.slug == slug]
             raise SpecError(key, f"must have labels that differ in letters or digits, got {' and '.join(twins)}")
+
+
+def points_of(sweep: Any) -> list[Facts]:
+    """Return the values of each point by key: all combinations, the last key's values first; `zip` pairs them instead.
+
+    >>> points_of({"fleet": {"capacity": [1, 2]}, "target": [3, 4]})[1]
+    {'fleet.capacity': 1, 'target': 4}
+    >>> points_of({"fleet.capacity": [1, 2], "target": [3, 4], "zip": True})
+    [{'fleet.capacity': 1, 'target': 3}, {'fleet.capacity': 2, 'target': 4}]
+    """
+    if not isinstance(sweep, Mapping):
+        raise SpecError("sweep", f"must be a table of keys and lists of values, got {short(repr(sweep))}")
+    paired = sweep.get("zip", False)
+    if not isinstance(paired, bool):
+        raise SpecError("sweep.zip", f"must be true or false, got {short(repr(paired))}")
+    lists = swept_lists({key: values for key, values in sweep.items() if key != "zip"})
+    if not lists:
+        raise SpecError("sweep", "must name at least one key, such as fleet.capacity = [1, 2, 5]")
+    for key, values in lists.items():
+        if not isinstance(values, list | tuple) or not values:
+            raise SpecError(f"sweep.{key}", f"must be a list of values, at least one, got {short(repr(values))}")
+    counts = {key: len(values) for key, values in lists.items()}
+    if paired and len(set(counts.values())) > 1:
+        found = ", ".join(f"{key} {count}" for key, count in counts.items())
+        raise SpecError("sweep", f"must have equally many values of each key with zip, got {found}")
+    rows = zip(*lists.values(), strict=True) if paired else product(*lists.values())
+    return [dict(zip(lists, row, strict=True)) for row in rows]
+
+
+def swept_lists(sweep: Mapping[str, Any], prefix: str = "") -> Facts:
+    """Return a sweep's lists of values by dotted key, from dotted keys and nested tables alike."""
+    found: Facts = {}
+    for name, values in sweep.items():
+        key = SHORT.get(f"{prefix}{name}", f"{prefix}{name}")
+        found |= swept_lists(values, f"{key}.") if isinstance(values, Mapping) else {key: values}
+    return found
+
+
+def shown_point(point: Facts, points: Sequence[Facts]) -> Facts:
+    """Return a point's values as labels, tables and figures have them: numbers, and short strings for all else."""
+    return {key: _shown(value, [one[key] for one in points]) for key, value in point.items()}
+
+
+def _shown(value: Any, values: Sequence[Any]) -> Any:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    if isinstance(value, Mapping) and "name" in value:
+        text = SCHEDULERS.text(dict(value))
+    else:
+        text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    fits = is_label(text, most=_MOST_LETTERS) and not set(text) & set("$[]\\")
+    return text if fits else f"no. {1 + list(values).index(value)}"

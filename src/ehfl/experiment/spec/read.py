@@ -14,10 +14,9 @@ from pydantic import BeforeValidator, PlainValidator, Strict
 
 from ehfl import user_code
 from ehfl.experiment.spec import build
-from ehfl.experiment.spec.arms import SAME_FOR_ALL, read_arms
+from ehfl.experiment.spec.arms import SAME_FOR_ALL, read_arms, swept_lists
 from ehfl.experiment.spec.models import Section, Setting, Spec, check_known, validated
 from ehfl.experiment.spec.overrides import OPTIONAL, by_keyword, change, parsed_overrides, plain_copy, put
-from ehfl.experiment.spec.sweep import swept_lists
 from ehfl.experiment.spec.values import listed_seeds, plain_name
 from ehfl.runs import SPEC, Facts, holds_runs, inside, read_facts, read_own
 from ehfl.validation import InvalidValue, SpecError, UserError, renamed, shown
