@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ehfl.energy import Bernoulli, Fleet
-from ehfl.planning import Answer, Budget, Calendar, Curve, Outlook, Plan, Want
+from ehfl.planning import Answer, Budget, Calendar, Curve, Free, Outlook, Plan, Want
 from ehfl.quantities import as_energy
 from ehfl.scheduling import Summary
 from ehfl.scheduling.summary import jain, longest_run
@@ -16,15 +16,7 @@ from ehfl.scheduling.summary import jain, longest_run
 JANUARY, FEBRUARY = 31 * 24, 28 * 24  # hours
 
 
-@dataclass(frozen=True)
-class Made:
-    """A battery that may be changed."""
-
-    name: str = "battery"
-    now: float = 18_000.0
-
-    def shown(self, value: float) -> str:
-        return as_energy(value)
+BATTERY = Free("battery", {}, now=18_000.0, low=360.0, high=36_000.0, shown=as_energy, change=lambda value: {})
 
 
 def summary_of(counts: Sequence[int], turns: Sequence[int], target: int, *, waste: float, lost: float) -> Summary:
@@ -82,4 +74,4 @@ def answered(plan: Plan) -> Plan:
     values = (9000.0, 18_000.0, 36_000.0)
     shares = np.repeat([[0.93], [0.97], [1.0]], seeds, axis=1)
     curve = Curve("battery", "myopic", values, tuple(map(as_energy, values)), 18_000.0, shares)
-    return replace(plan, want=Want(2, 0.95), free=Made(), answers={"myopic": answer}, curves=(curve,))
+    return replace(plan, want=Want(2, 0.95), free=BATTERY, answers={"myopic": answer}, curves=(curve,))

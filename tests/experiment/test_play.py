@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,16 +13,18 @@ from ehfl import Fleet
 from ehfl.cli import main
 from ehfl.experiment import read_spec
 from ehfl.experiment.play import Game, Player, World
-from ehfl.planning import SeedOutlook
+from ehfl.planning import Outlook
 from ehfl.registry import Registry
 from ehfl.scheduling import Decider
 
 SPEC = {"rounds": 30, "seeds": 3, "schedulers": ["myopic", "greedy", "power-of-choice"], "fleet": {"clients": 6}}
 
 
-def games(spec: dict[str, object]) -> list[Game[SeedOutlook]]:
+def games(spec: dict[str, object]) -> list[Game[Outlook]]:
     read = read_spec(spec)
-    return [Game(World.of(run.setting), run.seed, SeedOutlook.of, run.arm.label) for run in read.runs()]
+    return [
+        Game(World.of(run.setting), run.seed, partial(Outlook.of, run.arm.label), run.arm.label) for run in read.runs()
+    ]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ehfl import Bernoulli, Fleet, Replay, simulate
-from ehfl.planning import Calendar, Outlook, SeedOutlook, budget_of
+from ehfl.planning import Calendar, Outlook, budget_of
 
 
 def test_a_budget_by_hand() -> None:
@@ -63,7 +63,7 @@ def test_counted_on_is_the_most_that_so_many_rounds_have(counts: list[int], shar
 
 def test_an_outlook_of_what_was_played() -> None:
     fleet = Fleet(2, Replay([[1, 0], [1, 1], [0, 0]]))
-    outlook = Outlook.of("greedy", [SeedOutlook.of(simulate(fleet, "greedy", 3, seed)) for seed in (0, 1)])
+    outlook = Outlook.together([Outlook.of("greedy", simulate(fleet, "greedy", 3, seed)) for seed in (0, 1)])
 
     assert outlook.counts.tolist() == [[0, 1, 2]] * 2
     assert outlook.turns.tolist() == [[2, 1]] * 2

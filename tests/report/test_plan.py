@@ -226,7 +226,6 @@ def test_the_compact_table_by_hand() -> None:
         "greedy": {"clients a round": "2.0", "count on, in 95 %, 99 %": "0, 0", "2 clients [% rounds]": "50",
                    "longest short": "1", "wasted [%]": "0", "rounds x mains": "2.00-1.00"},
     }  # fmt: skip
-    assert compact_of(sun_plan())["myopic"]["worst month [% rounds]"] == "Jan 91.7"
 
 
 def test_the_full_table_by_hand() -> None:

@@ -32,7 +32,6 @@ from ehfl.planning import (
     Outlook,
     Plan,
     Prices,
-    SeedOutlook,
     SizeMap,
     Trial,
     Want,
@@ -335,9 +334,10 @@ class _Planner:
         """Return the outlooks of arms on fleets with this many clients wanted (None: as in the arm)."""
         self.on_step(", ".join(arm.label for arm, *_ in wishes))
         worlds = [(arm.label, self._world(*wish)) for wish in wishes for arm in wish[:1]]
-        games = [Game(world, seed, SeedOutlook.of, label) for label, world in worlds for seed in self.spec.seeds]
+        games = [Game(world, seed, partial(Outlook.of, label), label) for label, world in worlds
+                 for seed in self.spec.seeds]  # fmt: skip
         played, n_seeds = self.player.play(games), len(self.spec.seeds)
-        return [Outlook.of(label, played[n_seeds * i : n_seeds * (i + 1)]) for i, (label, _) in enumerate(worlds)]
+        return [Outlook.together(played[first : first + n_seeds]) for first in range(0, len(played), n_seeds)]
 
     def _world(self, arm: Arm, table: Mapping[str, Any], clients: int | None) -> World:
         """Return the world of an arm with another fleet; if its round length differs, the same time is played."""

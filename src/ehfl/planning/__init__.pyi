@@ -13,14 +13,13 @@ from .outlook import (
     RELIABLE as RELIABLE,
     Month as Month,
     Outlook as Outlook,
-    SeedOutlook as SeedOutlook,
     hours_short as hours_short,
     months_of as months_of,
     seasons_of as seasons_of,
     turns_by_site as turns_by_site,
     worst_month as worst_month,
 )
-from .plan import Changeable as Changeable, Curve as Curve, Designs as Designs, Plan as Plan
+from .plan import Curve as Curve, Designs as Designs, Plan as Plan
 from .search import (
     CONFIDENCE as CONFIDENCE,
     PILOT as PILOT,

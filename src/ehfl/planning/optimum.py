@@ -20,8 +20,6 @@ _BYTES_A_CELL = 25  # of a client in a round, where turns are evened out
 _BYTES_A_ROUND = 40  # where they are bounded
 _EPSILON = 1e-9
 MANY_CELLS = 2**21  # above it compute only a bound, since the exact result could take minutes
-EXACT = "exact"
-BOUND = "an upper bound: parts of turns, leaks or full batteries are not all counted"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -45,11 +43,6 @@ class Optimum:
     def mean_sqrt(self) -> float:
         """The largest mean of sqrt(n_t) over the rounds from `first` on."""
         return min(_mean_sqrt(one[self.first :]) for one in self._bounds)
-
-    @property
-    def how(self) -> str:
-        """The kind of the figures, as text."""
-        return EXACT if self.exact else BOUND
 
     def turns(self, most: int | None = None) -> int:
         """Return the largest sum of min(n_t, most), or of n_t without `most`."""

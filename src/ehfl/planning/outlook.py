@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,24 +21,6 @@ _SCALES = np.geomspace(1e-3, 1e3, 61)  # noise scales that are tried, in parts o
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class SeedOutlook:
-    """The part of a participation that a plan needs, small enough to send between processes."""
-
-    target: int  # clients wanted a round
-    counts: IntArray  # n_t, (n_rounds,)
-    turns: IntArray  # of each client, (n_clients,)
-    summary: Summary
-    other_means: bool = False  # as `Outlook` has it
-    mains_powered: bool = False
-
-    @staticmethod
-    def of(played: Participation) -> SeedOutlook:
-        """Return what is kept of a participation."""
-        return SeedOutlook(played.target, played.counts, played.turns(), played.summary(),
-                           other_means=has_other_means(played), mains_powered=played.mains_powered)  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False, slots=True)
 class Outlook:
     """The rounds played for a plan, by seed; all seeds have the same numbers of rounds and clients."""
 
@@ -51,17 +33,17 @@ class Outlook:
     mains_powered: bool = False  # only a reference, independent of the harvest
 
     @staticmethod
-    def of(label: str, played: Sequence[SeedOutlook]) -> Outlook:
-        """Return the outlook of participations with several seeds."""
-        return Outlook(
-            label,
-            played[0].target,
-            np.stack([one.counts for one in played]),
-            np.stack([one.turns for one in played]),
-            tuple(one.summary for one in played),
-            any(one.other_means for one in played),
-            any(one.mains_powered for one in played),
-        )
+    def of(label: str, played: Participation) -> Outlook:
+        """Return the part of a participation that a plan needs, small enough to send between processes."""
+        return Outlook(label, played.target, played.counts[None], played.turns()[None], (played.summary(),),
+                       other_means=has_other_means(played), mains_powered=played.mains_powered)  # fmt: skip
+
+    @staticmethod
+    def together(seeds: Sequence[Outlook]) -> Outlook:
+        """Return the outlook of several seeds of the same fleet and scheduler."""
+        counts, turns = (np.concatenate([getattr(one, name) for one in seeds]) for name in ("counts", "turns"))
+        return replace(seeds[0], counts=counts, turns=turns, summaries=tuple(s for one in seeds for s in one.summaries),
+                       other_means=any(one.other_means for one in seeds))  # fmt: skip
 
     def on_target(self, clients: int | None = None, within: Rounds = None) -> FloatArray:
         """Return the share of rounds with at least `clients` participants, by default the target, (n_seeds,)."""

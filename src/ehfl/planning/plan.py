@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,27 +15,12 @@ from ehfl.planning.optimum import Optimum, Share
 from ehfl.planning.outlook import RELIABLE, Outlook, Rounds, months_of, seasons_of
 from ehfl.planning.search import Answer
 from ehfl.planning.sizes import SizeMap
+from ehfl.planning.vary import Free
 from ehfl.planning.want import Want
 from ehfl.validation import InvalidValue
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-
-class Changeable(Protocol):
-    """A property of a fleet that may be changed."""
-
-    @property
-    def name(self) -> str:
-        """Its name, such as "battery"."""
-
-    @property
-    def now(self) -> float:
-        """Its current value."""
-
-    @property
-    def shown(self) -> Callable[[float], str]:
-        """The format of a value."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -66,7 +51,7 @@ class Plan:
     sites: tuple[str, ...] | None  # of each client, if there are several
     has_target: bool = False  # whether the user set a number of clients per round
     want: Want | None = None
-    free: Changeable | None = None
+    free: Free | None = None
     answers: Mapping[str, Answer] = field(default_factory=dict)  # by the label of the scheduler searched with
     sustain: float | None = None  # share of rounds that clients are to be sustained in
     # The most clients sustained in it, by the label of each scheduler with a target.

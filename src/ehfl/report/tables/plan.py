@@ -176,11 +176,6 @@ def plan_columns(plan: Plan, *, alike: bool = True) -> Iterator[Column]:
     target = counted(targets.pop(), "client") if alike and len(targets) == 1 else "the target"
     yield _percent(plan, f"{target}\n[% rounds]", Outlook.on_target)
     yield number_column("longest\nshort", {one.label: one.figure("worst_streak").max() for one in outlooks})
-    months = _worst_months(plan)
-    if any(months.values()) and not any(seasons.values()):
-        met = {label: month.on_target if month else None for label, month in months.items()}
-        names = (_BLANK, {label: month.name[:3] if month else DASH for label, month in months.items()})
-        yield pair_column("worst month\n[% rounds]", names, number_column(_BLANK, met, 100), " ")
     if plan.possible:
         share_of = {one.label: [share.mean_sqrt for share in plan.shares(one)] for one in outlooks}
         found = {label: cells.over_seeds(shares) if shares else None for label, shares in share_of.items()}
@@ -204,10 +199,6 @@ def _percent(plan: Plan, head: str, values: Callable[[Outlook], FloatArray]) -> 
 
 def _over_seeds(plan: Plan, values: Callable[[Outlook], FloatArray]) -> dict[str, Estimate | float | None]:
     return {one.label: cells.over_seeds(values(one)) for one in plan.outlooks}
-
-
-def _worst_months(plan: Plan) -> dict[str, Month | None]:
-    return {one.label: worst_month(one, plan.calendar) for one in plan.outlooks}
 
 
 def _note(plan: Plan) -> str:
@@ -283,7 +274,7 @@ def _possible(plan: Plan) -> Lines:
 
 
 def _worst(plan: Plan) -> Lines:
-    group, months = "The worst month", _worst_months(plan)
+    group, months = "The worst month", {one.label: worst_month(one, plan.calendar) for one in plan.outlooks}
     if not any(months.values()):
         return
 
