@@ -53,6 +53,7 @@ from ehfl.validation import InvalidValue, SpecError, UserError, number_in
 MOST_ROUNDS = 10_000_000  # a year of rounds of 3.2 s
 SCHEDULERS = ("myopic", "greedy")  # unless others are asked for
 SEEDS, ROUNDS = 5, 1000  # likewise; rounds of fleets whose rounds have no length, and so no year
+_KEPT_LEVELS = 2**22  # of batteries (clients x rounds) that a process keeps to know the state of charge
 _CURVE = (0.25, 0.5, 1.0, 2.0, 4.0)  # factors at which curves are taken
 OnStep = Callable[[str], None]
 Answers = dict[str, Answer]  # by the label of the scheduler
@@ -334,8 +335,11 @@ class _Planner:
         """Return the outlooks of arms on fleets with this many clients wanted (None: as in the arm)."""
         self.on_step(", ".join(arm.label for arm, *_ in wishes))
         worlds = [(arm.label, self._world(*wish)) for wish in wishes for arm in wish[:1]]
-        games = [Game(world, seed, partial(Outlook.of, label), label) for label, world in worlds
-                 for seed in self.spec.seeds]  # fmt: skip
+        games = [
+            Game(world, seed, partial(Outlook.of, label), label, world.rounds * world.fleet.clients <= _KEPT_LEVELS)
+            for label, world in worlds
+            for seed in self.spec.seeds
+        ]
         played, n_seeds = self.player.play(games), len(self.spec.seeds)
         return [Outlook.together(played[first : first + n_seeds]) for first in range(0, len(played), n_seeds)]
 

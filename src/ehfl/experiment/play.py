@@ -97,10 +97,12 @@ class Game(Generic[Result]):
     seed: int
     keep: Callable[[Participation], Result]  # called in the worker, so that little is sent back
     label: str  # of the scheduler, for errors
+    record_energy: bool = False  # whether `keep` is to get the batteries' levels
 
     def play(self, threads: int | None = None, on_round: OnRound | None = None) -> Result:
         """Play all rounds and return the result."""
-        return self.keep(self.world.play(self.seed, threads=threads, on_round=on_round))
+        options: dict[str, Any] = {"threads": threads, "on_round": on_round, "record_energy": self.record_energy}
+        return self.keep(self.world.play(self.seed, **options))
 
 
 class Player:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,20 +30,23 @@ class Outlook:
     counts: IntArray  # n_t, (n_seeds, n_rounds)
     turns: IntArray  # of each client, (n_seeds, n_clients)
     summaries: tuple[Summary, ...]  # a seed each
+    levels: FloatArray | None = None  # clients' mean level at the start of each round, (n_seeds, n_rounds), if recorded
     other_means: bool = False  # mains power or fewer steps per turn: not comparable with an optimum
     mains_powered: bool = False  # only a reference, independent of the harvest
 
     @staticmethod
     def of(label: str, played: Participation) -> Outlook:
         """Return the part of a participation that a plan needs, small enough to send between processes."""
-        return Outlook(label, played.target, played.counts[None], played.turns()[None], (played.summary(),),
+        levels = None if played.energy is None else played.energy[:-1].mean(axis=1)[None]
+        return Outlook(label, played.target, played.counts[None], played.turns()[None], (played.summary(),), levels,
                        other_means=has_other_means(played), mains_powered=played.mains_powered)  # fmt: skip
 
     @staticmethod
     def together(seeds: Sequence[Outlook]) -> Outlook:
         """Return the outlook of several seeds of the same fleet and scheduler."""
-        counts, turns = (np.concatenate([getattr(one, name) for one in seeds]) for name in ("counts", "turns"))
-        return replace(seeds[0], counts=counts, turns=turns, summaries=tuple(s for one in seeds for s in one.summaries),
+        names = ("counts", "turns", *(["levels"] if seeds[0].levels is not None else []))
+        arrays: dict[str, Any] = {name: np.concatenate([getattr(one, name) for one in seeds]) for name in names}
+        return replace(seeds[0], **arrays, summaries=tuple(s for one in seeds for s in one.summaries),
                        other_means=any(one.other_means for one in seeds))  # fmt: skip
 
     def on_target(self, clients: int | None = None, within: Rounds = None) -> FloatArray:

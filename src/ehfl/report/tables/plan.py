@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -297,6 +298,11 @@ def _energy(plan: Plan) -> Lines:
     budget, length = plan.budget, plan.fleet.round_length
     if length is None or not np.isfinite(budget.capacity).all():
         return
+    if all(one.levels is not None for one in plan.outlooks):
+        charge = "Charge above the cut-off, all clients together, as a share of what batteries hold"
+        yield Quantity("Energy", "state of charge, mean", charge, _line(partial(_charges, plan), cells.share))
+        yield Quantity("Energy", "in 5 % of rounds, at most", charge,
+                       _line(partial(_charges, plan, quantile=0.05), cells.share), nested=True)  # fmt: skip
     a_year = YEAR / length / plan.rounds
 
     def cycles(one: Outlook) -> FloatArray:
@@ -307,6 +313,13 @@ def _energy(plan: Plan) -> Lines:
         "Energy of turns and standby in full batteries, a year and client: an upper bound, since panels supply a part"
     )
     yield Quantity("Energy", "battery cycles a year, at most", most, _line(cycles))
+
+
+def _charges(plan: Plan, one: Outlook, quantile: float | None = None) -> FloatArray:
+    """Return the mean state of charge over the rounds, or a quantile of them, (n_seeds,)."""
+    assert one.levels is not None
+    charges = one.levels / plan.budget.capacity.mean()
+    return np.asarray(charges.mean(axis=1) if quantile is None else np.quantile(charges, quantile, axis=1))
 
 
 def _turns(plan: Plan) -> Lines:
