@@ -12,6 +12,7 @@ import ehfl
 from ehfl.analysis.sweep import Sweep
 from ehfl.experiment import Spec, SpecError, make_spec, read_spec, run_all
 from ehfl.report import compact_table, draw_all, draw_sweep, verdict_of
+from ehfl.report.figures.sweep import sweep_figure
 from ehfl.validation import InvalidValue, UserError
 
 SPEC: dict[str, Any] = {
@@ -151,6 +152,19 @@ def test_any_figure_is_drawn_against_the_swept_value(wide: ehfl.Comparison, tmp_
         assert (tmp_path / f"{of}.png").stat().st_size > 5_000
     with pytest.raises(InvalidValue, match=r"of must be one of seeds, final, .*, got accuracy"):
         draw_sweep(wide, tmp_path / "no.png", "accuracy")
+
+
+def test_intervals_of_all_arms_lie_beside_each_other_within_the_axes(tmp_path: Path) -> None:
+    found = ehfl.compare(SPEC, runs=tmp_path, sweep={"fleet.capacity": [1, 2]}, seeds=2, jobs=1)
+    figure = sweep_figure(found)
+    assert figure is not None
+    (axes,) = figure.axes
+    bottom, top = axes.get_ylim()
+    bars = [bar for line in axes.collections for bar in line.get_segments()]  # type: ignore[attr-defined]
+
+    assert len({x for ((x, _), _) in bars}) == len(bars) == 4
+    ends = [end for row in found.rows for end in (row.final.low, row.final.high)]
+    assert all(end is not None and bottom < end < top for end in ends)
 
 
 def test_two_keys_are_a_grid_and_other_comparisons_no_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

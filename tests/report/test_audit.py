@@ -17,6 +17,7 @@ from ehfl.report.figures.looks import looks
 from ehfl.report.folder import as_facts
 from ehfl.report.tables.audit import audit_output, audit_table, audit_verdict
 from ehfl.report.tables.comparison import quantities
+from ehfl.report.tables.output import table_of
 from ehfl.scheduling import Chances, chances, simulate
 from made_trials import ACCURACY, made_trial
 
@@ -82,6 +83,17 @@ def test_the_compact_table_has_weights_turns_and_the_floor() -> None:
         "floor on |grad f|^2": "0.610",
         "their turns [% rounds]": "10-90",
     }
+
+
+def test_arms_of_one_group_stand_under_its_name() -> None:
+    labels = ["sunny: myopic", "sunny: greedy", "shady: greedy"]
+    table = table_of([("n", dict.fromkeys(labels, "1"))], labels)
+
+    assert [(line.group, line.label) for line in table.lines] == [
+        ("sunny", "myopic"), ("sunny", "greedy"), ("shady", "greedy"),
+    ]  # fmt: skip
+    apart = table_of([("n", dict.fromkeys(labels[1:], "1"))], labels[1:])
+    assert [line.label for line in apart.lines] == labels[1:]  # nothing to fold
 
 
 def test_where_no_client_is_heard_that_is_all_there_is_to_say(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_the_terminal_and_the_page_show_the_same_labels_and_texts(tmp_path: Path
     printed = comparison_table(comparison).text(120).splitlines()
     write_page(comparison, [], tmp_path / "page.html", spec="", facts={}, commands=[])
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    body = page.partition("All figures")[2].partition("<tbody>")[2].partition("</table>")[0]
+    body = page.partition("Full table")[2].partition("<tbody>")[2].partition("</table>")[0]
     cells = [re.findall(r"<td[^>]*>(?:<strong>)?([^<]*)", row) for row in body.split("</tr>") if "<td" in row]
     on_page = [list(map(html.unescape, row)) for row in cells]
 

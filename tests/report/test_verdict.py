@@ -131,5 +131,5 @@ def test_cautions_name_missing_runs_and_arms_that_nobody_trained() -> None:
 def test_the_text_has_the_verdict_between_the_tables() -> None:
     text = table_text(two_worlds())
 
-    places = [text.index(part) for part in ("baseline", "Equal fleet: no difference", "All figures", "final accuracy")]
+    places = [text.index(part) for part in ("baseline", "Equal fleet: no difference", "Full table", "final accuracy")]
     assert places == sorted(places)

@@ -67,15 +67,15 @@ def main(arguments: list[str] | None = None) -> None:
     except SystemExit as leaving:  # ehfl itself leaves below, so user code did
         if isinstance(leaving.__context__, BrokenPipeError):  # which click has seen first
             leave_closed_pipe()
-        _stop(f"code of your own ended Python: {blame(None, leaving)}")
+        _stop(f"user code ended Python: {blame(None, leaving)}")
     except (KeyboardInterrupt, typer.Abort) as stop:
         if isinstance(stop.__cause__, EOFError):  # which user code raises if it asks for input
-            _stop(f"code of your own failed: {blame(None, stop.__cause__)}")
+            _stop(f"user code failed: {blame(None, stop.__cause__)}")
         sys.exit(130)
     except Exception:  # a fault of ehfl's own: its traceback is wanted
         raise
     except BaseException as error:  # ehfl raises none of its own
-        _stop(f"code of your own failed: {blame(None, error)}")
+        _stop(f"user code failed: {blame(None, error)}")
     sys.exit(code if isinstance(code, int) else 0)
 
 

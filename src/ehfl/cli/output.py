@@ -102,7 +102,8 @@ def print_output(output: Output, *, full: bool = False) -> None:
     console = Console()
     width = min(console.width, _WIDTH) if console.is_terminal or "COLUMNS" in os.environ else _WIDTH
     title, *facts = output.facts
-    console.print(title, style="bold", markup=False, highlight=False, soft_wrap=not console.is_terminal)
+    for line in fill(title, width).splitlines():
+        console.print(line, style="bold", markup=False, highlight=False, soft_wrap=True)
     _print_wrapped(facts, width)
     for table in (full and output.full) or (output.table,):
         typer.echo(f"\n{table.text(width)}")

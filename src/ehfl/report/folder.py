@@ -98,7 +98,7 @@ def table_text(comparison: Comparison) -> str:
     """Return the compact table, the verdict and the table of all figures as plain text."""
     table, every = compact_table(comparison), comparison_table(comparison)
     says = [line for one in verdict_of(comparison) for line in wrap(one, _WIDTH)]
-    return "\n".join([table.title, "", table.text(_WIDTH), "", *says, "", "All figures", every.text(_WIDTH), ""])
+    return "\n".join([table.title, "", table.text(_WIDTH), "", *says, "", "Full table", every.text(_WIDTH), ""])
 
 
 def as_facts(comparison: Comparison) -> dict[str, Any]:

@@ -44,19 +44,21 @@ def is_logarithmic(curves: Sequence[FloatArray], metric: Metric) -> bool:
     return not metric.is_share and bool(0 < means.min() < means.max() / 10)
 
 
-def linear_within(gaps: Sequence[FloatArray]) -> float | None:
+def linear_within(gaps: Sequence[FloatArray], metric: Metric) -> float | None:
     """Return up to which difference an axis is linear, where beyond it must be logarithmic to show the last rounds.
 
-    Differences of a loss that falls by powers of ten do so too: on a linear axis all but the first would be zero.
-    None where a linear axis shows them all; gaps are (n_pairs, n_points).
+    Differences of a loss that falls by powers of ten do so too: on a linear axis all but the first would be zero. None
+    where a linear axis shows them all, and for a share, of which small differences are noise; gaps are (n_pairs,
+    n_points).
 
-    >>> linear_within([np.array([[3.0, -0.5, 0.02]])]), linear_within([np.array([[0.03, -0.05, 0.02]])])
+    >>> linear_within([np.array([[3.0, -0.5, 0.02]])], LOSS), linear_within([np.array([[0.03, -0.05, 0.02]])], LOSS)
     (0.01, None)
+    >>> linear_within([np.array([[0.3, -0.05, 0.002]])], Metric("accuracy", bounds=(0, 1)))
     """
     means = [np.abs(curve.mean(axis=0)) for curve in gaps]
     last = max((float(mean[-1]) for mean in means), default=0.0)
     highest = max((float(mean.max()) for mean in means), default=0.0)
-    if last == 0 or highest < _SHRINKS * last:
+    if metric.is_share or last == 0 or highest < _SHRINKS * last:
         return None
     return float(f"1e{math.floor(math.log10(last))}")
 

@@ -40,7 +40,7 @@ def differences_figure(comparison: Comparison) -> Figure | None:
         title = _title(comparison, curve.arm)
         axes.set_title(title, fontsize=10, loc="left", color=style.ink(look[curve.arm].colour))
     fit(grid[0, 0], np.concatenate([[0.0], *(factor * curve.gaps.mean(axis=0) for curve in curves)]))
-    level = linear_within([curve.gaps for curve in curves])
+    level = linear_within([curve.gaps for curve in curves], comparison.metric)
     if level is not None:
         grid[0, 0].set_yscale("symlog", linthresh=factor * level, linscale=1.5)
     grid[0, 0].yaxis.set_major_formatter(lambda y, _: _with_sign(y))
@@ -57,7 +57,7 @@ def differences_caption(comparison: Comparison) -> str:
             "lines are means over paired runs (same seed, weather, data and first model), bands their 95 % t-intervals "
             "at each round; dots mark rounds where the interval excludes zero"
         )
-    level = linear_within([curve.gaps for curve in difference_curves(comparison)])
+    level = linear_within([curve.gaps for curve in difference_curves(comparison)], metric)
     bent = "" if level is None else f" The axis is linear within {level:g} of zero and logarithmic beyond."
     unit = ", in percentage points" if metric.is_share else ""
     return (

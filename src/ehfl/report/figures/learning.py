@@ -118,14 +118,14 @@ def draw_metric(axes: Axes, comparison: Comparison, curves: Mapping[str, Curve])
     _draw_curves(axes, comparison, curves)
     metric = comparison.metric
     axes.set_ylabel(f"test {style.as_text(metric.name)}", fontsize=10)
-    _keep_within(axes, metric)
+    keep_within(axes, metric)
     scale_heights(axes, [values for _, values in curves.values()], metric)
     if metric.is_share:
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None, symbol=" %"))
     _draw_goal(axes, comparison)
 
 
-def _keep_within(axes: Axes, metric: Metric) -> None:
+def keep_within(axes: Axes, metric: Metric) -> None:
     """Let the y axis end where the metric's values do, with room above for a line that lies there."""
     bottom, top = axes.get_ylim()
     low, high = metric.within(bottom), metric.within(top)

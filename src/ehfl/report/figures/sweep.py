@@ -18,9 +18,10 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 from ehfl.analysis import Comparison, Row
 from ehfl.analysis.frames import row_numbers
 from ehfl.analysis.sweep import Sweep
+from ehfl.arrays import FloatArray
 from ehfl.report.figures import style
 from ehfl.report.figures.axes import is_logarithmic
-from ehfl.report.figures.learning import fit, scale_heights
+from ehfl.report.figures.learning import keep_within, scale_heights
 from ehfl.report.figures.looks import looks
 from ehfl.report.write import amount
 from ehfl.runs import Metric
@@ -28,7 +29,9 @@ from ehfl.validation import InvalidValue, UserError
 
 _MOST_LINES = 8  # that a reader can tell apart; the most telling ones are drawn
 _MOST_MAPS = 6
+_APART = 0.01  # of the axis, between two lines at one point, whose bars would hide each other
 _MOST_NUMBERS = 24  # that stand beside each other in maps
+_SHARES = ("worst_class", "worst_tenth", "share_of_possible", "share_of_lowest", "waste", "lost", "labels_moved")
 _LOG_FROM = 20  # the range of a swept value, as a ratio, from which its axis is logarithmic
 
 
@@ -68,19 +71,22 @@ def _lines(comparison: Comparison, sweep: Sweep, of: str) -> Figure:
     axes = figure.subplots()
     places = _place_points(axes, sweep)
     found, heights = looks(dict(list(sweep.lines.items())[:_MOST_LINES])), []
-    for line, look in found.items():
+    for at, (line, look) in enumerate(found.items()):
         rows = [sweep.rows.get((line, point)) for point in sweep.points]
-        at = [place for place, row in zip(places, rows, strict=True) if row is not None]
+        xs = [place for place, row in zip(places, rows, strict=True) if row is not None]
         numbers = [row_numbers(row) for row in rows if row is not None]
         means, low, high = (np.array([one.get(name, math.nan) for one in numbers], dtype=float)
                             for name in (of, f"{of}_low", f"{of}_high"))  # fmt: skip
-        axes.plot(at, means, color=look.colour, linestyle=look.line, linewidth=1.6, marker=look.marker, markersize=5)
         heights.append(means[None])
-        axes.vlines(at, low, high, color=look.colour, linewidth=1.2, alpha=0.6)
+        beside = _aside(axes, places, np.array(xs), at - (len(found) - 1) / 2)
+        axes.plot(beside, means, color=look.colour, linestyle=look.line, linewidth=1.6, marker=look.marker,
+                  markersize=5)  # fmt: skip
+        axes.vlines(beside, low, high, color=look.colour, linewidth=1.2, alpha=0.6)
+    metric = _metric(comparison, of)
     axes.set_ylabel(_label(comparison, of), fontsize=10)
-    fit(axes, np.concatenate(heights, axis=1)[0])
-    scale_heights(axes, heights, _metric(comparison, of))
-    if _metric(comparison, of).is_share:
+    keep_within(axes, metric)
+    scale_heights(axes, heights, metric)
+    if metric.is_share:
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=None, symbol=" %"))
     style.tidy(axes)
     if len(found) > 1:
@@ -103,6 +109,15 @@ def _place_points(axes: Axes, sweep: Sweep) -> Sequence[float]:
     names = [", ".join(map(_text, point.values())) for point in sweep.points.values()]
     axes.set_xticks(range(len(names)), [style.shorten(name, 20) for name in names], rotation=45 * (len(names) > 8))
     return range(len(names))
+
+
+def _aside(axes: Axes, places: Sequence[float], xs: FloatArray, steps: float) -> FloatArray:
+    """Return places on the x axis moved by some steps."""
+    first, last = float(min(places)), float(max(places))
+    if axes.get_xscale() == "log":
+        factor: float = (last / first) ** (_APART * steps)
+        return xs * factor
+    return xs + (last - first) * _APART * steps
 
 
 def _maps(comparison: Comparison, sweep: Sweep, of: str) -> Figure:
@@ -139,8 +154,10 @@ def _maps(comparison: Comparison, sweep: Sweep, of: str) -> Figure:
 
 
 def _metric(comparison: Comparison, of: str) -> Metric:
-    """Return what values are: the comparison's metric, or a number without bounds."""
-    return comparison.metric if of in ("final", "area") else Metric(of)
+    """Return what values are: the comparison's metric, a share, or a number without bounds."""
+    return (
+        comparison.metric if of in ("final", "area") else Metric(of, bounds=(0, 1) if of in _SHARES else (None, None))
+    )
 
 
 def _number(row: Row | None, of: str) -> float:

@@ -61,7 +61,7 @@ def chart_data(comparison: Comparison) -> dict[str, Any]:
     metric, arms = comparison.metric, comparison.arms
     energy = comparison.energy_scale(max(float(arm.mean_energy[-1]) for arm in arms))
     gaps = {curve.arm: curve for curve in difference_curves(comparison)}
-    linear = linear_within([curve.gaps for curve in gaps.values()])
+    linear = linear_within([curve.gaps for curve in gaps.values()], metric)
     factor = 100 if metric.is_share else 1
     return {
         "metric": {

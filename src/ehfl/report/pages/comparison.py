@@ -14,7 +14,7 @@ from ehfl.analysis.devices import Device, DeviceLog
 from ehfl.report.figures.looks import looks_of
 from ehfl.report.pages.build import write_html
 from ehfl.report.pages.chart import Chart
-from ehfl.report.tables.compact import compact_table, setting
+from ehfl.report.tables.compact import compact_table, fleet_and_schedulers, setting
 from ehfl.report.tables.comparison import quantities
 from ehfl.report.tables.output import Column, table_of, unbroken
 from ehfl.report.tables.render import Table
@@ -46,7 +46,7 @@ def write_page(
         looks_of(comparison),
         drawings,
         title=comparison.name,
-        setting=[unbroken(setting(comparison))],
+        setting=[unbroken(f"{setting(comparison)}; {fleet_and_schedulers(comparison)}")],
         verdict=[unbroken(sentence) for sentence in verdict_of(comparison)],
         chart=Chart.of(comparison),
         compact=Markup(compact_table(comparison).html()),

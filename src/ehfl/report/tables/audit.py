@@ -141,7 +141,7 @@ def full_table(audits: Sequence[Audit]) -> Table:
 def audited(audits: Sequence[Audit]) -> Iterator[Quantity[Audit]]:
     """Yield the lines for arms side by side; classes have lines where any arm's weights move their shares."""
     group, fair = "Weight in the mean", "N sum (q_i - 1/N)^2: 0 where all clients weigh alike"
-    yield Quantity(group, "known", "Computed, or estimated from so many simulated seeds", _known)
+    yield Quantity(group, "known", "Computed exactly, or estimated from n simulated seeds", _known)
     yield Quantity(group, "chi^2", fair, _if_heard(lambda audit: cells.positive(audit.chi_square)))
     yield Quantity(group, "least heard client", "The smallest weight q_i", _extreme(0))
     yield Quantity(group, "most heard client", "The largest weight q_i", _extreme(-1))

@@ -13,13 +13,14 @@ from ehfl.quantities import as_time
 from ehfl.report.sweep import sweep_table
 from ehfl.report.tables.output import Column, number_column, pair_column
 from ehfl.report.tables.render import Cell, Line, Table
-from ehfl.report.write import DASH, counted, fixed, shown_decimals, value, with_unit
+from ehfl.report.write import DASH, counted, fixed, listed, shown_decimals, value, with_unit
 
 if TYPE_CHECKING:
     from ehfl.analysis import Comparison, Difference, Row
 
 _MOST_ARMS = 15  # whose rows, curves and colours a reader can still tell apart
 _MOST_TARGETS = 3  # that a title names
+_MOST_NAMES = 4  # of schedulers
 _column = partial(number_column, fine=True)
 
 
@@ -97,6 +98,14 @@ def setting(comparison: Comparison) -> str:
     return ", ".join(part for part in parts if part)
 
 
+def fleet_and_schedulers(comparison: Comparison) -> str:
+    """Return what fleets harvest, where that is one model, and by what clients are chosen."""
+    harvest = _common(comparison, "harvest {}, ", "fleet", "harvest", "name")
+    schedulers = list(dict.fromkeys(arm.scheduler or "user class" for arm in comparison.arms))
+    many = len(schedulers) > _MOST_NAMES
+    return f"{harvest}{counted(len(schedulers), 'scheduler') if many else f'scheduler {listed(schedulers)}'}"
+
+
 def _turn(comparison: Comparison) -> str:
     """Return how long a turn is, in local steps or in epochs; empty where arms differ."""
     if any(arm.trials[0].spec.get("learning", {}).get("local_epochs") for arm in comparison.arms):
@@ -129,6 +138,11 @@ def _length(comparison: Comparison) -> str:
 def _wanted(comparison: Comparison) -> str:
     """Return how many of how many clients are wanted a round, once for all worlds that agree."""
     clients = [world.arms[0].trials[0].participation.n_clients for world in comparison.worlds]
+    targets = sorted({world.target for world in comparison.worlds})
+    if len(set(clients)) == 1:
+        few = len(targets) <= _MOST_TARGETS
+        wanted = " or ".join(f"{target:,}" for target in targets) if few else f"{targets[0]:,} to {targets[-1]:,}"
+        return f"{wanted} of {counted(clients[0], 'client')}"
     pairs = zip(comparison.worlds, clients, strict=True)
     found = list(dict.fromkeys(f"{world.target:,} of {counted(n, 'client')}" for world, n in pairs))
     return " or ".join(found) if len(found) <= _MOST_TARGETS else f"{found[0]} to {found[-1]}"

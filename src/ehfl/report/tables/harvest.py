@@ -25,7 +25,7 @@ _LESS = 0.05  # of the mean, from which on it is worth saying that what was look
 
 
 def power_scale(typical: float) -> Scale:
-    """Return the unit for powers of about so many watts.
+    """Return the unit for powers of about `typical` watts.
 
     >>> power_scale(0.52), power_scale(1.6)
     (Scale(unit='mW', size=0.001), Scale(unit='W', size=1.0))
@@ -35,7 +35,7 @@ def power_scale(typical: float) -> Scale:
 
 
 def energy_scale(typical: float) -> Scale:
-    """Return the unit for energies of about so many joules."""
+    """Return the unit for energies of about `typical` joules."""
     unit = as_energy(typical).split()[-1]
     return Scale(unit, UNITS["J"][unit])
 

@@ -40,9 +40,15 @@ def unbroken(text: str) -> str:
     return _UNITS.sub("\\1\u00a0", text)
 
 
-def table_of(columns: Sequence[Column], labels: Sequence[str], note: str = "", group: str = "") -> Table:
-    """Return a table with a row for each label."""
-    lines = (Line(label, tuple(Cell(cells[label]) for _, cells in columns), group) for label in labels)
+def table_of(columns: Sequence[Column], labels: Sequence[str], note: str = "") -> Table:
+    """Return a table with a row for each label; those of one group, "sunny: greedy", stand together under its name."""
+    parts = [label.partition(": ") for label in labels]
+    groups = [group for group, found, _ in parts if found]
+    folds = len(groups) == len(labels) > len(set(groups))
+    lines = (
+        Line(short if folds else label, tuple(Cell(cells[label]) for _, cells in columns), group if folds else "")
+        for label, (group, _, short) in zip(labels, parts, strict=True)
+    )
     return Table(tuple(head for head, _ in columns), tuple(lines), note, arms_are_rows=True)
 
 
@@ -59,7 +65,8 @@ def number_column(
     """Return means with half their intervals, all with the same decimals, in line; a star behind those `starred`.
 
     Decimals are two digits of the widest interval; without intervals, three digits of the largest value. A column that
-    is `fine` shows at least one digit of its smallest value. `missing` has the cells of labels without a value.
+    is `fine` shows at least one digit of its smallest value and of three quarters of its intervals: one that is very
+    wide, as two seeds can make it, would let the others be "± 0.0". `missing` has the cells of labels without a value.
 
     >>> number_column("clients", {"a": 4.853, "b": 5.0, "c": None})
     ('clients', {'a': '4.85', 'b': '5.00', 'c': '–'})
@@ -67,7 +74,7 @@ def number_column(
     known = {label: one for label, one in found.items() if one is not None}
     means = {label: factor * (one if isinstance(one, int | float) else one.mean) for label, one in known.items()}
     halves = {label: factor * _half(one) for label, one in known.items()}
-    decimals = _decimals(means.values(), max(halves.values(), default=0.0), fine=fine)
+    decimals = _decimals(list(means.values()), [half for half in halves.values() if half], fine=fine)
     texts = {label: fixed(mean, decimals, sign) if math.isfinite(mean) else "inf" for label, mean in means.items()}
     width = max(map(len, texts.values()), default=0)
     cells = {label: missing.get(label, DASH) for label in found}
@@ -77,19 +84,23 @@ def number_column(
     return head, cells
 
 
-def _decimals(means: Iterable[float], widest: float, *, fine: bool) -> int:
-    """Return the decimals of a column whose widest interval has this half width, 0 where there are no intervals.
+def _decimals(means: Iterable[float], halves: Sequence[float], *, fine: bool) -> int:
+    """Return the decimals of a column with these half widths of intervals.
 
-    >>> _decimals([95.8, 88.9], 1.6, fine=True), _decimals([0.3, 0.0004], 0.1, fine=True)
+    >>> _decimals([95.8, 88.9], [1.6, 1.1], fine=True), _decimals([0.3, 0.0004], [0.1], fine=True)
     (1, 4)
-    >>> _decimals([63.21], 0, fine=True), _decimals([19.0, 63.0], 0, fine=False)
+    >>> _decimals([1.35, 1.83], [0.01, 0.02, 0.01, 4.0], fine=True)
+    2
+    >>> _decimals([63.21], [], fine=True), _decimals([19.0, 63.0], [], fine=False)
     (1, 0)
     """
     sizes = [abs(mean) for mean in means if mean and math.isfinite(mean)]
-    if not widest and (not sizes or (not fine and all(size == round(size) for size in sizes))):
+    if not halves and (not sizes or (not fine and all(size == round(size) for size in sizes))):
         return 0
-    decimals = shown_decimals(widest) if widest else shown_decimals(max(sizes), digits=3)
-    return max(decimals, shown_decimals(min(sizes), digits=1)) if fine and sizes else decimals
+    decimals = shown_decimals(max(halves)) if halves else shown_decimals(max(sizes), digits=3)
+    shown = [min(sizes)] if sizes else []
+    shown += [sorted(halves)[len(halves) // 4]] if halves else []
+    return max([decimals, *(shown_decimals(size, digits=1) for size in shown)]) if fine else decimals
 
 
 def pair_column(head: str, first: Column, second: Column, between: str = ", ") -> Column:
