@@ -69,7 +69,8 @@ def test_a_registered_key_is_let_in_and_no_other_whatever_it_says(tmp_path: Path
         assert "All SuperNodes must be registered" in up.nodes[NAMELESS].log.read_text()
         wait_for(lambda: listed(up) == {known: "online"}, 40, f"the node: {up.nodes[CLIENT].last_words()}")
 
-        up.kill_superlink()  # keys are in the database: who was known is known again, and nobody else
+        assert up.superlink is not None
+        up.superlink.kill()  # keys are in the database: who was known is known again, and nobody else
         up.start_superlink()
         up.start_node(STRANGER, options=[*trust, *_key(keys / "stranger")])
         wait_for(lambda: not up.nodes[STRANGER].alive, 40, "the stranger to give up")

@@ -44,7 +44,7 @@ def test_five_dark_rounds_dead_nodes_and_a_dead_superlink_leave_the_run_as_it_wo
     with isolated as deployed, server_apps(deployed) as apps:
         deployed.wait_for_rounds(2)
         for client in deployed.clients:
-            deployed.up.kill_node(client)
+            deployed.up.nodes[client].kill()
         before = len(deployed.records())
         # Flower counts them as online for a minute more, so they are asked; nobody answers, and the round waits.
         wait_for(lambda: f"round {before} waits: 0 nodes answered" in deployed.log(), 90, "the server to wait")
@@ -54,7 +54,8 @@ def test_five_dark_rounds_dead_nodes_and_a_dead_superlink_leave_the_run_as_it_wo
         deployed.wait_for_rounds(before + 1)
 
         servers = apps.descendants()[1:]
-        deployed.up.kill_superlink()
+        assert deployed.up.superlink is not None
+        deployed.up.superlink.kill()
         deployed.up.start_superlink()
         deployed.wait_for_rounds(before + 2)
         assert servers and all(one.is_running() for one in servers)  # it lived on, and goes on by itself

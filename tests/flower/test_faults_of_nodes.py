@@ -55,7 +55,7 @@ def test_clients_that_raise_hang_send_nan_or_are_killed_cost_the_others_nothing(
         (orders / "node-2.hold").touch()
         wait_for(lambda: deployed.ledger(2)["paid"] and deployed.ledger(2)["round"] > mad, 120, "client 2 to pay")
         ledger = deployed.ledger(2)
-        deployed.up.kill_node(2)  # in mid-round: it has paid, and trains
+        deployed.up.nodes[2].kill()  # in mid-round: it has paid, and trains
         assert deployed.ledger(2) == ledger
         (orders / "node-2.hold").unlink()
         killed = ledger["round"]

@@ -44,7 +44,8 @@ def test_a_killed_server_goes_on_from_its_checkpoint_and_charges_nobody_twice(tm
         assert deployed.records()[:1] == first
         assert deployed.devices()[1].spent[0] == ledger["totals"]["spent"]  # it trained twice, and paid once
 
-        deployed.up.kill_superlink()  # and the server with it
+        assert deployed.up.superlink is not None
+        deployed.up.superlink.kill()  # and the server with it
         deployed.up.start_superlink()
         deployed.submit()  # the same command as before
         deployed.wait_for_end(180)

@@ -65,7 +65,6 @@ def _runs(process: int) -> bool:
 @pytest.mark.parametrize(("kind", "patience"), [("gentle", 5.0), ("deaf", 0.2)])
 def test_stopping_a_program_ends_what_it_started_in_other_sessions(tmp_path: Path, kind: str, patience: float) -> None:
     process, ids = started(tmp_path, kind, patience)
-    assert process.pid == ids[0]
     assert {one.pid for one in process.descendants()} == set(ids)
 
     process.stop()

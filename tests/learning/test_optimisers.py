@@ -15,8 +15,7 @@ from turns import CPU, player
 from ehfl import Participation
 from ehfl.arrays import IntArray
 from ehfl.learning import LocalSgd, Task, train
-from ehfl.learning.engine.local_sgd import minibatches
-from ehfl.learning.engine.optimisers import OPTIMISERS, read_optimiser
+from ehfl.learning.engine.local_sgd import OPTIMISERS, minibatches, read_optimiser
 from ehfl.learning.first_model import initial_model
 
 PARTS: list[IntArray] = [np.arange(40), np.arange(40, 90)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -120,9 +120,7 @@ def train(
 
 
 def _run(training: Training, folder: Path | None, checkpoint_every: int, on_round: OnRound | None) -> History:
-    if folder is None:
-        return training.run(on_round=on_round)
-    with sole_use(folder):
+    with nullcontext() if folder is None else sole_use(folder):
         return training.run(folder, checkpoint_every=checkpoint_every, on_round=on_round)
 
 

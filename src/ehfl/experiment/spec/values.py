@@ -182,7 +182,7 @@ def read_aggregation(value: Any, info: ValidationInfo) -> Table:
 
 def read_local(value: Any) -> Table | None:
     """Return a local optimiser as a table, None for plain SGD."""
-    from ehfl.learning.engine.optimisers import read_optimiser  # imports torch: only where an optimiser is given
+    from ehfl.learning.engine.local_sgd import read_optimiser  # imports torch: only where an optimiser is given
 
     return None if value in (None, "sgd") else read_optimiser(value, "learning.local")
 

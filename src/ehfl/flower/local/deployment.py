@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import socket
-import ssl
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -25,20 +22,7 @@ from ehfl.flower.local.processes import Process, flower_environment, program
 from ehfl.runs import sole_use
 from ehfl.validation import InvalidValue, UserError, printable, short
 
-_ANSWER_SECONDS = 120.0
-
-
-@dataclass(frozen=True, slots=True)
-class RunState:
-    """The state of a run at the SuperLink."""
-
-    status: str  # pending, starting, running, finished:completed, finished:failed or finished:stopped
-    details: str  # the reason, if it failed
-
-    @property
-    def over(self) -> bool:
-        """Whether the run has ended."""
-        return self.status.startswith("finished")
+_ANSWER_SECONDS = 120.0  # of a flwr command
 
 
 def ask(home: Path, *words: str) -> dict[str, Any]:
@@ -113,6 +97,7 @@ NAME = "ehfl"  # of the connection in config.toml
 INSECURE = ("--insecure",)  # no TLS: everything stays on loopback
 _READY_SECONDS = 60.0
 _LOOK_SECONDS = 0.1
+_ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # nodes share the cores of this machine, and each would use them all
 _SERVER_APP = "flwr-serverapp"  # the program that runs the app's server
 
 
@@ -121,8 +106,7 @@ class Deployment:
 
     All their files are in `folder`, which is locked against other deployments: a log and a Flower home for each
     process. With a `database` the SuperLink remembers runs across restarts. Leaving the context ends every process and
-    its children; if this process is killed, guards end them (`guard.py`). `threads` sets OMP_NUM_THREADS on nodes,
-    because several nodes share the cores of this machine, and each would use them all.
+    its children; if this process is killed, guards end them (`guard.py`).
     """
 
     def __init__(
@@ -132,7 +116,6 @@ class Deployment:
         database: Path | None = None,
         superlink_options: Sequence[str] = INSECURE,
         connection: Mapping[str, Any] | None = None,
-        threads: int = 1,
         patience: float = 8.0,
     ) -> None:
         self.folder = folder.absolute()
@@ -142,7 +125,6 @@ class Deployment:
         self._database = database
         self._superlink_options = tuple(superlink_options)
         self._connection = {"insecure": True} if connection is None else dict(connection)
-        self._threads = {"OMP_NUM_THREADS": str(threads)}
         self._patience = patience
         self._lock = ExitStack()
 
@@ -171,7 +153,7 @@ class Deployment:
         command = [program("flower-superlink"), *self._superlink_options, "--host", HOST, "--port", port, *kept]
         self.superlink = self._started("superlink", command)
         deadline = time.monotonic() + _READY_SECONDS
-        while not _answers(self.address, secure="--insecure" not in self._superlink_options):
+        while not _answers(self.address):
             if not self.superlink.alive:
                 raise UserError(f"the SuperLink did not start: {self.superlink.last_words()} ({self.superlink.log})")
             if time.monotonic() > deadline:
@@ -185,26 +167,17 @@ class Deployment:
         told = {"client-id": client} | {name.replace("_", "-"): value for name, value in config.items()}
         place = ["--superlink", self.address, "--host", HOST, "--port", str(free_port())]
         command = [program("flower-supernode"), *options, *place, "--node-config", key_value_pairs(told)]
-        self.nodes[client] = self._started(f"node-{client}", command, self._threads)
-
-    def kill_node(self, client: int) -> None:
-        """Simulate a power failure of a node: kill it and its children without notice to the SuperLink."""
-        self.nodes[client].kill()
-
-    def kill_superlink(self) -> None:
-        """Simulate a power failure of the SuperLink; the app's server is its child and is killed, too."""
-        assert self.superlink is not None
-        self.superlink.kill()
+        self.nodes[client] = self._started(f"node-{client}", command, _ONE_THREAD)
 
     def submit(self, app: Path, **run_config: str | int | float) -> int:
         """Submit an app project to the SuperLink, which runs it at once; return the run's id."""
         changes = ["--run-config", key_value_pairs(run_config)] if run_config else []
         return int(ask(self._home("flwr"), "run", str(app.absolute()), NAME, *changes)["run-id"])
 
-    def state(self, run_id: int) -> RunState:
-        """Return the state of a run from the SuperLink; the call takes a second or two."""
+    def state(self, run_id: int) -> tuple[str, str]:
+        """Return a run's status at the SuperLink, such as "running" or "finished:failed", and the reason."""
         found = ask(self._home("flwr"), "list", NAME, "--run-id", str(run_id))["runs"][0]
-        return RunState(found["status"], found["status-details"] or "")
+        return found["status"], found["status-details"] or ""
 
     def servers(self) -> list[psutil.Process]:
         """Return the processes that run an app's server."""
@@ -243,14 +216,11 @@ class Deployment:
         return self.folder / "homes" / name
 
 
-def _answers(address: str, *, secure: bool) -> bool:
-    """Return whether a SuperLink answers its health check; the request bypasses the user's proxy."""
-    unverified = ssl._create_unverified_context()  # a health check needs no verified certificate
-    made = http.client.HTTPSConnection(address, context=unverified) if secure else http.client.HTTPConnection(address)
-    made.timeout = 5
-    with closing(made) as connection, suppress(OSError, http.client.HTTPException):
-        connection.request("GET", "/health")
-        return connection.getresponse().status == http.client.OK
+def _answers(address: str) -> bool:
+    """Return whether a SuperLink listens."""
+    host, _, port = address.rpartition(":")
+    with suppress(OSError), socket.create_connection((host, int(port)), timeout=5):
+        return True
     return False
 
 

@@ -1,9 +1,9 @@
 """A small process that runs one of Flower's programs, and ends it together with all its descendants.
 
-It runs as a script, with its patience [s] and the program's command line. It ends the program on SIGTERM, or on end of
-file at its standard input: a pipe from the starting process, which the system closes however that process ends, SIGKILL
-included. Flower's programs start others in new sessions, which outlive a killed parent; on Linux the guard adopts them
-(PR_SET_CHILD_SUBREAPER), so that it finds all of them among its descendants.
+It runs as a script, with its patience [s] and the program's command line. It ends the program on end of file at its
+standard input: a pipe from the starting process, which that process closes, or the system, however that process ends,
+SIGKILL included. Flower's programs start others in new sessions, which outlive a killed parent; on Linux the guard
+adopts them (PR_SET_CHILD_SUBREAPER), so that it finds all of them among its descendants.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import ctypes
 import os
 import select
-import signal
 import subprocess
 import sys
 import time
@@ -26,12 +25,10 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 def guard(patience: float, command: list[str]) -> int:
     """Run the program until it ends or is stopped; return its exit code when all its descendants are gone."""
-    told: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, _: told.append(number))
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     program = subprocess.Popen(command, stdin=subprocess.DEVNULL)
-    while program.poll() is None and not told and not _alone(_LOOK_SECONDS):
+    while program.poll() is None and not _alone(_LOOK_SECONDS):
         pass
     started = psutil.Process().children(recursive=True)  # outside Linux, orphans are not found
     program.terminate()
@@ -42,7 +39,7 @@ def guard(patience: float, command: list[str]) -> int:
 
 
 def _alone(seconds: float) -> bool:
-    """Wait that long, or until the starting process has ended; return whether it has."""
+    """Wait that long, or until the starting process has closed the pipe; return whether it has."""
     return bool(select.select([sys.stdin], [], [], seconds)[0])
 
 

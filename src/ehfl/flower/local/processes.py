@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import sysconfig
@@ -72,25 +71,19 @@ class Process:
     @property
     def alive(self) -> bool:
         """Whether the program or one of its descendants runs."""
-        if self._guard.poll() is None:
-            return True
-        self._close()  # it ended by itself, so nothing else closes its pipe
-        return False
-
-    @property
-    def pid(self) -> int | None:
-        """The program's process id, None before its start and after its end."""
-        children = self._under_guard(recursive=False)
-        return min(children, key=lambda one: one.create_time()).pid if children else None
+        return self._guard.poll() is None
 
     def descendants(self) -> list[psutil.Process]:
         """Return the program's process and all its descendants."""
-        return self._under_guard(recursive=True)
+        try:
+            return psutil.Process(self._guard.pid).children(recursive=True) if self.alive else []
+        except psutil.NoSuchProcess:
+            return []
 
     def ask_to_stop(self) -> None:
         """Ask the guard to terminate the program, and do not wait."""
-        if self.alive:
-            self._guard.send_signal(signal.SIGTERM)
+        assert self._guard.stdin is not None
+        self._guard.stdin.close()
 
     def stop(self) -> None:
         """Terminate the program and wait until all its descendants have ended."""
@@ -100,7 +93,6 @@ class Process:
         except BaseException:  # too slow even for the guard, or the user's second Ctrl-C
             self.kill()
             raise
-        self._close()
 
     def kill(self) -> None:
         """Kill the program and all its descendants at once, as in a power failure."""
@@ -112,19 +104,9 @@ class Process:
             time.sleep(0.02)
         self._guard.kill()
         self._guard.wait()
-        self._close()
+        self.ask_to_stop()  # closes the pipe
 
     def last_words(self) -> str:
         """Return the last non-empty line of the log, with control characters escaped."""
         lines = [printable(line) for line in self.log.read_text(encoding="utf-8", errors="replace").splitlines()]
         return short(next((line for line in reversed(lines) if line), "nothing"), 300)
-
-    def _under_guard(self, *, recursive: bool) -> list[psutil.Process]:
-        try:
-            return psutil.Process(self._guard.pid).children(recursive=recursive) if self.alive else []
-        except psutil.NoSuchProcess:
-            return []
-
-    def _close(self) -> None:
-        if self._guard.stdin is not None:
-            self._guard.stdin.close()

@@ -148,9 +148,9 @@ def _watch(
         if finished():
             return None
         if time.monotonic() > ask_at and not up.servers():  # the server starts a moment after the submission
-            state = up.state(run_id)
-            if state.over and not finished():
-                return f"{short(printable(state.details), 300)} ({up.folder / 'superlink.log'})"
+            status, details = up.state(run_id)
+            if status.startswith("finished") and not finished():
+                return f"{short(printable(details), 300)} ({up.folder / 'superlink.log'})"
             ask_at = time.monotonic() + _ASK_SECONDS
         time.sleep(_LOOK_SECONDS)
 
