@@ -87,7 +87,7 @@ def bare_training(run: NodeRun, message: Message, context: Context) -> Message:
     """Train as a client of FedAvg's: no energy, no checks."""
     import torch
 
-    from ehfl.learning.orders import Order
+    from ehfl.learning.aggregation.contract import Order
 
     engine, model = trainer_of(run)
     x = torch.from_numpy(message.content.array_records["arrays"]["weights"].numpy().copy())

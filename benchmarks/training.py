@@ -29,13 +29,13 @@ from torch.utils.data import DataLoader, Subset, TensorDataset
 from ehfl import AlwaysOn, Bernoulli, Fleet, simulate
 from ehfl.arrays import IntArray
 from ehfl.learning import Examples, LocalSgd, Mean, Metric, initialise, train
+from ehfl.learning.aggregation.contract import Turns
 from ehfl.learning.engine.device import keep_freed_memory
 from ehfl.learning.engine.engine import Engine
 from ehfl.learning.engine.flat import FlatModel
 from ehfl.learning.engine.workers import Workers, cores
 from ehfl.learning.evaluation import evaluate
 from ehfl.learning.first_model import initial_model
-from ehfl.learning.orders import Turns
 from ehfl.learning.server import Server
 from ehfl.learning.tasks import load_task
 from ehfl.learning.tasks.cifar import Standardise, paper_network

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from ehfl.learning import memory
-from ehfl.learning.aggregation.contract import Update
+from ehfl.learning.aggregation.contract import Order, Update
 from ehfl.learning.checkpoint import NAME, PREVIOUS, Checkpoint, read_checkpoint
 from ehfl.learning.engine.engine import Engine
 from ehfl.learning.engine.flat import FlatModel
-from ehfl.learning.orders import Order
 from ehfl.runs import HistoryFile, Record
 from ehfl.scheduling import Participation
 from loopback_grid import Played, loopback, play, tiny

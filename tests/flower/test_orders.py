@@ -12,8 +12,7 @@ from flwr.app import RecordDict
 from ehfl.flower.server.devices import Orders
 from ehfl.flower.wire.messages import Request
 from ehfl.learning import FedAwe, FedProx, Mean, Mifa, Scaffold
-from ehfl.learning.aggregation.contract import Aggregation, State, Update, assignment_of
-from ehfl.learning.orders import Order
+from ehfl.learning.aggregation.contract import Aggregation, Order, State, Update, assignment_of
 
 N, SIZE = 4, 3
 X = torch.arange(SIZE, dtype=torch.float32)

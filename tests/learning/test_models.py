@@ -16,8 +16,7 @@ from turns import CPU, player
 from ehfl import Participation
 from ehfl.learning import LocalSgd, Task, evaluate, load_model, train
 from ehfl.learning.engine.chance import Chance
-from ehfl.learning.first_model import initial_model
-from ehfl.learning.size import task_size
+from ehfl.learning.first_model import initial_model, task_size
 
 PARTS = [np.arange(30), np.arange(30, 90)]
 

@@ -12,9 +12,9 @@ from turns import CPU, player
 
 from ehfl import Participation
 from ehfl.learning import Examples, LocalSgd, Metric, Task, train
-from ehfl.learning.engine import precision
+from ehfl.learning.aggregation.contract import Order
+from ehfl.learning.engine import device as precision
 from ehfl.learning.engine.stacked import Stack
-from ehfl.learning.orders import Order
 from ehfl.learning.tasks.cifar import paper_network
 from ehfl.runs import OtherRun
 from ehfl.validation import InvalidValue

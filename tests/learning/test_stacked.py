@@ -10,9 +10,9 @@ from turns import CPU, player
 
 from ehfl import AlwaysOn, Bernoulli, Fleet, Participation, simulate
 from ehfl.learning import LocalSgd, Task, train
+from ehfl.learning.aggregation.contract import Order
 from ehfl.learning.engine import stacked
 from ehfl.learning.engine.stacked import Stack, stack_of
-from ehfl.learning.orders import Order
 from ehfl.partition import Dirichlet, Iid
 
 QUICK: dict[str, Any] = {"local_steps": 3, "batch_size": 8, "eval_every": 3, "device": "cpu"}

@@ -101,8 +101,7 @@ class _Checks:
 
     def learnable(self, setting: Setting) -> str:
         """Return the fingerprint of a setting's data; refuse a setting that cannot be learned."""
-        from ehfl.learning.engine.device import pick_device
-        from ehfl.learning.engine.precision import check_precision
+        from ehfl.learning.engine.device import check_precision, pick_device
 
         learning = setting.learning
         if wants_losses(build.scheduler_of(setting)):  # so participants are decided only while learning goes on

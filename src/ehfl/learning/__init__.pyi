@@ -33,13 +33,13 @@ from .evaluation import (
     Scores as Scores,
     accuracy_by_class as accuracy_by_class,
     evaluate as evaluate,
+    load_model as load_model,
 )
 from .identity import data_digest as data_digest
 from .initialisation import initialise as initialise
 from .memory import Rows as Rows
-from .saved import load_model as load_model
 from .server import Diverged as Diverged
-from .size import TaskSize as TaskSize, task_size as task_size
+from .first_model import TaskSize as TaskSize, task_size as task_size
 from .tasks import TASKS as TASKS, load_task as load_task
 from .tasks.contract import (
     ACCURACY as ACCURACY,

@@ -10,11 +10,10 @@ from typing import Protocol
 import numpy as np
 
 from ehfl.arrays import FloatArray, IntArray
-from ehfl.learning.aggregation.contract import Update
+from ehfl.learning.aggregation.contract import Order, Turns, Update
 from ehfl.learning.engine.engine import Engine
 from ehfl.learning.engine.stacked import Stack
 from ehfl.learning.engine.workers import Workers
-from ehfl.learning.orders import Order, Turns
 from ehfl.learning.tasks.contract import Task, label_counts
 from ehfl.partition import Partition, with_users
 from ehfl.partition import deal as deal_targets

@@ -8,11 +8,10 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
-from ehfl.learning.aggregation.contract import Aggregation, State, Update, assignment_of, share_of
+from ehfl.learning.aggregation.contract import Aggregation, Order, State, Turns, Update, assignment_of, share_of
 from ehfl.learning.aggregation.mean import exact_on
 from ehfl.learning.engine.flat import FlatModel
 from ehfl.learning.memory import Rows, on_device
-from ehfl.learning.orders import Order, Turns
 from ehfl.runs import LARGEST
 from ehfl.validation import UserError, at
 

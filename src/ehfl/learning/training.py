@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ehfl.arrays import FloatArray
-from ehfl.learning.aggregation.contract import State, traffic_of
+from ehfl.learning.aggregation.contract import State, Turns, traffic_of
 from ehfl.learning.checkpoint import Checkpoint, latest_checkpoint
 from ehfl.learning.clients import ClientSide
 from ehfl.learning.engine.flat import FlatModel
@@ -27,7 +27,6 @@ from ehfl.learning.memory import (
     size_of,
     without_files,
 )
-from ehfl.learning.orders import Turns
 from ehfl.learning.server import Diverged, Server
 from ehfl.learning.tasks.contract import Task, classes_of
 from ehfl.learning.tasks.examples import Batch

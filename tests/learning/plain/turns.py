@@ -11,11 +11,10 @@ from torch import Tensor
 
 from ehfl.arrays import IntArray
 from ehfl.learning import Aggregation, LocalSgd, Mean, Task
-from ehfl.learning.aggregation.contract import Update
+from ehfl.learning.aggregation.contract import Order, Turns, Update
 from ehfl.learning.engine.engine import Engine
 from ehfl.learning.engine.flat import FlatModel
 from ehfl.learning.first_model import initial_model
-from ehfl.learning.orders import Order, Turns
 from ehfl.learning.server import Received, Server
 
 CPU = torch.device("cpu")

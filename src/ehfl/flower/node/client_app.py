@@ -28,8 +28,8 @@ from ehfl.validation import InvalidValue, UserError, one_line, whole_number
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ehfl.learning.aggregation.contract import Order
     from ehfl.learning.engine.flat import FlatModel
-    from ehfl.learning.orders import Order
 
 log = logging.getLogger("ehfl.flower")
 STATE = Path("~/.local/state/ehfl")  # default folder of nodes' accounts
@@ -151,7 +151,7 @@ def trained(request: Request, run: NodeRun, node: NodeConfig) -> Answer:
 
 def _order(request: Request, client: int, steps: int, seed: int, model: FlatModel) -> Order:
     """Return what the client shall train, where the node's model is."""
-    from ehfl.learning.orders import Order
+    from ehfl.learning.aggregation.contract import Order
 
     if request.weights is None:
         raise InvalidValue("the message", "one with a model to train", "none")

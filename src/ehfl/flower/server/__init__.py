@@ -1,5 +1,5 @@
 """The server: a run whose clients are devices (`server_app`).
 
-`nodes` polls them, `screening` rejects invalid answers, `devices` selects clients and sends the model, `seen` records
-what they answered and summarises all rounds.
+`nodes` polls them and rejects invalid answers, `devices` selects clients and sends the model, `seen` records what they
+answered and summarises all rounds.
 """

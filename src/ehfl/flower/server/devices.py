@@ -15,13 +15,12 @@ from ehfl.arrays import Clients, FloatArray, IntArray
 from ehfl.experiment import Run
 from ehfl.experiment.spec import build
 from ehfl.flower.app.bundle import digest_of_run
-from ehfl.flower.server.nodes import Nodes
-from ehfl.flower.server.screening import Lengths, Screening, check_model
+from ehfl.flower.server.nodes import Lengths, Nodes, Screening, check_model
 from ehfl.flower.server.seen import Seen, participation_of
 from ehfl.flower.wire.exchange import Exchange
 from ehfl.flower.wire.messages import Answer, BadMessage, Request, Weights
 from ehfl.learning import Update
-from ehfl.learning.orders import Order, Turns
+from ehfl.learning.aggregation.contract import Order, Turns
 from ehfl.runs import Devices, OtherRun, Record
 from ehfl.scheduling import Decider, Participation, wants_losses
 

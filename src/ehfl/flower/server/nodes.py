@@ -1,22 +1,32 @@
-"""The nodes of a federation: the server waits until enough are connected, and asks each for client and energy."""
+"""The nodes of a federation: the server waits until enough are connected, asks each for client and energy, and checks.
+
+An answer must match run and round, and contain a possible energy and a valid model.
+"""
 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
+from dataclasses import dataclass
+from statistics import median_low
 
+import numpy as np
 from flwr.app import RecordDict
 
+from ehfl.energy import Fleet
 from ehfl.experiment.spec.models import FlowerSpec
-from ehfl.flower.server.screening import Ahead, Screening
 from ehfl.flower.wire.exchange import Exchange, Reply
-from ehfl.flower.wire.messages import Answer, BadMessage
-from ehfl.runs import OtherRun
+from ehfl.flower.wire.messages import Answer, BadMessage, Weights
+from ehfl.runs import OtherRun, as_reason
+from ehfl.validation import UserError
 
 log = logging.getLogger("ehfl.flower")
 _LOOK_SECONDS = 1.0  # between polls while too few nodes are connected
 _AGAIN_SECONDS = 5.0  # before a retry after too few nodes have answered
+LARGEST = 1e9  # maximum weight or loss; healthy models stay below, and one such answer would make the run diverge
+_SHORT = 1e-3  # relative to the model: shorter updates are never outliers
 
 
 class Nodes:
@@ -101,3 +111,129 @@ class Nodes:
         while there < least or (there < clients and self._exchange.clock() < give_up):
             self._exchange.sleep(_LOOK_SECONDS)
             there = len(self._exchange.nodes())
+
+
+class Ahead(BadMessage):
+    """The node's account is at a later round of this run."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Screening:
+    """The rules for answers in a run; the first broken rule is raised as BadMessage.
+
+    Only impossible values are rejected: a node that reports less than its true energy cannot be detected.
+    """
+
+    token: str  # the run's
+    fleet: Fleet
+
+    def answer(self, reply: Reply, t: int, client: int | None = None) -> Answer:
+        """Return a node's valid answer in round t, from this client or from any."""
+        if reply.content is None:
+            raise BadMessage(reply.error or "no reply")
+        answer = Answer.read(reply.content)
+        if answer.refused:
+            raise (Ahead if answer.run == self.token and answer.round > t else BadMessage)(as_reason(answer.refused))
+        if answer.run != self.token:
+            raise BadMessage(f"it answers for round {answer.round} of another run")
+        if answer.round != t:
+            raise BadMessage(f"it answers for round {answer.round}")
+        if answer.client >= self.fleet.clients:
+            raise BadMessage(f"it says that it is client {answer.client} of {self.fleet.clients}")
+        if client not in (None, answer.client):
+            raise BadMessage(f"it says that it is client {answer.client}")
+        self._check_energy(answer, t)
+        return answer
+
+    def _check_energy(self, answer: Answer, t: int) -> None:
+        """Raise BadMessage for impossible energy; a level above the capacity would be selected before all others."""
+        fleet, cost, most = self.fleet, self.fleet.cost_of(answer.client), self.fleet.ceiling_of(answer.client)
+        if answer.energy > most:
+            has, holds = fleet.amount(answer.energy), fleet.amount(most, named=False)
+            raise BadMessage(f"it says that it has {has}, and its battery holds {holds}")
+        if answer.totals.paid > cost * (t + 1):
+            paid, each = fleet.amount(answer.totals.paid), fleet.amount(cost, named=False)
+            raise BadMessage(f"it says that it has paid {paid} in {t + 1} rounds of {each}")
+        try:
+            answer.totals.check()
+        except UserError as error:
+            raise BadMessage(str(error)) from None
+
+
+def check_model(answer: Answer, n_parameters: int, steps: int | None, examples: int | None, n_buffers: int = 0) -> None:
+    """Raise BadMessage if a model cannot be averaged, or if steps or examples differ from the order.
+
+    `examples` is None for a node that trains on its own data, and `steps` where they follow these.
+
+    >>> answer = Answer("a", 0, 1, loss=0.5, steps=5, examples=9, weights=np.zeros(3, np.float32))
+    >>> check_model(answer, n_parameters=4, steps=5, examples=9)
+    Traceback (most recent call last):
+    ehfl.flower.wire.messages.BadMessage: a model of 3 weights, not 4
+    """
+    if answer.weights is None:
+        raise BadMessage("no model came back")
+    if answer.weights.size != n_parameters:
+        raise BadMessage(f"a model of {answer.weights.size} weights, not {n_parameters}")
+    buffers = np.zeros(0, np.float32) if answer.buffers is None else answer.buffers
+    if buffers.size != n_buffers:
+        raise BadMessage(f"a model with buffers of {buffers.size} numbers, not {n_buffers}")
+    numbers = np.concatenate([answer.weights, buffers])
+    losses_finite = math.isfinite(answer.loss) and math.isfinite(answer.start_loss)
+    if not losses_finite or not np.isfinite(numbers).all():
+        raise BadMessage("a model or a loss that is not finite")
+    largest = max(float(np.abs(numbers).max()), abs(answer.loss), abs(answer.start_loss))
+    if largest > LARGEST:
+        raise BadMessage(f"a weight or a loss of {largest:.3g}, beyond {LARGEST:g}")
+    if answer.steps < 1 or steps not in (None, answer.steps):
+        raise BadMessage(f"{answer.steps} steps, not the {steps or 'at least 1'} that it was asked for")
+    if answer.examples < 1 or examples not in (None, answer.examples):
+        raise BadMessage(f"{answer.examples} examples, not the {examples or 'at least 1'} that it was dealt")
+
+
+class Lengths:
+    """A filter for updates longer than `limit` times the usual length; None disables it."""
+
+    def __init__(self, limit: float | None) -> None:
+        self._limit = limit
+        self._usual: float | None = None  # as of the last round
+
+    def too_long(self, models: Mapping[int, Weights], start_of: Callable[[int], Weights]) -> dict[int, str]:
+        """Return the reason for each update that is too long, by client."""
+        if self._limit is None or not models:
+            return {}
+        lengths, sizes = {}, {}
+        for client, model in models.items():
+            start = start_of(client)
+            lengths[client], sizes[client] = length_of(model, start), length_of(start, np.zeros_like(start))
+        found, self._usual = outliers(lengths, sizes, self._limit, self._usual)
+        return found
+
+
+def length_of(model: Weights, start: Weights) -> float:
+    """Return the length of an update, in float64 because squares of large weights overflow float32."""
+    return float(np.linalg.norm(np.subtract(model, start, dtype=np.float64)))
+
+
+def outliers(
+    lengths: Mapping[int, float], sizes: Mapping[int, float], limit: float, usual: float | None
+) -> tuple[dict[int, str], float | None]:
+    """Return the reasons for updates that are too long, by client, and the usual length of this round.
+
+    The usual length is the lower median of the round, and at least a thousandth of the norm of the model that the
+    client started from (`sizes`): clients at their optimum do not make the others outliers. A single update is compared
+    with the usual length of the round before, and in the first round with its model's norm (if not 0).
+
+    >>> outliers({0: 1.0, 1: 1.2, 2: 90.0}, {0: 3.0, 1: 3.0, 2: 3.0}, limit=10, usual=None)
+    ({2: 'an update of length 90, more than 10 times the usual 1.2'}, 1.0)
+    >>> outliers({1: 90.0}, {1: 3.0}, limit=10, usual=1.1)
+    ({1: 'an update of length 90, more than 10 times the usual 1.1'}, 1.1)
+    """
+    first = len(lengths) == 1 and usual is None
+    now = median_low(lengths.values()) if len(lengths) > 1 or usual is None else usual
+    words = {}
+    for client, length in lengths.items():
+        compared = (sizes[client] or length) if first else max(now, _SHORT * sizes[client])
+        if length > limit * compared:
+            words[client] = f"an update of length {length:.3g}, more than {limit:g} times the usual {compared:.3g}"
+    kept = [length for client, length in lengths.items() if client not in words]
+    return words, median_low(kept) if kept else (None if first else now)

@@ -14,6 +14,7 @@ threads each fetch the replies of a few nodes: a late node delays no deadline an
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
@@ -66,7 +67,7 @@ class Exchange:
         self.clock = clock
         self._wall = wall
         self.sleep = sleep
-        self._silences = Silences()
+        self._silent: dict[int, float] = {}  # node -> time of its last silence [s since 1970]
 
     def nodes(self) -> list[Node]:
         """Return the nodes that Flower counts as connected, with the age of their heartbeat; none on an error."""
@@ -96,7 +97,7 @@ class Exchange:
             end = min(end, self.clock() + GRACE_SECONDS)
         yield from self._answers(self._source(known, pending), pending, waited, end)
         for node in waited.intersection(pending.values()):
-            self._silences.note(node, self._wall())
+            self._silent[node] = self._wall()
         yield from (Reply(node, None, excuses.get(node, f"no reply in {deadline:g} s")) for node in pending.values())
 
     def _looked_up(self) -> list[Node] | None:
@@ -111,7 +112,8 @@ class Exchange:
         if nodes is None:
             return {}
         known = {node.node_id: node for node in nodes}
-        excuses = {node: self._silences.not_worth_waiting(known.get(node), self._wall()) for node in asked}
+        silent, now = self._silent, self._wall()
+        excuses = {node: not_worth_waiting(known.get(node), silent.get(node, -math.inf), now) for node in asked}
         return {node: excuse for node, excuse in excuses.items() if excuse is not None}
 
     def _push(
@@ -182,7 +184,7 @@ class Exchange:
 
     def _reply(self, node: int, message: Message) -> Reply:
         if message.metadata.src_node_id == node:
-            self._silences.forget(node)
+            self._silent.pop(node, None)
         if message.has_error():
             return Reply(node, None, shown(message.error.reason or f"error {message.error.code}"))
         return Reply(node, message.content)
@@ -240,29 +242,18 @@ def node_of(info: NodeInfo, now: float) -> Node:
     return Node(info.node_id, max(now - last, 0.0), interval)
 
 
-class Silences:
-    """The nodes that stayed silent until a deadline, with the time; a newer heartbeat makes them worth waiting for."""
+def not_worth_waiting(node: Node | None, silent_since: float, now: float) -> str | None:
+    """Return why the node (None: not connected) is not worth waiting for, or None if it is.
 
-    def __init__(self) -> None:
-        self._since: dict[int, float] = {}  # node -> time of its last silence [s since 1970]
-
-    def note(self, node_id: int, now: float) -> None:
-        """Record that an awaited node has not answered."""
-        self._since[node_id] = now
-
-    def forget(self, node_id: int) -> None:
-        """Remove a node that has answered."""
-        self._since.pop(node_id, None)
-
-    def not_worth_waiting(self, node: Node | None, now: float) -> str | None:
-        """Return why the node (None: not connected) is not worth waiting for, or None if it is."""
-        if node is None:
-            return "not connected"
-        if node.stale:
-            return f"not waited for, its last heartbeat was {node.heartbeat_age:.0f} s ago"
-        if not node.simulated and now - node.heartbeat_age <= self._since.get(node.node_id, float("-inf")):
-            return "not waited for, no heartbeat since it last stayed silent"
-        return None
+    A heartbeat that is newer than its last silence, at `silent_since`, makes a node worth waiting for.
+    """
+    if node is None:
+        return "not connected"
+    if node.stale:
+        return f"not waited for, its last heartbeat was {node.heartbeat_age:.0f} s ago"
+    if not node.simulated and now - node.heartbeat_age <= silent_since:
+        return "not waited for, no heartbeat since it last stayed silent"
+    return None
 
 
 def pause(elapsed: float) -> float:

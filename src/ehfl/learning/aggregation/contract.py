@@ -1,4 +1,4 @@
-"""The interface of an aggregation, and the data that participants receive and send back."""
+"""The interface of an aggregation, and what participants receive (`Order`) and send back (`Update`): plain data."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
+from ehfl.arrays import Clients, IntArray
 from ehfl.runs import Traffic
 
 # An aggregation's state: tensors, and `Rows` with one vector per client, by name. Checkpoints store it bit for bit.
@@ -21,6 +22,33 @@ class Assignment:
     start: Tensor  # the model that it starts from, (n_params,)
     pull: float = 0.0  # pull * (y - start) is added to each gradient at y
     shift: Tensor | None = None  # is added to each gradient, (n_params,)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Turns:
+    """The clients that are asked to train in a round, ascending, and the number of local steps of each."""
+
+    clients: Clients  # (n_turns,)
+    steps: IntArray  # (n_turns,)
+    wanted: int  # number of updates to use; the other clients replace those that fail
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Order:
+    """A client's turn in one round: the model to start from, how to train, and the seed of its minibatches.
+
+    Each gradient g at y becomes g + pull (y - start) + shift; FedProx uses `pull`, SCAFFOLD uses `shift`.
+    """
+
+    client: int
+    round: int
+    start: Tensor  # (n_params,)
+    steps: int  # K, or fewer where the client cannot pay for all
+    eta: float  # eta_t
+    seed: int = 0  # the run's
+    pull: float = 0.0
+    shift: Tensor | None = None  # (n_params,)
+    buffers: Tensor | None = None  # to start from, (n_buffers,); None for a model without
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -10,12 +10,11 @@ import torch
 from torch import Tensor
 
 from ehfl.arrays import IntArray
-from ehfl.learning.aggregation.contract import Update
+from ehfl.learning.aggregation.contract import Order, Update
 from ehfl.learning.engine.chance import Chance
+from ehfl.learning.engine.device import check_precision, forward
 from ehfl.learning.engine.flat import FlatModel
 from ehfl.learning.engine.local_sgd import LocalSgd, minibatches
-from ehfl.learning.engine.precision import check_precision, forward
-from ehfl.learning.orders import Order
 from ehfl.learning.tasks.contract import Task
 from ehfl.validation import InvalidValue
 

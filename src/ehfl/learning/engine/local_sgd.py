@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from ehfl.arrays import FloatArray, IntArray, real_numbers
-from ehfl.learning.engine.precision import PRECISIONS
+from ehfl.learning.engine.device import PRECISIONS
 from ehfl.randomness import Purpose, generator
 from ehfl.registry import Registry, Table
 from ehfl.scheduling import Participation

@@ -18,12 +18,11 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 from torch.utils.flop_counter import FlopCounterMode
 
-from ehfl.learning.aggregation.contract import Update
+from ehfl.learning.aggregation.contract import Order, Update
+from ehfl.learning.engine.device import forward
 from ehfl.learning.engine.engine import Engine
 from ehfl.learning.engine.flat import FlatModel
 from ehfl.learning.engine.local_sgd import minibatches
-from ehfl.learning.engine.precision import forward
-from ehfl.learning.orders import Order
 from ehfl.learning.tasks.examples import Batch, Items, called, each
 
 ENGINES = ("auto", "plain", "stacked")
