@@ -19,7 +19,7 @@ from typing import Protocol
 
 from ehfl.extras import check_extra
 from ehfl.registry import Registry
-from ehfl.validation import FAILURES, InvalidValue, UserError, blame, is_number, one_line, shown
+from ehfl.validation import FAILURES, InvalidValue, UserError, blame, is_number, one_line, positive_number, shown
 
 # The quantum [J] of a fleet with this unit; the micro sign has two code points.
 JOULES = {"J": 1.0, "mJ": 1e-3, "uJ": 1e-6, "µJ": 1e-6, "μJ": 1e-6, "kJ": 1e3, "Wh": 3600.0, "mWh": 3.6}
@@ -46,7 +46,7 @@ class Battery:
     capacity: float  # when full [Wh]
 
     def __post_init__(self) -> None:
-        _check_positive("capacity", self.capacity)
+        positive_number("capacity", self.capacity)
 
     def joules(self) -> float:
         """Return the battery's charge [J]."""
@@ -68,7 +68,7 @@ class File:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path))
-        _check_positive("scale", self.scale)
+        positive_number("scale", self.scale)
 
     def joules(self) -> float:
         """Return the current reading of the file [J]."""
@@ -89,8 +89,8 @@ class Command:
     timeout: float = 5.0  # [s]
 
     def __post_init__(self) -> None:
-        _check_positive("scale", self.scale)
-        _check_positive("timeout", self.timeout)
+        positive_number("scale", self.scale)
+        positive_number("timeout", self.timeout)
         if not self._words():
             raise InvalidValue("line", "a command with its arguments", repr(self.line))
 
@@ -183,8 +183,3 @@ def _number(text: str, whose: str) -> float:
         return float(text)
     except ValueError:
         raise MeterError(f"the meter must give a number, and {whose} {shown(repr(text.strip()))}") from None
-
-
-def _check_positive(name: str, value: float) -> None:
-    if not is_number(value) or not 0 < value < math.inf:
-        raise InvalidValue(name, "a finite number > 0", value)

@@ -19,8 +19,9 @@ from ehfl.flower.server.nodes import Lengths, Nodes, Screening, check_model
 from ehfl.flower.server.seen import Seen, participation_of
 from ehfl.flower.wire.exchange import Exchange
 from ehfl.flower.wire.messages import Answer, BadMessage, Request, Weights
-from ehfl.learning import Update
+from ehfl.learning import Task, Update
 from ehfl.learning.aggregation.contract import Order, Turns
+from ehfl.learning.tasks.contract import label_counts
 from ehfl.runs import Devices, OtherRun, Record
 from ehfl.scheduling import Decider, Participation, wants_losses
 
@@ -78,14 +79,6 @@ def as_weights(vector: Tensor) -> Weights:
     return weights
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Dealt:
-    """Each client's share of the common data set."""
-
-    examples: Sequence[int]  # (n_clients,)
-    labels: IntArray | None  # their counts, (n_clients, n_labels), where targets are labels
-
-
 class OnDevices:
     """The nodes of a Flower federation as the clients of a run.
 
@@ -93,8 +86,10 @@ class OnDevices:
     answered is not selected; a selected client that returns no valid model is left out, and the log says why.
     """
 
-    def __init__(self, run: Run, token: str, exchange: Exchange, dealt: Callable[[], Dealt]) -> None:
-        """Prepare for the first round; `dealt` is called where a node trains on its share of the common set."""
+    def __init__(
+        self, run: Run, token: str, exchange: Exchange, task: Task, parts: Callable[[], Sequence[IntArray]]
+    ) -> None:
+        """Prepare for the first round; `parts`, each client's examples, is called if these are of a common set."""
         setting = run.setting
         self._seed, self._spares = run.seed, setting.flower.spare
         self._fleet, self._scheduler = build.fleet_of(setting), build.scheduler_of(setting)
@@ -108,14 +103,14 @@ class OnDevices:
         self._lengths = Lengths(setting.flower.norm_limit)
         self._seen = Seen(self.n_clients)
         self._wanted = 0  # number of updates to use in this round
-        self._dealt, self._rule = dealt, build.local_sgd_of(setting)
+        self._task, self._parts, self._rule = task, parts, build.local_sgd_of(setting)
         self._weights: list[FloatArray] = []  # of turns in past rounds, where the scheduler brings any
         self._steps: list[IntArray] = []  # likewise
 
     @property
     def labels(self) -> IntArray | None:
         """The clients' label counts, None if they are unknown or a client has its own data."""
-        return None if self._seen.own_data else self._dealt().labels
+        return None if self._seen.own_data else label_counts(self._task, self._parts())
 
     def choose(self, t: int) -> Turns:
         """Ask all nodes for their energy, and let the scheduler select among those that have answered.
@@ -139,7 +134,7 @@ class OnDevices:
             return np.full(len(clients), self._rule.local_steps)
         if self._seen.own_data:
             return np.zeros(len(clients), np.int64)
-        return np.array([self._rule.steps_of(self._dealt().examples[client]) for client in clients], np.int64)
+        return np.array([self._rule.steps_of(self._parts()[client].size) for client in clients], np.int64)
 
     def train(self, orders: Iterator[Order]) -> Iterator[Update]:
         """Send the orders; yield the updates of the first clients to answer, in the order of the clients."""
@@ -229,7 +224,7 @@ class OnDevices:
                 try:
                     answer = self._screening.answer(reply, t, client)
                     self._seen.paid(answer)  # also for an invalid model: the client has spent the energy
-                    examples = None if answer.owns_data else self._dealt().examples[client]
+                    examples = None if answer.owns_data else self._parts()[client].size
                     check_model(answer, n_parameters, sent[client].steps or None, examples, n_buffers)
                 except BadMessage as error:
                     self._seen.lose(client, str(error))

@@ -191,7 +191,18 @@ def check_model(answer: Answer, n_parameters: int, steps: int | None, examples: 
 
 
 class Lengths:
-    """A filter for updates longer than `limit` times the usual length; None disables it."""
+    """A filter for updates longer than `limit` times the usual length; None disables it.
+
+    The usual length is the lower median of the round, and at least a thousandth of the norm of the model that the
+    client started from: clients at their optimum do not make the others outliers. A single update is compared with the
+    usual length of the round before, and in the first round with its model's norm (if not 0).
+
+    >>> lengths, start = Lengths(limit=10), np.array([3.0], np.float32)
+    >>> lengths.too_long({0: start + 1, 1: start + 2, 2: start + 90}, lambda client: start)
+    {2: 'an update of length 90, more than 10 times the usual 2'}
+    >>> lengths.too_long({1: start + 90}, lambda client: start)
+    {1: 'an update of length 90, more than 10 times the usual 1'}
+    """
 
     def __init__(self, limit: float | None) -> None:
         self._limit = limit
@@ -201,39 +212,22 @@ class Lengths:
         """Return the reason for each update that is too long, by client."""
         if self._limit is None or not models:
             return {}
-        lengths, sizes = {}, {}
+        lengths, sizes, found = {}, {}, {}
         for client, model in models.items():
             start = start_of(client)
-            lengths[client], sizes[client] = length_of(model, start), length_of(start, np.zeros_like(start))
-        found, self._usual = outliers(lengths, sizes, self._limit, self._usual)
+            lengths[client], sizes[client] = _length(model, start), _length(start, np.zeros_like(start))
+        first = len(lengths) == 1 and self._usual is None
+        usual = median_low(lengths.values()) if len(lengths) > 1 or self._usual is None else self._usual
+        for client, length in lengths.items():
+            compared = (sizes[client] or length) if first else max(usual, _SHORT * sizes[client])
+            if length > self._limit * compared:
+                more = f"more than {self._limit:g} times the usual {compared:.3g}"
+                found[client] = f"an update of length {length:.3g}, {more}"
+        kept = [length for client, length in lengths.items() if client not in found]
+        self._usual = median_low(kept) if kept else (None if first else usual)
         return found
 
 
-def length_of(model: Weights, start: Weights) -> float:
+def _length(model: Weights, start: Weights) -> float:
     """Return the length of an update, in float64 because squares of large weights overflow float32."""
     return float(np.linalg.norm(np.subtract(model, start, dtype=np.float64)))
-
-
-def outliers(
-    lengths: Mapping[int, float], sizes: Mapping[int, float], limit: float, usual: float | None
-) -> tuple[dict[int, str], float | None]:
-    """Return the reasons for updates that are too long, by client, and the usual length of this round.
-
-    The usual length is the lower median of the round, and at least a thousandth of the norm of the model that the
-    client started from (`sizes`): clients at their optimum do not make the others outliers. A single update is compared
-    with the usual length of the round before, and in the first round with its model's norm (if not 0).
-
-    >>> outliers({0: 1.0, 1: 1.2, 2: 90.0}, {0: 3.0, 1: 3.0, 2: 3.0}, limit=10, usual=None)
-    ({2: 'an update of length 90, more than 10 times the usual 1.2'}, 1.0)
-    >>> outliers({1: 90.0}, {1: 3.0}, limit=10, usual=1.1)
-    ({1: 'an update of length 90, more than 10 times the usual 1.1'}, 1.1)
-    """
-    first = len(lengths) == 1 and usual is None
-    now = median_low(lengths.values()) if len(lengths) > 1 or usual is None else usual
-    words = {}
-    for client, length in lengths.items():
-        compared = (sizes[client] or length) if first else max(now, _SHORT * sizes[client])
-        if length > limit * compared:
-            words[client] = f"an update of length {length:.3g}, more than {limit:g} times the usual {compared:.3g}"
-    kept = [length for client, length in lengths.items() if client not in words]
-    return words, median_low(kept) if kept else (None if first else now)

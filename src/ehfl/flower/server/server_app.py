@@ -13,20 +13,20 @@ from flwr.app import Context
 from flwr.serverapp import Grid, ServerApp
 from torch import nn
 
+from ehfl.arrays import IntArray
 from ehfl.experiment import Outcome, Run, Spec, read_spec, run_all
 from ehfl.experiment.run.compare import OnLook
 from ehfl.experiment.run.execute import Cores, keep_chances
 from ehfl.experiment.run.folder import list_runs
 from ehfl.experiment.spec import build
 from ehfl.flower.app.specs import one_run
-from ehfl.flower.server.devices import Dealt, OnDevices
+from ehfl.flower.server.devices import OnDevices
 from ehfl.flower.wire.exchange import Exchange
 from ehfl.learning import Training, deal
 from ehfl.learning.engine.device import pick_device
 from ehfl.learning.engine.workers import Workers, pick_workers
 from ehfl.learning.first_model import initial_model
 from ehfl.learning.server import Server
-from ehfl.learning.tasks.contract import label_counts
 from ehfl.learning.training import OnRound
 from ehfl.runs import History, Record, RunFolder
 from ehfl.validation import InvalidValue, UserError, shown
@@ -98,11 +98,10 @@ def play_on_devices(
     task = build.load_task(setting)[0]
 
     @cache
-    def dealt() -> Dealt:  # never called if every node owns its data
-        parts = deal(task, setting.fleet.clients, build.partition_of(setting), run.seed)
-        return Dealt([part.size for part in parts], label_counts(task, parts))
+    def parts() -> list[IntArray]:  # never called if every node owns its data
+        return deal(task, setting.fleet.clients, build.partition_of(setting), run.seed)
 
-    clients = OnDevices(run, _token(folder), exchange, dealt)
+    clients = OnDevices(run, _token(folder), exchange, task, parts)
     log.info("%s seed %d, %d rounds, in %s", run.arm.label, run.seed, setting.rounds, folder.path)
 
     def after_round(record: Record, module: nn.Module) -> object:
