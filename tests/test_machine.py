@@ -32,7 +32,7 @@ def test_a_fleet_of_any_size_is_described_at_once() -> None:
 def test_what_would_not_fit_into_memory_is_refused_with_what_it_would_take() -> None:
     free = r"must be small enough for the memory that is free \(2 GB\)"
 
-    with pytest.raises(InvalidValue, match=rf"^clients {free}, got 2147483647 \(13 GB\)$"):
+    with pytest.raises(InvalidValue, match=rf"^clients {free}, got 2147483647 \(12.9 GB\)$"):
         simulate(fleet(HUGE), Myopic(), rounds=1)
     with pytest.raises(InvalidValue, match=rf"^rounds {free}, got 2147483647 \(429 GB\)$"):
         simulate(fleet(), "greedy", rounds=HUGE)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ehfl.validation import InvalidValue
+from ehfl.validation import InvalidValue, lies_in
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -78,11 +78,7 @@ class PerClient:
         if values.dtype.kind not in ("iu" if whole and not or_inf else "iuf"):
             raise InvalidValue(name, allowed, repr(given))
         found = cls(name, np.atleast_1d(values), each=values.ndim == 1)
-        low, high = map(float, interval[1:-1].split(","))
-        # Written so that NaN does not fit.
-        fits = (found.numbers > low if interval[0] == "(" else found.numbers >= low) & (
-            found.numbers < high if interval[-1] == ")" else found.numbers <= high
-        )
+        fits = lies_in(found.numbers, interval)
         if whole and found.numbers.dtype.kind == "f":
             fits &= np.floor(found.numbers) == found.numbers
         if or_inf:

@@ -10,6 +10,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from ehfl.quantities import as_bytes
 from ehfl.validation import InvalidValue
 
 _SMALL = 1e6  # bytes; for less, reading the free memory would take longer than a small fleet
@@ -21,11 +22,11 @@ def check_memory(name: str, given: object, needed: float) -> None:
 
     >>> check_memory("clients", 10**18, needed=4e18)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ehfl.validation.InvalidValue: clients must be small enough for the memory that is free (...), got ... (4e+09 GB)
+    ehfl.validation.InvalidValue: clients must be small enough for the memory that is free (...), got ... GB)
     """
     if needed > _SMALL and needed > (free := free_memory()):
-        allowed = f"small enough for the memory that is free ({bytes_text(free)})"
-        raise InvalidValue(name, allowed, f"{given} ({bytes_text(needed)})")
+        allowed = f"small enough for the memory that is free ({as_bytes(free)})"
+        raise InvalidValue(name, allowed, f"{given} ({as_bytes(needed)})")
 
 
 def free_memory() -> float:
@@ -73,21 +74,3 @@ def _of_process() -> float:
         taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
         return max(0.0, float(most - taken))
     return float(most)
-
-
-def bytes_text(size: float) -> str:
-    """Return an amount of memory or disk as people read it.
-
-    >>> bytes_text(487e3), bytes_text(703e6), bytes_text(12e9)
-    ('0.49 MB', '703 MB', '12 GB')
-    """
-    return f"{_figure(size / 1e6)} MB" if size < 1e9 else f"{_figure(size / 1e9)} GB"
-
-
-def _figure(number: float) -> str:
-    """Return a number in two digits or whole.
-
-    >>> _figure(0.00123), _figure(1234.5), _figure(1e12)
-    ('0.0012', '1,234', '1e+12')
-    """
-    return f"{number:,.0f}" if 10 <= number < 1e6 else f"{number:.2g}"

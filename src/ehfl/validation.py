@@ -175,11 +175,21 @@ def number_in(name: str, value: object, interval: str) -> float:
     """
     if not is_number(value):
         raise InvalidValue(name, f"a number in {interval}", repr(value))
-    low, high = map(float, interval[1:-1].split(","))
-    on_an_end = (value == low and interval[0] == "(") or (value == high and interval[-1] == ")")
-    if on_an_end or not low <= value <= high:
+    if not lies_in(value, interval):
         raise InvalidValue(name, f"a number in {interval}", value)
     return float(value)
+
+
+def lies_in(value: Any, interval: str) -> Any:
+    """Return whether a number, or each of an array, is in the interval; NaN is in none.
+
+    >>> lies_in(1, "[0, 1]"), lies_in(1, "[0, 1)")
+    (True, False)
+    """
+    low, high = map(float, interval[1:-1].split(","))
+    above = value > low if interval[0] == "(" else value >= low
+    below = value < high if interval[-1] == ")" else value <= high
+    return above & below
 
 
 def positive_number(name: str, value: object) -> float:

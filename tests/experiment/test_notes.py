@@ -16,18 +16,18 @@ SMALL = ["learning.task=quadratic", "learning.step_size=0.1", "rounds=2", "evalu
 ARMS = "arms=[{label='a', aggregation='mifa'}, {label='b', aggregation='scaffold'}, {label='c'}, {label='d', aggregation='mifa'}]"  # noqa: E501
 
 
-def test_the_memory_of_aggregations_is_told_once_for_those_that_need_as_much(
+def test_the_memory_of_an_aggregation_is_told_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec, notes = read_spec(overrides=[*SMALL, "fleet.clients=10", ARMS]), []  # type: ignore[var-annotated]
     run_all(spec, tmp_path / "runs", jobs=1, on_note=notes.append)
 
-    # 10 clients, 20 weights of 4 bytes each
-    told = "mifa, scaffold remember a model of each of 10 clients: up to 0.0008 MB a run, in memory, and twice in its"
-    assert notes == [f"{told} checkpoints"]
+    # 10 clients, 20 weights of 4 bytes each; two arms with mifa
+    told = "remembers a model of each of 10 clients: up to 800 B a run, in memory, and twice in its checkpoints"
+    assert notes == [f"mifa {told}", f"scaffold {told}"]
     monkeypatch.setattr(memory, "MOST_IN_MEMORY", 799)
     # 2 rounds of 5 clients between checkpoints: 10 + 2 * 10 vectors
-    told = "up to 0.0008 MB a run, in files of its folder, about 0.0024 MB while it runs"
+    told = "up to 800 B a run, in files of its folder, about 2.4 kB while it runs"
     assert next(notes_on(spec)).endswith(told)
 
 

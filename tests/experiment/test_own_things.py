@@ -181,8 +181,8 @@ def test_a_wrong_parameter_is_refused_under_its_key(
         ("learning.aggregation.part", "a", "learning.aggregation.part must be a number, got 'a'"),
         ("learning.aggregation.prat", 1, "learning.aggregation.prat must be a parameter of {}:Damped, one of part, got "
          "prat (did you mean part?)"),
-        ("fleet.clients", 1, "learning.partition must be one that can deal out the data, got ValueError: number "
-         "sections must be larger than 0., seed 0"),
+        ("fleet.clients", 1, "learning.partition must be one that can deal out the data under seed 0, got ValueError: "
+         "number sections must be larger than 0."),
     ],
 )  # fmt: skip
 def test_what_shows_when_it_is_made_is_refused_before_anything_is_written(

@@ -18,8 +18,8 @@ from ehfl import user_code
 from ehfl.energy import check_harvest
 from ehfl.experiment.spec import build
 from ehfl.experiment.spec.models import Run, Setting, Spec
-from ehfl.machine import bytes_text
 from ehfl.partition import check_partition, with_users
+from ehfl.quantities import as_bytes
 from ehfl.randomness import TILE
 from ehfl.registry import is_own
 from ehfl.scheduling import brings_weights, check_scheduler, check_target, wants_losses
@@ -224,25 +224,19 @@ def notes_on(spec: Spec) -> Iterator[str]:
     from ehfl.learning.memory import is_filed, most_on_disk
     from ehfl.learning.training import CHECKPOINT_EVERY
 
-    names: dict[tuple[int, int, int], dict[str, None]] = {}  # dicts as ordered sets
+    lines: dict[str, None] = {}  # an ordered set
     for setting in (arm.setting for arm in spec.arms):
-        if needed := memory_needed(setting):
+        needed, clients = memory_needed(setting), setting.fleet.clients
+        if not needed:
+            continue
+        where = "in memory, and twice in its checkpoints"
+        if is_filed(needed):
             wanted = check_target(build.fleet_of(setting), build.target_of(setting))
-            turns = wanted * min(
-                setting.checkpoint_every or CHECKPOINT_EVERY, setting.rounds
-            )  # about this number of turns between two checkpoints
-            key = setting.fleet.clients, needed, turns
-            names.setdefault(key, {})[setting.learning.aggregation["name"]] = None
-    for (clients, needed, turns), alike in names.items():
-        most = bytes_text(most_on_disk(needed, clients, turns))
-        where = (
-            f"in files of its folder, about {most} while it runs"
-            if is_filed(needed)
-            else "in memory, and twice in its checkpoints"
-        )
-        verb = "remembers" if len(alike) == 1 else "remember"
-        what = f"{', '.join(alike)} {verb} a model of each of {clients:,} clients"
-        yield f"{what}: up to {bytes_text(needed)} a run, {where}"
+            turns = wanted * min(setting.checkpoint_every or CHECKPOINT_EVERY, setting.rounds)  # between checkpoints
+            where = f"in files of its folder, about {as_bytes(most_on_disk(needed, clients, turns))} while it runs"
+        what = f"{setting.learning.aggregation['name']} remembers a model of each of {clients:,} clients"
+        lines[f"{what}: up to {as_bytes(needed)} a run, {where}"] = None
+    yield from lines
     for arm in spec.arms:
         if not build.wants_chances(arm.setting) or is_own(arm.setting.scheduler):  # whose runs find out themselves
             continue

@@ -21,7 +21,8 @@ from torch import Tensor
 
 from ehfl.learning.checkpoint import CheckpointError
 from ehfl.learning.engine.flat import Arrays
-from ehfl.machine import bytes_text, check_memory
+from ehfl.machine import check_memory
+from ehfl.quantities import as_bytes
 from ehfl.runs import OtherRun
 from ehfl.validation import InvalidValue
 
@@ -209,8 +210,8 @@ def check_room(aggregation: Aggregation, size: float, folder: Path | None) -> No
     there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     free = shutil.disk_usage(there).free
     if size > free:
-        allowed = f"one whose memory of clients fits on the disk ({bytes_text(free)} are free)"
-        raise InvalidValue("aggregation", allowed, f"{given} ({bytes_text(size)})")
+        allowed = f"one whose memory of clients fits on the disk ({as_bytes(free)} are free)"
+        raise InvalidValue("aggregation", allowed, f"{given} ({as_bytes(size)})")
 
 
 def in_files(state: State, folder: Path) -> State:

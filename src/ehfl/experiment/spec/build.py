@@ -223,14 +223,10 @@ def parts_of(setting: Setting, task: Task, seed: int) -> list[IntArray]:
     """Return the indices of each client's examples, dealt under a seed."""
     from ehfl.learning import deal
 
-    try:
-        with users_own("partition", "one that can deal out the data"):
-            return deal(task, setting.fleet.clients, partition_of(setting), seed)
-    except InvalidValue as error:
-        key = "fleet.clients" if error.name == "clients" else f"learning.{error.name}"
-        complete = key == "fleet.clients" or f"seed {seed}" in str(error.given)
-        given = error.given if complete else f"{error.given}, seed {seed}"
-        raise InvalidValue(key, error.allowed, given) from error
+    allowed = f"one that can deal out the data under seed {seed}"
+    key = {"clients": "fleet.clients"}
+    with renamed(lambda name: key.get(name, f"learning.{name}")), users_own("partition", allowed):
+        return deal(task, setting.fleet.clients, partition_of(setting), seed)
 
 
 def aggregation_of(setting: Setting) -> Aggregation:

@@ -18,18 +18,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ehfl.energy import (
-    Device,
-    Radio,
-    RoundCost,
-    RoundTime,
-    device_of,
-    devices,
-    radio_of,
-    radios,
-    round_cost,
-    round_time,
-)
+from ehfl import energy
+from ehfl.energy import Device, Radio, RoundCost, RoundTime
 from ehfl.quantities import as_bytes, as_time, is_quantity, quantity
 from ehfl.registry import Table
 from ehfl.validation import InvalidValue, at, closest, is_number, short
@@ -96,12 +86,12 @@ class Turn(NamedTuple):
     @property
     def cost(self) -> RoundCost:
         """The energy by parts [J]."""
-        return round_cost(self.device, self.radio, **self.work)
+        return energy.round_cost(self.device, self.radio, **self.work)
 
     @property
     def time(self) -> RoundTime:
         """The time by parts [s]."""
-        return round_time(self.device, self.radio, **self.work)
+        return energy.round_time(self.device, self.radio, **self.work)
 
     def fits_memory(self) -> bool:
         """Return whether the weights alone fit into the device's memory, as far as that is known."""
@@ -155,10 +145,11 @@ def _remedies(turn: Turn, round_length: float) -> str:
     """Return the known devices and radios with which the turn would fit, and the rounds that it would fit into."""
     found = []
     if not _computes(turn, round_length):
-        able = [name for name in devices() if _computes(turn._replace(device=device_of(name)), round_length)]
+        known = {name: turn._replace(device=energy.device_of(name)) for name in energy.devices()}
+        able = [name for name, other in known.items() if _computes(other, round_length)]
         found.append(f"on {', '.join(able) or 'no known device'}")
     if not _sends(turn, round_length):
-        quick = [name for name in radios() if _sends(turn._replace(radio=radio_of(name)), round_length)]
+        quick = [name for name in energy.radios() if _sends(turn._replace(radio=energy.radio_of(name)), round_length)]
         found.append(f"over {', '.join(quick) or 'no known radio'}")
     if turn.fits_memory():
         found.append(f"in rounds of {as_time(turn.time.total)} or more")
@@ -203,8 +194,8 @@ def _kinds(costing: Any, clients: int, key: str) -> list[tuple[Table, str]]:
 
 def _turn(table: Table, key: str, learning: LearningSpec, clients: int, load: Load) -> Turn:
     with at(key):
-        device = device_of(table.get("device"), **{name: table.get(name) for name in _OF_DEVICE})
-        radio = radio_of(table.get("radio"), **{name: table.get(name) for name in _OF_RADIO})
+        device = energy.device_of(table.get("device"), **{name: table.get(name) for name in _OF_DEVICE})
+        radio = energy.radio_of(table.get("radio"), **{name: table.get(name) for name in _OF_RADIO})
     by_epochs = learning.local_epochs is not None and "samples" not in table
     wanted = ["model_bytes"] + ["flop_per_sample"] * (device.joules_per_sample is None) + ["examples"] * by_epochs
     # The task, which may have to be loaded, is asked only where a size is missing.
