@@ -16,9 +16,7 @@ SMALL = ["learning.task=quadratic", "learning.step_size=0.1", "rounds=2", "evalu
 ARMS = "arms=[{label='a', aggregation='mifa'}, {label='b', aggregation='scaffold'}, {label='c'}, {label='d', aggregation='mifa'}]"  # noqa: E501
 
 
-def test_the_memory_of_an_aggregation_is_told_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_memory_of_an_aggregation_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec, notes = read_spec(overrides=[*SMALL, "fleet.clients=10", ARMS]), []  # type: ignore[var-annotated]
     run_all(spec, tmp_path / "runs", jobs=1, on_note=notes.append)
 

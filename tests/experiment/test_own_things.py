@@ -17,7 +17,7 @@ from ehfl.analysis import read
 from ehfl.cli import main
 from ehfl.experiment import SpecError, make_spec, read_spec, run_all
 from ehfl.runs import OtherRun, Record, RunFolder, read_history
-from ehfl.validation import InvalidValue
+from ehfl.validation import UserError
 
 ROUNDS = 6
 
@@ -181,7 +181,7 @@ def test_a_wrong_parameter_is_refused_under_its_key(
         ("learning.aggregation.part", "a", "learning.aggregation.part must be a number, got 'a'"),
         ("learning.aggregation.prat", 1, "learning.aggregation.prat must be a parameter of {}:Damped, one of part, got "
          "prat (did you mean part?)"),
-        ("fleet.clients", 1, "learning.partition must be one that can deal out the data under seed 0, got ValueError: "
+        ("fleet.clients", 1, "learning.partition cannot deal out the data under seed 0: ValueError: "
          "number sections must be larger than 0."),
     ],
 )  # fmt: skip
@@ -190,7 +190,7 @@ def test_what_shows_when_it_is_made_is_refused_before_anything_is_written(
 ) -> None:
     spec = make_spec(facts_of(module, seeds=1, **{key: value}), tmp_path)
 
-    with pytest.raises(InvalidValue) as caught:
+    with pytest.raises(UserError) as caught:
         run_all(spec, tmp_path / "runs", jobs=1)
 
     assert str(caught.value) == message.replace("{}", module)

@@ -432,7 +432,7 @@ def test_a_harvest_whose_code_fails_is_refused_in_one_line(
     (tmp_path / "refused_harvest.py").write_text(NIGHT)
     monkeypatch.syspath_prepend(tmp_path)
 
-    expected = f"fleet.harvest must be one whose {method} can be computed, got ZeroDivisionError: division by zero"
+    expected = f"fleet.harvest cannot compute {method}: ZeroDivisionError: division by zero"
     assert refused({"fleet": {"harvest": f"refused_harvest:Night:{method}"}}) == expected
 
 

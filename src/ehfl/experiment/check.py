@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ from ehfl.experiment.spec.models import Run, Setting, Spec
 from ehfl.partition import check_partition, with_users
 from ehfl.quantities import as_bytes
 from ehfl.randomness import TILE
-from ehfl.registry import is_own
+from ehfl.registry import Table, is_own
 from ehfl.scheduling import brings_weights, check_scheduler, check_target, wants_losses
 from ehfl.validation import BrokenRules, InvalidValue, SpecError, at, renamed
 
@@ -42,7 +43,7 @@ def check_comparison(spec: Spec) -> dict[str, str]:
     for arm in spec.arms:
         with renamed(arm.key_of):
             data[arm.label] = checks.learnable(arm.setting)
-            checks.own_things(arm.setting)
+            checks.user_classes(arm.setting)
             needed = memory_needed(arm.setting)  # after the contract, which a user class may break
             with at("learning"):
                 check_room(build.plain_aggregation_of(arm.setting), needed, folder=Path())
@@ -73,23 +74,17 @@ def check_schedulers(runs: Sequence[Run], crew: Crew | None = None) -> None:
     for run in runs:
         if is_own(run.setting.scheduler):
             own.setdefault(_key(run.setting.scheduler, run.setting.fleet), run)
-    faults = call_all([partial(scheduler_fault, run) for run in own.values()], 1, crew)
-    for run, fault in zip(own.values(), faults, strict=True):
-        if fault:
-            raise SpecError(run.arm.key_of("scheduler"), fault)
+    call_all([partial(_try_scheduler, run) for run in own.values()], 1, crew)
 
 
-def scheduler_fault(run: Run) -> str:
-    """Return the rules that a run's scheduler breaks on its fleet, an empty string if none."""
+def _try_scheduler(run: Run) -> None:
+    """Refuse a scheduler that breaks the rules on its run's fleet."""
     setting = run.setting
     with user_code.held(run.spec.code), renamed(run.arm.key_of):
         fleet = build.fleet_of(setting)
         rounds = min(setting.rounds, _ROUNDS if fleet.clients <= TILE else 2)
-        try:
+        with _broken_at("scheduler", setting.scheduler):
             check_scheduler(setting.scheduler, rounds=rounds, seed=run.seed, fleet=fleet)
-        except BrokenRules as error:
-            return _broken(setting.scheduler, error.faults)
-    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +116,7 @@ class _Checks:
                 task.metric.check_goal(setting.evaluation.goal)
         return data
 
-    def own_things(self, setting: Setting) -> None:
+    def user_classes(self, setting: Setting) -> None:
         """Refuse user classes that break the rules of their kind."""
         from ehfl.learning import check_aggregation, check_task
 
@@ -139,16 +134,19 @@ class _Checks:
         }
         self.harvest(setting)
         for key, (table, check) in checks.items():
-            if is_own(table):
-                self._once(_key(key, table, data, setting.rounds, clients), partial(_refuse_broken, key, table, check))
+            self._contract(key, table, (data, setting.rounds, clients), check)
 
     def harvest(self, setting: Setting) -> None:
         """Refuse a user harvest that breaks the rules."""
-        key, table = "fleet.harvest", build.harvest_table(setting)
+        table = build.harvest_table(setting)
         sizes = {"clients": setting.fleet.clients, "rounds": setting.rounds, "seed": self.seeds[0]}
+        self._contract("fleet.harvest", table, sizes, partial(check_harvest, table, quick=True, **sizes))
+
+    def _contract(self, key: str, table: Table, facts: Any, check: Callable[[], None]) -> None:
+        """Make the check of a user class, once for the same facts; report broken rules under its key."""
         if is_own(table):
-            check = partial(check_harvest, table, quick=True, **sizes)
-            self._once(_key(key, table, sizes), partial(_refuse_broken, key, table, check))
+            with _broken_at(key, table):
+                self._once(_key(key, table, facts), check)
 
     def _once(self, key: str, check: Callable[[], object]) -> None:
         if key not in self.done:
@@ -162,23 +160,21 @@ def _check_steps(setting: Setting) -> None:
 
     counts = np.arange(setting.rounds) % (setting.fleet.clients + 1)
     counts.flags.writeable = False
-    with at("learning"), build.users_own("step_size", "one that gives a step size for each round"):
+    with at("learning"), build.calling_user_code("step_size", "give a step size for each round"):
         rule = build.step_size_rule_of(setting)
         first, second = (checked_steps(rule(counts, setting.rounds), setting.rounds) for _ in range(2))
         if not np.array_equal(first, second):
             raise InvalidValue("step_size", "the same when it is asked again", "other step sizes")
 
 
-def _refuse_broken(key: str, table: Any, check: Callable[[], None]) -> None:
-    """Run a check; report broken rules under the thing's key."""
+@contextmanager
+def _broken_at(key: str, table: Table) -> Iterator[None]:
+    """Report broken rules of a user class under its key."""
     try:
-        check()
+        yield
     except BrokenRules as error:
-        raise SpecError(key, _broken(table, error.faults)) from error
-
-
-def _broken(table: Any, faults: Sequence[str]) -> str:
-    return f"names {table['name']}, which breaks the rules: {'; '.join(faults)}"
+        fault = f"names {table['name']}, which breaks the rules: {'; '.join(error.faults)}"
+        raise SpecError(key, fault) from error
 
 
 def _key(*parts: Any) -> str:
@@ -193,7 +189,7 @@ def memory_needed(setting: Setting) -> int:
     aggregation, clients = _aggregation_that_fits(setting), setting.fleet.clients
     if aggregation is None:
         return 0
-    with at("learning.aggregation"), build.users_own("", "one that can be started"):
+    with at("learning.aggregation"), build.calling_user_code("", "be started"):
         # Most store nothing: then the model's weights need not be counted.
         if not size_of(aggregation.init(clients, 1)):
             return 0

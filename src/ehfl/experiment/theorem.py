@@ -27,7 +27,7 @@ _MOST_TURNS = 2**22  # rounds x clients whose windows are computed
 def covered(setting: Setting, played: Participation, constants: Constants) -> Coverage:
     """Return which theorem covers an arm, its step sizes included, and the theorem's bound."""
     rule = build.step_size_rule_of(setting)
-    with at("learning"), build.users_own("step_size", "one that gives a step size for each round"):
+    with at("learning"), build.calling_user_code("step_size", "give a step size for each round"):
         etas = np.asarray(rule(played.counts, played.rounds), dtype=np.float64)
     with at("learning.step_size"):
         return theory.coverage(covering(setting, played, constants), played.counts, etas)

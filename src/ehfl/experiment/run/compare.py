@@ -41,7 +41,7 @@ OnRound = Callable[..., object]  # called with (record), (record, model) or (rec
 
 POLL_SECONDS = 0.5
 _BYTES_A_WORKER = 1e8  # Python with torch, before it trains anything
-_KILLED = "its worker process was killed, even when it ran alone: by too little memory, or by code of its own"
+_KILLED = "its worker process was killed, even when it ran alone: by too little memory, or by user code"
 
 
 def run_all(

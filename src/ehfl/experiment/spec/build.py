@@ -22,7 +22,7 @@ from ehfl.randomness import MAX_CLIENTS, TILE
 from ehfl.registry import Table
 from ehfl.scheduling import SCHEDULERS, Chances, Decider, Scheduler, brings_steps, chances, wants_losses
 from ehfl.theory import StepSize, check_causal, step_size_of
-from ehfl.validation import FAILURES, InvalidValue, UserError, at, one_line, renamed, whole_number
+from ehfl.validation import FAILURES, InvalidValue, SpecError, UserError, at, one_line, renamed, whole_number
 
 if TYPE_CHECKING:
     from ehfl.experiment.spec.models import Setting
@@ -99,7 +99,7 @@ def size_of(setting: Setting) -> TaskSize:
 
     def count() -> TaskSize:
         task = task_of(setting)
-        with users_own("learning.task", "one that a step can be taken on"):
+        with calling_user_code("learning.task", "take a step"):
             return task_size(task, setting.learning.buffers or "mean")
 
     return SIZES.get((setting.learning.task, setting.learning.data, setting.learning.buffers), count)
@@ -116,7 +116,7 @@ def _build_fleet(table: Table, key: str) -> Fleet:
     check_memory("fleet.clients", clients, _BYTES_A_CLIENT * clients)
     made = HARVESTS.make(_spread_parameters(table["harvest"], clients), key)
     means = "mean_watts" if is_power(made) else "mean_rates"
-    with at(key), users_own("", f"one whose {means} can be computed"):
+    with at(key), calling_user_code("", f"compute {means}"):
         getattr(made, means)(clients)  # refuses another number of clients
     energies = {name: spread(table[name], clients) for name in ENERGIES if table.get(name) is not None}
     if "step_cost" in energies:
@@ -177,14 +177,14 @@ def _spread_parameters(table: Table, n_clients: int) -> Table:
 
 
 @contextmanager
-def users_own(key: str, allowed: str) -> Iterator[None]:
-    """Turn an exception of user code into one line under its key."""
+def calling_user_code(key: str, purpose: str) -> Iterator[None]:
+    """Turn an exception of user code into one line under its key: what it cannot do, and why."""
     try:
         yield
     except UserError:
         raise
     except FAILURES as error:
-        raise InvalidValue(key, allowed, one_line(error)) from error
+        raise SpecError(key, f"cannot {purpose}: {one_line(error)}") from error
 
 
 def _whole(value: Any) -> Any:
@@ -223,9 +223,8 @@ def parts_of(setting: Setting, task: Task, seed: int) -> list[IntArray]:
     """Return the indices of each client's examples, dealt under a seed."""
     from ehfl.learning import deal
 
-    allowed = f"one that can deal out the data under seed {seed}"
-    key = {"clients": "fleet.clients"}
-    with renamed(lambda name: key.get(name, f"learning.{name}")), users_own("partition", allowed):
+    calling = calling_user_code("partition", f"deal out the data under seed {seed}")
+    with renamed(lambda name: "fleet.clients" if name == "clients" else f"learning.{name}"), calling:
         return deal(task, setting.fleet.clients, partition_of(setting), seed)
 
 
@@ -294,7 +293,7 @@ def load_task(setting: Setting) -> tuple[Task, str]:
 
     def load() -> tuple[Task, str]:
         task = task_of(setting)
-        with users_own("learning.task", "one with examples to train on and to test with"):
+        with calling_user_code("learning.task", "give its examples"):
             return task, data_digest(task)
 
     # Keyed by its name and data alone: arms that differ in anything else share a task.
@@ -324,7 +323,7 @@ def check_causal_steps(setting: Setting, why: str) -> None:
 def check_fits(setting: Setting) -> None:
     """Refuse values that do not fit together, such as a target above the number of clients."""
     fleet = fleet_of(setting)
-    with users_own("fleet.harvest", "one whose units can be computed"):  # a record that ends sooner says so now
+    with calling_user_code("fleet.harvest", "compute units"):  # a record that ends sooner says so now
         fleet.harvest.units(0, range(setting.rounds - 1, setting.rounds), range(1))
     # Some clients that can never pay are allowed; if all are, it is a mistake.
     if not (fleet.ceilings >= fleet.costs).any():
@@ -336,12 +335,12 @@ def check_fits(setting: Setting) -> None:
         allowed = f"a whole number in [1, {fleet.clients}] (the clients)"
         raise InvalidValue("flower.least_nodes", allowed, setting.flower.least_nodes)
     scheduler = scheduler_of(setting)
-    if brings_steps(scheduler) and fleet.step_costs is None:
-        allowed = f"given, or a cost by device and radio: {setting.scheduler['name']} chooses how many steps a turn has"
-        raise InvalidValue("fleet.step_cost", allowed, "nothing")
-    if brings_steps(scheduler) and setting.learning.local_epochs is not None:
-        allowed = f"left out: {setting.scheduler['name']} chooses how many of local_steps a turn has"
-        raise InvalidValue("learning.local_epochs", allowed, setting.learning.local_epochs)
+    if brings_steps(scheduler):
+        why = f"{setting.scheduler['name']} chooses how many of local_steps a turn has"
+        if fleet.step_costs is None:
+            raise InvalidValue("fleet.step_cost", f"given, or a cost by device and radio: {why}", "nothing")
+        if setting.learning.local_epochs is not None:
+            raise InvalidValue("learning.local_epochs", f"left out: {why}", setting.learning.local_epochs)
     # The first round is decided on trial, to refuse a width above the clients or a scheduler that fails at once.
     decider = Decider(fleet, scheduler, target=target_of(setting))
     if fleet.clients <= TILE:  # a large fleet's first round takes long, and is played right after this anyway

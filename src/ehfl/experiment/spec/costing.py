@@ -114,21 +114,15 @@ def check_feasible(turns: Sequence[Turn], round_length: float) -> None:
     Figures that are unknown take no time: what passes may still be too slow.
     """
     for turn in turns:
-        seconds, held = turn.time, turn.fits_memory()
-        if held and seconds.total <= round_length:
-            continue
-        needs = []
-        if seconds.total > round_length:
-            needs.append(
-                f"{as_time(seconds.total)} in a round of {as_time(round_length)} ({_slow(turn, round_length)})"
-            )
-        if not held:
-            assert turn.device.memory is not None
-            needs.append(f"{as_bytes(turn.work['model_bytes'])} of memory for weights on a device that has"
-                         f" {as_bytes(turn.device.memory)}")  # fmt: skip
-        raise InvalidValue(
-            turn.key, f"a turn that fits ({_remedies(turn, round_length)})", f"one that needs {' and '.join(needs)}"
-        )
+        needs, total, memory = [], turn.time.total, turn.device.memory
+        if total > round_length:
+            needs.append(f"{as_time(total)} in a round of {as_time(round_length)} ({_slow(turn, round_length)})")
+        if memory is not None and not turn.fits_memory():
+            weights = as_bytes(turn.work["model_bytes"])
+            needs.append(f"{weights} of memory for weights on a device that has {as_bytes(memory)}")
+        if needs:
+            allowed = f"a turn that fits ({_remedies(turn, round_length)})"
+            raise InvalidValue(turn.key, allowed, f"one that needs {' and '.join(needs)}")
 
 
 def _slow(turn: Turn, round_length: float) -> str:
