@@ -240,7 +240,7 @@ class _Planner:
             raise InvalidValue("want", f"for at most {fleet.clients:,} clients, unless clients are free", want)
         may_change = None
         if want is not None and free is not None:
-            may_change = free_of(self.table, build.build_fleet, free, want, self.rounds)
+            may_change = self._free(free, want)
             if not np.isfinite(may_change.now):  # the search compares with the value now, which must be finite
                 note = f"Batteries as given are infinite: planned with {may_change.shown(may_change.high)}, more than "
                 note += "a client ever harvests or spends in these rounds."
@@ -250,7 +250,7 @@ class _Planner:
             if self.steady:  # an optimum and a scheduler are compared from the same start
                 return replace(self, steady=False).plan(free, sustain, curves, possible, note)
             check_size(fleet, self.rounds)  # before the rounds, which take long, are played
-        outlooks = self._outlooks([(arm, self.table, None) for arm in self.spec.arms])
+        outlooks = self._outlooks()
         calendar = calendar_of(fleet)
         names = {arm.label: str(arm.setting.scheduler["name"]) for arm in self.spec.arms}
         found = Plan(
@@ -294,12 +294,12 @@ class _Planner:
 
     def with_sizes(self, found: Plan, prices: Prices | None) -> Plan:
         """Return the plan with a map of batteries and panels under its best scheduler."""
-        assert self.want is not None
+        want = self.want
+        assert want is not None
         arm = next((one for one in self.spec.arms if found.ranked and one.label == found.best.label), None)
         if arm is None:
-            raise InvalidValue("want", "for a scheduler on harvested energy where batteries are sized", self.want)
-        battery, panel = (free_of(self.table, build.build_fleet, name, self.want, self.rounds)
-                          for name in ("battery", "panel"))  # fmt: skip
+            raise InvalidValue("want", "for a scheduler on harvested energy where batteries are sized", want)
+        battery, panel = (self._free(name, want) for name in ("battery", "panel"))
         if not np.isfinite(battery.now):
             raise InvalidValue("fleet.capacity", "finite where batteries are sized", battery.now)
         panels, batteries = (tuple(_times(one, factor) for factor in factors)
@@ -307,18 +307,13 @@ class _Planner:
 
         def battery_of(watts: float, now: float, years: Sequence[int], precision: float | None) -> Answer:
             there = replace(self, table=panel.varied(watts))
-            assert there.want is not None
-            own = free_of(there.table, build.build_fleet, "battery", there.want, self.rounds)
-            levels = levels_between(own.low, max(own.high, now), now, own.whole)
-            return search(levels, partial(there._played, own, there.want, arm), wanted=there.want.share,
-                          share=there.want.years, seeds=years, precision=precision, now=now)  # fmt: skip
+            own = there._free("battery", want)
+            return there._smallest(replace(own, now=now, high=max(own.high, now)), want, arm, years, precision)
 
         def cells(watts: float, some: Sequence[float]) -> FloatArray:
-            there, seeds = replace(self, table=panel.varied(watts)), self.spec.seeds[:MAP_YEARS]
-            own, trials = replace(battery, table=there.table), [(value, seed) for value in some for seed in seeds]
-            assert there.want is not None
-            shares = there._played(own, there.want, arm, trials).reshape(len(some), -1)
-            return np.asarray(shares.mean(axis=1))
+            own, years = replace(battery, table=panel.varied(watts)), self.spec.seeds[:MAP_YEARS]
+            shares = self._played(own, want, arm, [(value, year) for value in some for year in years])
+            return np.asarray(shares.reshape(len(some), -1).mean(axis=1))
 
         line, now = [], battery.now
         for watts in panels:
@@ -331,13 +326,22 @@ class _Planner:
             sizes = sizes.find_cheapest(lambda at: battery_of(panels[at], line[at], self.spec.seeds, self.precision))
         return replace(found, sizes=sizes)
 
-    def _outlooks(self, wishes: Sequence[tuple[Arm, Mapping[str, Any], int | None]]) -> list[Outlook]:
-        """Return the outlooks of arms on fleets with this many clients wanted (None: as in the arm)."""
-        self.on_step(", ".join(arm.label for arm, *_ in wishes))
-        worlds = [(arm.label, self._world(*wish)) for wish in wishes for arm in wish[:1]]
+    def _free(self, name: str, want: Want) -> Free:
+        return free_of(self.table, build.build_fleet, name, want, self.rounds)
+
+    def _smallest(self, free: Free, want: Want, arm: Arm, years: Sequence[int], precision: float | None) -> Answer:
+        """Return the smallest value with which an arm does as wanted."""
+        levels = levels_between(free.low, free.high, free.now, free.whole)
+        return search(levels, partial(self._played, free, want, arm), wanted=want.share, share=want.years, seeds=years,
+                      precision=precision, now=free.now)  # fmt: skip
+
+    def _outlooks(self) -> list[Outlook]:
+        """Return the outlook of each arm on the fleet as it is."""
+        worlds = {arm.label: self._world(arm, self.table, None) for arm in self.spec.arms}
+        self.on_step(", ".join(worlds))
         games = [
             Game(world, seed, partial(Outlook.of, label), label, world.rounds * world.fleet.clients <= _KEPT_LEVELS)
-            for label, world in worlds
+            for label, world in worlds.items()
             for seed in self.spec.seeds
         ]
         played, n_seeds = self.player.play(games), len(self.spec.seeds)
@@ -372,9 +376,7 @@ class _Planner:
         for other in variable(self.table, build.build_fleet, want, self.rounds):
             if other.name == tried or (want.clients > self.table["clients"] and other.name != "clients"):
                 continue
-            levels = levels_between(other.low, other.high, other.now, other.whole)
-            answer = search(levels, partial(self._played, other, want, arm), wanted=want.share, share=want.years,
-                            seeds=self.spec.seeds[:PILOT], precision=None, now=other.now)  # fmt: skip
+            answer = self._smallest(other, want, arm, self.spec.seeds[:PILOT], None)
             if answer.found:
                 found[other.name] = other.shown(answer.value)
         return found

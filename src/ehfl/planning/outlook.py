@@ -13,12 +13,11 @@ from ehfl.arrays import FloatArray, IntArray
 from ehfl.planning.budget import MONTHS, SEASONS, Calendar
 from ehfl.planning.optimum import has_other_means
 from ehfl.scheduling import Participation, Summary
-from ehfl.theory.noise_scale import slowdown, slowdowns
+from ehfl.theory.noise_scale import slowdown
 from ehfl.validation import number_in
 
 RELIABLE = 0.95  # share of rounds for a reliable number of participants
 Rounds = NDArray[np.bool_] | None  # those that count, (n_rounds,); None for all
-_SCALES = np.geomspace(1e-3, 1e3, 61)  # noise scales that are tried, in parts of the clients on mains power
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -85,14 +84,6 @@ class Outlook:
     def slowdown(self, clients: int, noise_scale: float) -> float:
         """Return the ratio of rounds needed to those with `clients` on mains power, all seeds together."""
         return slowdown(self.counts, clients, noise_scale)
-
-    def slowdowns(self, clients: int) -> tuple[float, float]:
-        """Return its minimum and maximum over all noise scales, up to a few per mille.
-
-        These are at B = 0 and B = inf where no round has more than `clients`; else they may lie between.
-        """
-        found = slowdowns(self.counts, clients, (0.0, *(clients * _SCALES), np.inf))
-        return min(found), max(found)
 
 
 def _counted_on(counts: IntArray, share: float) -> IntArray:

@@ -1,33 +1,26 @@
-"""Plans of several fleets side by side: one table, a verdict, facts, and a page with the figures of all."""
+"""Plans of several fleets side by side: one table, a verdict and facts (`pages.plan` has their page)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from markupsafe import Markup
-
 from ehfl.planning import RELIABLE, Designs, Outlook, Plan
-from ehfl.report.folder import FIGURES, PLAN, make_ready
 from ehfl.report.plan_verdict import exact, is_apart, verdict_of_plan
 from ehfl.report.tables import cells
-from ehfl.report.tables.output import Output, table_of, unbroken
+from ehfl.report.tables.output import Output, table_of
 from ehfl.report.tables.plan import budget_lines, plan_columns, plan_lines, setting
 from ehfl.report.tables.plan_facts import plan_facts
 from ehfl.report.tables.render import Table
 from ehfl.report.tables.rows import Quantity, lines_of
 from ehfl.report.write import DASH, amount, counted, listed
-from ehfl.runs import slug
 
-TABLE = "designs.csv"  # a row for each design and scheduler: `Designs.frame`
 _FEW = 4  # designs up to which each has a line of facts and its answer a sentence
 
 
 def designs_output(designs: Designs) -> Output:
     """Return what `ehfl plan` prints of several fleets."""
-    full = Table(tuple(one.name for one in designs.plans), lines_of(_lines(designs), designs.plans))
+    full = Table(tuple(one.name for one in designs.plans), lines_of(designs_lines(designs), designs.plans))
     verdict, table = tuple(verdict_of_designs(designs)), designs_table(designs)
     return Output(tuple(_facts(designs)), table, verdict, (full,), "a page with figures: --out FOLDER")
 
@@ -93,7 +86,7 @@ def _sustained(plan: Plan) -> str:
     return amount(held.value) if held is not None and held.found else "none"
 
 
-def _lines(designs: Designs) -> list[Quantity[Plan]]:
+def designs_lines(designs: Designs) -> list[Quantity[Plan]]:
     """Return the lines of every plan by label, with the cell of its best scheduler."""
     of_plan = {one.name: {(line.group, line.label): line for line in plan_lines(one)} for one in designs.plans}
     merged = {key: line for lines in of_plan.values() for key, line in lines.items()}
@@ -107,34 +100,3 @@ def _lines(designs: Designs) -> list[Quantity[Plan]]:
         return Quantity(one.group, one.label, one.meaning, cell, one.nested)
 
     return [line_of(key) for key in merged]
-
-
-def write_designs(
-    designs: Designs, folder: Path, *, specs: Sequence[str], facts: Mapping[str, str], commands: Sequence[str]
-) -> Path:
-    """Write plan.html, designs.csv and figures/ of all plans into the folder, and return the page's path."""
-    from ehfl.report.figures.looks import looks
-    from ehfl.report.figures.plan import draw_plan
-    from ehfl.report.pages.build import write_html
-
-    make_ready(folder)
-    designs.frame().to_csv(folder / TABLE)
-    write_html(
-        folder / PLAN,
-        _lines(designs),
-        designs.plans,
-        looks({one.name: "" for one in designs.plans}),
-        [replace(drawing, topic=one.name) for one in designs.plans
-         for drawing in draw_plan(one, folder / FIGURES / slug(one.name))],
-        title=listed(one.name for one in designs.plans),
-        setting=[unbroken(line) for line in _facts(designs)],
-        verdict=[unbroken(sentence) for sentence in verdict_of_designs(designs)],
-        chart=None,
-        compact=Markup(designs_table(designs).html()),
-        devices=[],
-        note="Each design under its best scheduler: means over seeds; small print gives 95 % intervals.",
-        spec="\n".join(specs),
-        facts=facts,
-        commands=commands,
-    )  # fmt: skip
-    return folder / PLAN

@@ -78,7 +78,7 @@ def _budget(plan: Plan) -> dict[str, Any]:
 
 
 def _outlook(plan: Plan, one: Outlook) -> dict[str, Any]:
-    shares, low_high = one.on_target(), one.slowdowns(one.target)
+    shares = one.on_target()
     facts: dict[str, Any] = {
         "label": one.label,
         "scheduler": plan.schedulers[one.label],
@@ -89,8 +89,7 @@ def _outlook(plan: Plan, one: Outlook) -> dict[str, Any]:
         **{name: dataclasses.asdict(estimate(one.figure(name))) for name in _ESTIMATED},
         "longest_streak_short": int(one.figure("worst_streak").max()),
         "mean_root_of_participants": one.mean_root,
-        "slowdown": {"rounds_alone": one.slowdown(one.target, 0.0), "noise_alone": one.slowdown(one.target, math.inf),
-                     "least": low_high[0], "most": low_high[1]},
+        "slowdown": {"rounds_alone": one.slowdown(one.target, 0.0), "noise_alone": one.slowdown(one.target, math.inf)},
     }  # fmt: skip
     if plan.want is not None:
         share = float(plan.scores(one).mean())
