@@ -85,6 +85,16 @@ def test_larger_panels_are_not_played_where_smaller_ones_do_always() -> None:
     assert played == [(1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (4, 1)]
 
 
+@pytest.mark.parametrize("harvest", ["bernoulli:0.5", "trace:file=tests/energy/roof.csv,watts=2"])
+def test_panels_without_watts_have_no_price(harvest: str) -> None:
+    fleet = {"clients": 3, "round_length": "6 h", "capacity": "1 Wh", "cost": "900 J", "harvest": harvest}
+    arrival = {"arrival": "300 J"} if "bernoulli" in harvest else {}
+    spec = make_spec({"rounds": 8, "seeds": [0], "scheduler": "myopic", "fleet": fleet | arrival})
+
+    with pytest.raises(InvalidValue, match="to size panels"):
+        make_plan(spec, want=Want(2, 0.5), prices=PRICES, jobs=1)
+
+
 def test_a_plan_finds_the_cheapest_design_and_it_meets_the_want() -> None:
     want = Want(2, 0.95, years=0.5)
     spec = make_spec({"rounds": 200, "seeds": [0], "scheduler": "myopic", "fleet": FLEET})

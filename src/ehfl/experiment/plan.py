@@ -299,6 +299,10 @@ class _Planner:
         arm = next((one for one in self.spec.arms if found.ranked and one.label == found.best.label), None)
         if arm is None:
             raise InvalidValue("want", "for a scheduler on harvested energy where batteries are sized", want)
+        harvest = self.table["harvest"]
+        if "watts" not in harvest or (prices is not None and harvest["name"] == "trace"):  # there, watts are a factor
+            allowed = "sun or wind, whose power is given in W, where panels have a price" if prices else "one in watts"
+            raise InvalidValue("fleet.harvest", f"{allowed}, to size panels", harvest["name"])
         battery, panel = (self._free(name, want) for name in ("battery", "panel"))
         if not np.isfinite(battery.now):
             raise InvalidValue("fleet.capacity", "finite where batteries are sized", battery.now)

@@ -369,7 +369,11 @@ def _curve_table(plan: Plan) -> Table:
 
 def size_table(sizes: SizeMap) -> Table:
     """Return panels as rows: the smallest battery that does, what both cost, and the share of rounds by battery."""
-    battery, panels = sizes.battery.shown, [sizes.panel.shown(value) for value in sizes.panels]
+
+    def battery(value: float) -> str:
+        return sizes.battery.shown(value).replace(" times as large", " times")
+
+    panels = [sizes.panel.shown(value) for value in sizes.panels]
     columns = [("battery\nneeded", ["none" if np.isnan(value) else battery(value) for value in sizes.line])]
     if sizes.prices is not None:
         costs = [sizes.cost(place, value) for place, value in enumerate(sizes.line.tolist())]
