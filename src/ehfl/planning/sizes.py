@@ -54,7 +54,7 @@ class Prices:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SizeMap:
-    """Panels and batteries of a fleet under a scheduler; values are those of the two `Free`s."""
+    """Panels and batteries of a fleet under a scheduler; a `Free` says what each value changes."""
 
     scheduler: str  # its label
     battery: Free
