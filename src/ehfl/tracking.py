@@ -188,9 +188,10 @@ class _TensorBoard:
         return name
 
     def log(self, run: str, step: int, numbers: Mapping[str, float]) -> None:
-        from tensorboard.compat.proto.summary_pb2 import Summary
+        from tensorboard.plugins.scalar.summary_v2 import scalar_pb
 
-        self._add(run, Summary(value=[Summary.Value(tag=tag, simple_value=x) for tag, x in numbers.items()]), step)
+        for tag, x in numbers.items():
+            self._add(run, scalar_pb(tag, x), step)
 
     def finish(self, run: str, page: Path | None, *, failed: bool) -> None:
         if page is not None:
@@ -199,12 +200,9 @@ class _TensorBoard:
         self._writers.pop(run).close()
 
     def _write_text(self, run: str, tag: str, text: str) -> None:
-        from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
-        from tensorboard.compat.proto.tensor_pb2 import TensorProto
+        from tensorboard.plugins.text.summary_v2 import text_pb
 
-        kind = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="text"))
-        value = Summary.Value(tag=tag, metadata=kind, tensor=TensorProto(dtype="DT_STRING", string_val=[text.encode()]))
-        self._add(run, Summary(value=[value]), 0)
+        self._add(run, text_pb(tag, text), 0)
 
     def _add(self, run: str, summary: Any, step: int) -> None:
         from tensorboard.compat.proto.event_pb2 import Event

@@ -87,8 +87,10 @@ def test_a_year_of_a_trace(width: str, capsys: Capture, monkeypatch: pytest.Monk
 
     assert run("show", f"trace:file={ROOF},watts=2") == 0
 
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "Trace(roof.csv, 2 columns, 3 d), 10 clients, rounds of 1 h"
+    out = capsys.readouterr().out
+    lines = out.splitlines()
+    assert " ".join(out.split()).startswith("Trace(roof.csv, 2 columns, 3 d), 10 clients, rounds of 1 h ")
+    assert max(map(len, lines)) <= int(width)
     assert next(line for line in lines if line.startswith("mean ")).split()[:3] == ["mean", "309", "7.42"]
     assert next(line for line in lines if line.startswith("leanest day ")).split()[2:] == ["–", "4.24", "–"]  # noqa: RUF001
 

@@ -289,19 +289,6 @@ def test_ten_arms_have_a_panel_each_on_one_scale_and_rounds_below_every_column()
     assert [axes.xaxis.get_tick_params()["labelbottom"] for axes in panels] == [False] * 5 + [True] * 3
 
 
-@pytest.mark.usefixtures("unwritten")
-def test_differences_that_shrink_by_powers_of_ten_stay_legible(tmp_path: Path) -> None:
-    trials = [made_trial(arm, seed, [1.0 * at, 0.1 * at, 1e-3 * at], [1] * 3) for at, arm in enumerate("ab", 1)
-              for seed in (0, 1)]  # fmt: skip
-    comparison = compare("falls", trials, GAP, 1)
-    figure = differences_figure(comparison)
-    assert figure is not None
-
-    assert drawn_panels(figure)[0].get_yscale() == "symlog"
-    (caption,) = [d.caption for d in draw_all(comparison, tmp_path) if d.name == "differences"]
-    assert caption.endswith("Below zero is better. The axis is linear within 0.001 of zero and logarithmic beyond.")
-
-
 def test_runs_that_cannot_be_paired_have_no_figure_of_differences() -> None:
     assert differences_figure(arms_ending_at({"a": [0.9, 0.8]})) is None
 

@@ -154,7 +154,7 @@ def test_the_first_line_gives_ranges_where_arms_differ(tmp_path: Path) -> None:
     mixed = Parsed(page_of(tmp_path, compare("both", trials, ACCURACY, 3))).text
     alike = Parsed(page_of(tmp_path, arms_ending_at(FINALS))).text
 
-    wanted = "3 of 6 clients or 3 of 1,000 clients wanted a round"
+    wanted = "3 of 6 to 1,000 clients wanted a round"
     assert f"accuracy, 8 to 20 rounds, 1 to 2 seeds, {wanted}; scheduler user class" in mixed
     assert "accuracy, 8 rounds, 3 seeds, 3 of 6 clients wanted a round; scheduler myopic" in " ".join(alike)
 
@@ -167,7 +167,7 @@ def test_with_two_worlds_differences_are_to_each_arms_baseline(tmp_path: Path) -
     assert page.data["difference"]["label"] == "difference to its baseline [points]"
     text = " ".join(page.text)
     assert "between runs with the same weather" in text
-    assert "3 or 4 of 6 clients wanted a round" in text
+    assert "3 to 4 of 6 clients wanted a round" in text
 
 
 def test_the_verdict_comes_first_and_every_figure_last(tmp_path: Path) -> None:

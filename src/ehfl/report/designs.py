@@ -11,8 +11,7 @@ from ehfl.report.tables import cells
 from ehfl.report.tables.output import Output, table_of
 from ehfl.report.tables.plan import budget_lines, plan_columns, plan_lines, setting
 from ehfl.report.tables.plan_facts import plan_facts
-from ehfl.report.tables.render import Table
-from ehfl.report.tables.rows import Quantity, lines_of
+from ehfl.report.tables.render import Quantity, Table, lines_of
 from ehfl.report.write import DASH, amount, counted, listed
 
 _FEW = 4  # designs up to which each has a line of facts and its answer a sentence

@@ -12,22 +12,22 @@ from ehfl.analysis import Comparison, Difference, Row
 from ehfl.analysis.comparison import World
 from ehfl.analysis.devices import DeviceLog, alike
 from ehfl.analysis.served import worst_tenth_differences
-from ehfl.analysis.sweep import Sweep
+from ehfl.analysis.sweep import Sweep, is_apart
 from ehfl.analysis.units import Scale
-from ehfl.report.sweep import sweep_sentences
 from ehfl.report.tables import cells
 from ehfl.report.write import counted, listed, p_value, percent, with_unit
 from ehfl.runs import Metric
 
 FEW_SEEDS = 5  # Student's t makes an interval wide with fewer: half of it is 4.3 standard errors with three
 _MOST_NAMES = 3  # arms that a sentence lists
+_MOST_PLACES = 4  # points or lines of a sweep that a sentence lists
 
 
 def verdict_of(comparison: Comparison) -> list[str]:
     """Return the verdict: a sentence for each world, or for each line of a sweep, and cautions."""
     sweep = Sweep.of(comparison)
     if sweep is not None and len(sweep.points) > _MOST_NAMES:
-        return [*sweep_sentences(comparison, sweep), *_cautions(comparison)]
+        return [*_sweep(comparison, sweep), *_cautions(comparison)]
     clients = worst_tenth_differences(comparison)
     found = []
     for world in comparison.worlds:
@@ -129,6 +129,47 @@ def _untested(metric: Metric, world: World, first: Row, rows: Sequence[Row]) -> 
         yield f"{_names(world, [best])} ended {where} ({alone}: chance cannot be judged)"
     if unpaired:
         yield f"{_names(world, unpaired)} cannot be compared pair by pair with {baseline}: trained for another time"
+
+
+def _sweep(comparison: Comparison, sweep: Sweep) -> Iterator[str]:
+    """Say at which points each line differs from the first one, and where the metric is best."""
+    metric = comparison.metric
+    first, *others = sweep.lines
+    alike = []
+    for line in others:
+        rows = {point: row for point in sweep.points if (row := sweep.rows.get((line, point))) and row.difference}
+        if not rows:
+            continue
+        better, worse = (
+            {point: row for point, row in rows.items() if is_apart(row) and sign * _gap(row).mean > 0}
+            for sign in (metric.sign, -metric.sign)
+        )
+        parts = [f"{word} at {_places(found)}{_most(comparison, found)}"
+                 for word, found in (("better", better), ("worse", worse)) if found]  # fmt: skip
+        if not parts:
+            alike.append(line)
+        elif same := len(rows) - len(better) - len(worse):
+            parts.append(f"no difference shown at {same} of {counted(len(rows), 'point')}")
+        if parts:
+            yield f"{line} against {first}: {', '.join(parts)}."
+    if alike:
+        more = len(alike) - _MOST_PLACES
+        names = [*alike[:_MOST_PLACES], f"{more} others"] if more > 0 else alike
+        yield f"No difference to {first} is shown at any point for {listed(names)}."
+    (line, point), best = max(sweep.rows.items(), key=lambda one: metric.sign * one[1].final.mean)
+    among = f"{line} at {point}" if others else point
+    yield f"The best {metric.name}, {cells.metric(metric, best.final).sentence}, is that of {among}."
+
+
+def _places(rows: dict[str, Row]) -> str:
+    names = list(rows)
+    return listed(names) if len(names) <= _MOST_PLACES else counted(len(names), "point")
+
+
+def _most(comparison: Comparison, rows: dict[str, Row]) -> str:
+    point, row = max(rows.items(), key=lambda one: abs(_gap(one[1]).mean))
+    where = f"most at {point}: " if len(rows) > 1 else ""
+    return f" ({where}{cells.gap(comparison.metric, _gap(row)).text}{_points(comparison.metric)})"
 
 
 def _cautions(comparison: Comparison) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -18,7 +17,6 @@ from ehfl.runs import Metric
 # How far bands and the goal may widen an axis beyond the means, as a share of the means' range: bands of few seeds can
 # be so wide that the means would look like one line.
 STRETCH = 0.25
-_SHRINKS = 30  # how many times the last difference a former one may be on a linear axis
 LOSS = Metric("loss", lower_is_better=True)
 _BELOW = 33  # where the second axis lies: below the numbers and the name of the first [points]
 # Between numbers of an axis, by its unit: parts of a minute, an hour, a day, and weeks.
@@ -42,25 +40,6 @@ def is_logarithmic(curves: Sequence[FloatArray], metric: Metric) -> bool:
     """
     means = np.concatenate([curve.mean(axis=0) for curve in curves])
     return not metric.is_share and bool(0 < means.min() < means.max() / 10)
-
-
-def linear_within(gaps: Sequence[FloatArray], metric: Metric) -> float | None:
-    """Return up to which difference an axis is linear, where beyond it must be logarithmic to show the last rounds.
-
-    Differences of a loss that falls by powers of ten do so too: on a linear axis all but the first would be zero. None
-    where a linear axis shows them all, and for a share, of which small differences are noise; gaps are (n_pairs,
-    n_points).
-
-    >>> linear_within([np.array([[3.0, -0.5, 0.02]])], LOSS), linear_within([np.array([[0.03, -0.05, 0.02]])], LOSS)
-    (0.01, None)
-    >>> linear_within([np.array([[0.3, -0.05, 0.002]])], Metric("accuracy", bounds=(0, 1)))
-    """
-    means = [np.abs(curve.mean(axis=0)) for curve in gaps]
-    last = max((float(mean[-1]) for mean in means), default=0.0)
-    highest = max((float(mean.max()) for mean in means), default=0.0)
-    if metric.is_share or last == 0 or highest < _SHRINKS * last:
-        return None
-    return float(f"1e{math.floor(math.log10(last))}")
 
 
 def added_height(clock: Clock) -> float:

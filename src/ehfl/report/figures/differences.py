@@ -12,7 +12,7 @@ from ehfl.analysis import Comparison
 from ehfl.analysis.pairing import DifferenceCurve, difference_curves
 from ehfl.arrays import FloatArray
 from ehfl.report.figures import style
-from ehfl.report.figures.axes import added_height, linear_within, name_rounds
+from ehfl.report.figures.axes import added_height, name_rounds
 from ehfl.report.figures.learning import band, draw_band, fit
 from ehfl.report.figures.looks import Look, looks_of
 from ehfl.report.tables.comparison import baselines
@@ -40,9 +40,6 @@ def differences_figure(comparison: Comparison) -> Figure | None:
         title = _title(comparison, curve.arm)
         axes.set_title(title, fontsize=10, loc="left", color=style.ink(look[curve.arm].colour))
     fit(grid[0, 0], np.concatenate([[0.0], *(factor * curve.gaps.mean(axis=0) for curve in curves)]))
-    level = linear_within([curve.gaps for curve in curves], comparison.metric)
-    if level is not None:
-        grid[0, 0].set_yscale("symlog", linthresh=factor * level, linscale=1.5)
     grid[0, 0].yaxis.set_major_formatter(lambda y, _: _with_sign(y))
     _label(figure, grid, comparison, len(curves))
     return figure
@@ -57,12 +54,10 @@ def differences_caption(comparison: Comparison) -> str:
             "lines are means over paired runs (same seed, weather, data and first model), bands their 95 % t-intervals "
             "at each round; dots mark rounds where the interval excludes zero"
         )
-    level = linear_within([curve.gaps for curve in difference_curves(comparison)], metric)
-    bent = "" if level is None else f" The axis is linear within {level:g} of zero and logarithmic beyond."
     unit = ", in percentage points" if metric.is_share else ""
     return (
         f"{metric.name.capitalize()} on the test set minus that of {baselines(comparison)}{unit}; {lines}. "
-        f"{'Below' if metric.lower_is_better else 'Above'} zero is better.{bent}{style.say_alone(comparison)}"
+        f"{'Below' if metric.lower_is_better else 'Above'} zero is better.{style.say_alone(comparison)}"
     )
 
 

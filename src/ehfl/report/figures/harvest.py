@@ -38,17 +38,14 @@ def survey_figure(survey: Survey) -> Figure:
     """Draw the mean day (or the record, where it is shorter), the days one by one, and the hours of a year."""
     has_days = len(survey.days) >= _LEAST_DAYS
     has_map = survey.first_day is not None and len(survey.days) >= YEAR and survey.steps.shape[1] >= 8
-    rows = 1 + has_map
-    figure = style.new_figure(7.2, 2.9 if rows == 1 else 5.6)
-    panels = figure.subplots(rows, 2 if has_days else 1, squeeze=False, height_ratios=[1.0, 1.15][:rows])
-    (_draw_turn if survey.steps.shape[1] > 1 else _draw_rounds)(panels[0, 0], survey)
+    figure = style.new_figure(7.2, 5.6 if has_map else 2.9)
+    grid: Any = [["turn", "days"] if has_days else ["turn"], *([["map", "map"]] if has_map else [])]
+    panels = figure.subplot_mosaic(grid, height_ratios=[1.0, 1.15][: len(grid)])
+    (_draw_turn if survey.steps.shape[1] > 1 else _draw_rounds)(panels["turn"], survey)
     if has_days:
-        _draw_days(panels[0, 1], survey)
+        _draw_days(panels["days"], survey)
     if has_map:
-        grid = panels[1, 0].get_gridspec()
-        for axes in panels[1]:
-            axes.remove()
-        _draw_map(figure, figure.add_subplot(grid[1, :]), survey)
+        _draw_map(figure, panels["map"], survey)
     over = "days and clients" if survey.in_watts and survey.cycle == DAY else "clients"
     about = f"{style.shorten(survey.harvest, 50)}, {survey.clients_text()}" + (
         f"; bands: 10 % to 90 % of {over}" if survey.clients > 1 else ""
@@ -164,15 +161,13 @@ def _months_on(axis: Axis, first_day: int, every: int = 1) -> None:
 def fit_figure(fits: Fits, *, day: FloatArray | None = None, about: str = "") -> Figure:
     """Draw run lengths and the power by time of day, `day`, (n_slots, n_samples) [W], where it is known."""
     figure = style.new_figure(7.2, 3.2 if day is None else 5.4)
-    panels = figure.subplots(1 if day is None else 2, 2, squeeze=False)
-    for axes, state in zip(panels[0], ("on", "off"), strict=True):
-        _draw_runs(axes, fits.together, state)  # type: ignore[arg-type]  # a tuple of two strings is one of strings
-    panels[0, 0].set_ylabel("share of runs as long or longer")
+    grid: Any = [["on", "off"], *([["power", "power"]] if day is not None else [])]
+    panels = figure.subplot_mosaic(grid)
+    _draw_runs(panels["on"], fits.together, "on")
+    _draw_runs(panels["off"], fits.together, "off")
+    panels["on"].set_ylabel("share of runs as long or longer")
     if day is not None:
-        grid = panels[1, 0].get_gridspec()
-        for axes in panels[1]:
-            axes.remove()
-        _draw_power(figure.add_subplot(grid[1, :]), day)
+        _draw_power(panels["power"], day)
     on = f"on: at least {as_energy(fits.unit)} in a round of {as_time(fits.round_length)}"
     figure.suptitle(
         f"{style.shorten(about, 50)}; {on}" if about else on, fontsize=style.SMALL, color="#444444", parse_math=False

@@ -38,12 +38,11 @@ def slowdown_figure(comparison: Comparison) -> Figure | None:
         return None
     figure = style.new_figure(7.2, 1.1 + 0.34 * len(rows))
     axes = figure.subplots()
-    ends = span(rows)
-    _scale(axes, ends)
     axes.axvline(1, color="black", linewidth=0.8, zorder=1)
     look = looks_of(comparison)
     for place, row in enumerate(rows):
-        _draw_row(axes, place, row, look[row.arm].colour, ends)
+        _draw_row(axes, place, row, look[row.arm].colour)
+    _scale(axes, span(rows))
     axes.set_yticks(range(len(rows)), [style.shorten(row.arm, 36) for row in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)  # in the table's order
     measure = "time" if comparison.clock.differs else "rounds"
@@ -90,14 +89,13 @@ def _interval(found: Estimate | None) -> list[float]:
     return [] if found is None or found.low is None or found.high is None else [found.low, found.high]
 
 
-def _draw_row(axes: Axes, place: int, row: Row, colour: str, bounds: Range) -> None:
+def _draw_row(axes: Axes, place: int, row: Row, colour: str) -> None:
     """Draw what was measured with its interval, as far as the axis goes, and the noise limit."""
+    mean = _mean(row)
     if ends := _interval(row.measured_slowdown):
-        axes.hlines(place, max(ends[0], bounds[0]), min(ends[1], bounds[1]), color=colour, linewidth=1.6, zorder=2)
-    for end in ends:
-        if bounds[0] < end < bounds[1]:  # a cap only where the interval really ends
-            axes.plot(end, place, marker="|", markersize=8, color=colour, zorder=5)
-    axes.plot(_mean(row), place, marker="o", markersize=7, color=colour, markeredgecolor="white", zorder=4)
+        bars = [[mean - ends[0]], [ends[1] - mean]]
+        axes.errorbar(mean, place, xerr=bars, color=colour, linewidth=1.6, capsize=4, zorder=2)
+    axes.plot(mean, place, marker="o", markersize=7, color=colour, markeredgecolor="white", zorder=4)
     axes.plot(row.noise_limit, place, marker="d", markersize=7, color=_GREY, markerfacecolor="none", zorder=3)
 
 

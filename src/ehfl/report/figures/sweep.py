@@ -79,9 +79,8 @@ def _lines(comparison: Comparison, sweep: Sweep, of: str) -> Figure:
                             for name in (of, f"{of}_low", f"{of}_high"))  # fmt: skip
         heights.append(means[None])
         beside = _aside(axes, places, np.array(xs), at - (len(found) - 1) / 2)
-        axes.plot(beside, means, color=look.colour, linestyle=look.line, linewidth=1.6, marker=look.marker,
-                  markersize=5)  # fmt: skip
-        axes.vlines(beside, low, high, color=look.colour, linewidth=1.2, alpha=0.6)
+        axes.errorbar(beside, means, (means - low, high - means), color=look.colour, linestyle=look.line, linewidth=1.6,
+                      elinewidth=1.0, marker=look.marker, markersize=5)  # fmt: skip
     metric = _metric(comparison, of)
     axes.set_ylabel(_label(comparison, of), fontsize=10)
     keep_within(axes, metric)

@@ -15,8 +15,7 @@ from markupsafe import Markup
 
 from ehfl.files import write_text
 from ehfl.report.figures.looks import Look
-from ehfl.report.tables.render import Table
-from ehfl.report.tables.rows import Quantity, Subject, lines_of
+from ehfl.report.tables.render import Quantity, Subject, Table, lines_of
 
 if TYPE_CHECKING:  # pages show figures, and need no matplotlib for it
     from ehfl.report.figures.style import Drawing

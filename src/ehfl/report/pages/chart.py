@@ -16,7 +16,7 @@ from ehfl.analysis.pairing import DifferenceCurve, difference_curves
 from ehfl.analysis.served import worst_class_curve
 from ehfl.analysis.units import Scale
 from ehfl.arrays import FloatArray
-from ehfl.report.figures.axes import LOSS, STRETCH, is_logarithmic, linear_within
+from ehfl.report.figures.axes import LOSS, STRETCH, is_logarithmic
 from ehfl.report.tables import cells
 from ehfl.report.tables.comparison import ACCURACY
 from ehfl.report.tables.render import Cell
@@ -61,8 +61,7 @@ def chart_data(comparison: Comparison) -> dict[str, Any]:
     metric, arms = comparison.metric, comparison.arms
     energy = comparison.energy_scale(max(float(arm.mean_energy[-1]) for arm in arms))
     gaps = {curve.arm: curve for curve in difference_curves(comparison)}
-    linear = linear_within([curve.gaps for curve in gaps.values()], metric)
-    factor = 100 if metric.is_share else 1
+    factor, unit = (100, "points") if metric.is_share else (1, metric.name)
     return {
         "metric": {
             "label": f"test {metric.name}" + (" [%]" if metric.is_share else ""),
@@ -73,8 +72,8 @@ def chart_data(comparison: Comparison) -> dict[str, Any]:
             "goalText": f"goal: {value(metric, comparison.goal)}",
         },
         "loss": _axis("test loss", log=is_logarithmic([arm.loss for arm in arms], LOSS)),
-        "difference": _axis(_difference_label(comparison, linear), factor=factor)
-        | {"goal": 0, "goalText": _baseline(comparison), "linear": linear},
+        "difference": _axis(f"difference to {_baseline(comparison)} [{unit}]", factor=factor)
+        | {"goal": 0, "goalText": _baseline(comparison)},
         "worst": _axis("test accuracy of the worst class [%]", factor=100) | {"limits": [0, 1]},
         "stretch": STRETCH,
         "unit": energy.unit,
@@ -86,13 +85,6 @@ def chart_data(comparison: Comparison) -> dict[str, Any]:
 
 def _axis(label: str, *, factor: int = 1, log: bool = False) -> dict[str, Any]:
     return {"label": label, "factor": factor, "limits": [None, None], "log": log, "goal": None, "goalText": ""}
-
-
-def _difference_label(comparison: Comparison, linear: float | None) -> str:
-    metric = comparison.metric
-    unit = "points" if metric.is_share else metric.name
-    bent = "" if linear is None else f", logarithmic beyond {100 * linear if metric.is_share else linear:g}"
-    return f"difference to {_baseline(comparison)} [{unit}]{bent}"
 
 
 def _baseline(comparison: Comparison) -> str:

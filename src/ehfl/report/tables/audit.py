@@ -12,8 +12,7 @@ import numpy as np
 from ehfl.analysis.audit import Audit, alike
 from ehfl.report.tables import cells
 from ehfl.report.tables.output import Column, Output, number_column, pair_column, table_of
-from ehfl.report.tables.render import Cell, Table
-from ehfl.report.tables.rows import Quantity, lines_of
+from ehfl.report.tables.render import Cell, Quantity, Table, lines_of
 from ehfl.report.write import DASH, listed, percent
 
 FEW_CLIENTS = 10  # each of which has a line of its own; more are shown in fifths

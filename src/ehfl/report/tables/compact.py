@@ -8,18 +8,17 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ehfl.analysis.sweep import Sweep
+from ehfl.analysis.sweep import Sweep, is_apart
 from ehfl.quantities import as_time
-from ehfl.report.sweep import sweep_table
 from ehfl.report.tables.output import Column, number_column, pair_column
-from ehfl.report.tables.render import Cell, Line, Table
+from ehfl.report.tables.render import Cell, Line, Table, broken
 from ehfl.report.write import DASH, counted, fixed, listed, shown_decimals, value, with_unit
 
 if TYPE_CHECKING:
     from ehfl.analysis import Comparison, Difference, Row
 
 _MOST_ARMS = 15  # whose rows, curves and colours a reader can still tell apart
-_MOST_TARGETS = 3  # that a title names
+_MOST_POINTS = 24  # rows of the table of a sweep; of more, some are left out
 _MOST_NAMES = 4  # of schedulers
 _column = partial(number_column, fine=True)
 
@@ -29,7 +28,7 @@ def compact_table(comparison: Comparison) -> Table:
     title = f"{comparison.name}: {setting(comparison)}"
     sweep = Sweep.of(comparison)
     if sweep is not None and len(comparison.arms) > _MOST_ARMS:
-        return sweep_table(comparison, sweep, title, _note(comparison))
+        return _sweep_table(comparison, sweep, title, _note(comparison))
     kept = most_telling(comparison)
     columns = list(_columns(kept))
     lines = [
@@ -40,6 +39,25 @@ def compact_table(comparison: Comparison) -> Table:
     if folded := len(comparison.rows) - len(kept.rows):
         lines.append(Line(f"{folded} more, closer to their baseline: --full", ()))
     return Table(tuple(name for name, _ in columns), tuple(lines), _note(comparison), title, arms_are_rows=True)
+
+
+def _sweep_table(comparison: Comparison, sweep: Sweep, title: str, note: str) -> Table:
+    """Return the final metric of each line at each point, with its interval."""
+    metric, points = comparison.metric, list(sweep.points)
+    step = -(-len(points) // _MOST_POINTS)
+    shown = points[::step]
+    factor, unit = (100, " [%]") if metric.is_share else (1, "")
+    columns = []
+    for line in sweep.lines:
+        rows = {point: sweep.rows.get((line, point)) for point in shown}
+        starred = [point for point, row in rows.items() if is_apart(row)]
+        finals = {point: None if row is None else row.final for point, row in rows.items()}
+        columns.append(number_column(broken(line), finals, factor, fine=True, starred=starred))
+    lines = [Line(point, tuple(Cell(column[point]) for _, column in columns)) for point in shown]
+    if left_out := len(points) - len(shown):
+        lines.append(Line(f"{counted(left_out, 'point')} between these left out: --full", ()))
+    what = f"{metric.name}{unit} after the last round; {note}"
+    return Table(tuple(head for head, _ in columns), tuple(lines), what, title, arms_are_rows=True)
 
 
 def most_telling(comparison: Comparison) -> Comparison:
@@ -136,26 +154,20 @@ def _length(comparison: Comparison) -> str:
 
 
 def _wanted(comparison: Comparison) -> str:
-    """Return how many of how many clients are wanted a round, once for all worlds that agree."""
+    """Return how many of how many clients are wanted a round, ranges where worlds differ: "3 to 4 of 6 clients"."""
     clients = [world.arms[0].trials[0].participation.n_clients for world in comparison.worlds]
-    targets = sorted({world.target for world in comparison.worlds})
-    if len(set(clients)) == 1:
-        few = len(targets) <= _MOST_TARGETS
-        wanted = " or ".join(f"{target:,}" for target in targets) if few else f"{targets[0]:,} to {targets[-1]:,}"
-        return f"{wanted} of {counted(clients[0], 'client')}"
-    pairs = zip(comparison.worlds, clients, strict=True)
-    found = list(dict.fromkeys(f"{world.target:,} of {counted(n, 'client')}" for world, n in pairs))
-    return " or ".join(found) if len(found) <= _MOST_TARGETS else f"{found[0]} to {found[-1]}"
+    return f"{_from_to([world.target for world in comparison.worlds])} of {_from_to(clients, 'client')}"
 
 
-def _from_to(found: Sequence[int], noun: str) -> str:
-    """Return the number, or the range of numbers.
+def _from_to(found: Sequence[int], noun: str = "") -> str:
+    """Return the number, or the range of numbers, and what is counted.
 
     >>> _from_to([8, 8], "round"), _from_to([20, 8, 1000], "round"), _from_to([1], "seed")
     ('8 rounds', '8 to 1,000 rounds', '1 seed')
     """
     least, most = min(found), max(found)
-    return counted(most, noun) if least == most else f"{least:,} to {counted(most, noun)}"
+    counts = counted(most, noun) if noun else f"{most:,}"
+    return counts if least == most else f"{least:,} to {counts}"
 
 
 def _columns(comparison: Comparison) -> Iterator[Column]:

@@ -10,8 +10,7 @@ import numpy as np
 
 from ehfl.analysis.units import Scale
 from ehfl.report.tables import cells
-from ehfl.report.tables.render import Cell, Table
-from ehfl.report.tables.rows import ENERGY, POSSIBLE, Quantity, lines_of, p_value_lines, shared
+from ehfl.report.tables.render import ENERGY, POSSIBLE, Cell, Quantity, Table, lines_of, p_value_lines, shared
 from ehfl.report.write import DASH, value
 from ehfl.runs import Metric
 

@@ -28,8 +28,7 @@ from ehfl.quantities import as_energies, as_energy, as_time
 from ehfl.report.plan_verdict import COUNTED_ON, exact, verdict_of_plan
 from ehfl.report.tables import cells
 from ehfl.report.tables.output import Column, Output, number_column, pair_column, table_of
-from ehfl.report.tables.render import Cell, Table, side_by_side
-from ehfl.report.tables.rows import POSSIBLE, Quantity, lines_of, shared
+from ehfl.report.tables.render import POSSIBLE, Cell, Quantity, Table, lines_of, shared, side_by_side
 from ehfl.report.write import DASH, amount, counted
 
 Lines = Iterator[Quantity[Outlook]]

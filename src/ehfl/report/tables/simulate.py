@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ehfl.arrays import IntArray
 from ehfl.report.tables import cells
 from ehfl.report.tables.output import Column, Output, number_column, pair_column, table_of
-from ehfl.report.tables.render import Cell, Table
-from ehfl.report.tables.rows import ENERGY, POSSIBLE, Quantity, lines_of, shared
+from ehfl.report.tables.render import ENERGY, POSSIBLE, Cell, Quantity, Table, lines_of, shared
 from ehfl.report.write import counted, listed, percent
 from ehfl.scheduling import Summary
 

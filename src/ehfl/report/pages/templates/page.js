@@ -83,12 +83,6 @@
     return found.filter((v) => v >= low && v <= high);
   }
 
-  // Zero, and on both sides the powers of ten from where the axis is no longer linear.
-  function signedTicks(low, high, linear) {
-    const found = logTicks(linear, Math.max(-low, high)).filter((v) => /^10*$|^0\.0*1$/.test(v) || /^1e/.test(v));
-    return [...found.map((v) => -v).reverse(), 0, ...found].filter((v) => v >= low && v <= high);
-  }
-
   // The range of the visible means; bands of few seeds, which can be huge, widen it only so far on each side.
   function range(arms) {
     const of = (key) => arms.flatMap(({ arm }) => arm[state.y][key]).filter((v) => v !== null);
@@ -108,9 +102,9 @@
 
   // Where the y axis has its numbers, in its unit.
   function heights(low, high) {
-    const { factor, log, linear } = data[state.y];
+    const { factor, log } = data[state.y];
     if (log) return logTicks(low, high);
-    return linear ? signedTicks(low * factor, high * factor, linear * factor) : ticks(low * factor, high * factor, 6);
+    return ticks(low * factor, high * factor, 6);
   }
 
   function measure() {
@@ -122,8 +116,8 @@
     const numbers = heights(low, high);
     const room = Math.max(4, ...numbers.map((v) => number(v).length)) * 7; // digits are 7 px wide
     const frame = { left: room + 14, right: width - 12, top: 26, bottom: height - 42 };
-    const { log, linear } = data[state.y];
-    const bent = (v) => (log ? Math.log(Math.max(v, low / 2)) : linear ? Math.asinh((2 * v) / linear) : v);
+    const { log } = data[state.y];
+    const bent = (v) => (log ? Math.log(Math.max(v, low / 2)) : v);
     const place = (v) => (bent(v) - bent(low)) / (bent(high) - bent(low));
     return {
       width, height, frame, longest, low, high, numbers,
