@@ -11,7 +11,7 @@ from ehfl.energy import Bernoulli, Fleet
 from ehfl.planning import Answer, Budget, Calendar, Curve, Free, Outlook, Plan, Want
 from ehfl.quantities import as_energy
 from ehfl.scheduling import Summary
-from ehfl.scheduling.summary import jain, longest_run
+from ehfl.scheduling.participation import jain, longest_run
 
 JANUARY, FEBRUARY = 31 * 24, 28 * 24  # hours
 

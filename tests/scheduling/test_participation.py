@@ -9,7 +9,7 @@ import pytest
 from ehfl.arrays import IntArray
 from ehfl.energy import Bernoulli, Fleet, Replay
 from ehfl.scheduling import Greedy, Participation, View, simulate
-from ehfl.scheduling.summary import jain
+from ehfl.scheduling.participation import jain
 
 
 class AllButOne:

@@ -13,7 +13,7 @@ from ehfl.compiled import ThreadLimit
 from ehfl.energy.battery import MAX_LEVEL
 from ehfl.randomness import TILE, Purpose, stream_of, words
 from ehfl.scheduling import View, kernels
-from ehfl.scheduling.selection import longest_plain, longest_queues
+from ehfl.scheduling.view import longest_plain, longest_queues
 
 Levels = NDArray[np.int32]
 

@@ -3,10 +3,10 @@
 contract, view, past  the interface of a scheduler, and its inputs
 rounds                a round's two halves: `Decider` (the server selects) and `energy.Ledger` (devices settle); `Play`
 simulation            `simulate`, and the rounds for learning: known in advance, or decided in lockstep with training
-participation         the participants and energy of all rounds, with save and load; statistics in `summary`
+participation         the participants and energy of all rounds, their statistics, save and load
 probability           each client's probability to take part, and its weight in a mean
 check                 `check_scheduler`, for user classes
-selection, kernels    the longest queues: in NumPy for small fleets, compiled for large ones
+kernels               the longest queues of large fleets, compiled; `view` has them in NumPy
 schedulers/           the classes, and `SCHEDULERS` by name
 """
 

@@ -8,7 +8,7 @@ from .contract import (
     brings_weights as brings_weights,
     wants_losses as wants_losses,
 )
-from .participation import Participation as Participation
+from .participation import Participation as Participation, Summary as Summary, jain as jain
 from .probability import (
     Chances as Chances,
     chances as chances,
@@ -38,5 +38,4 @@ from .schedulers.queues import (
     Threshold as Threshold,
 )
 from .simulation import Course as Course, Lockstep as Lockstep, simulate as simulate
-from .summary import Summary as Summary, jain as jain
 from .view import View as View

@@ -1,4 +1,4 @@
-"""`longest_queues` for large fleets, and checks on what schedulers return; `selection` holds the plain definition.
+"""`longest_queues` for large fleets, and checks on what schedulers return; `view.longest_plain` defines it plainly.
 
 `longest` finds the level at which ties must be broken, marks all clients above it, marks those at
 it whose word is small enough, and lists the marked. Loops over clients go tile by tile and have no branches: random
@@ -306,7 +306,7 @@ def tie_level(energy, count, floor):
 
 @kernel
 def longest(energy, count, floor, stream):
-    """Return the result of `selection.longest_plain`, without a sort."""
+    """Return the result of `longest_plain`, without a sort."""
     level, n_above, n_tied = tie_level(energy, count, floor)
     wanted = count - n_above  # of those at the level
     if wanted >= n_tied:

@@ -6,7 +6,7 @@ import json
 import operator
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +18,11 @@ from ehfl.energy import EnergyTotals
 from ehfl.files import parse_json, written_whole
 from ehfl.machine import check_memory
 from ehfl.randomness import TILE, frozen
-from ehfl.scheduling.summary import Summary, summarise
-from ehfl.validation import UserError
+from ehfl.theory.participants import chi_square_of
+from ehfl.validation import UserError, whole_number
 
 _AT_ONCE = 2**22  # turns per block, to limit the memory for a large fleet
 _FORMAT = 2
-_ARRAYS = ("offsets", "indices", "spent", "final_energy")
-_OPTIONAL = ("energy", "weights", "steps")
-_FACTS = ("n_clients", "target", "scheduler", "mains_powered", "unit", "seed")
-_OPTIONAL_FACTS = ("quantum", "round_length")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -67,6 +63,39 @@ def pack(clients: Clients, n_clients: int) -> NDArray[Any]:
     bits = np.empty(n_bytes, np.uint8)
     kernels.pack(frozen(clients), bits)
     return bits
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Statistics of a participation; n_t is the number of participants of round t."""
+
+    scheduler: str
+    clients: int
+    rounds: int
+    target: int  # reference of the shortfall [clients per round]
+    mean: float  # of n_t
+    std: float  # of n_t over the rounds (divided by T)
+    min: int
+    max: int
+    empty_rounds: int  # rounds with n_t = 0
+    on_target: float  # share of rounds with n_t >= target
+    worst_streak: int  # longest run of rounds with n_t < target
+    shortfall: float  # mean of max(target - n_t, 0) [clients per round]
+    waste: float  # share of the harvest that a full battery rejected
+    lost: float  # share of all energy (initial and harvested) that charging, leaks and standing by took
+    used: float  # share of all energy (initial and harvested) spent on rounds
+    fairness: float  # Jain's index of turns per client: 1 when all are equal, 1/M when one takes all
+    chi_square: float  # M sum_i (q_i - 1/M)^2 of the weights q_i in a plain mean of the participants; 0 when equal
+    least_weight: float  # the smallest of them, in parts of 1/M; all are 0 where no client ever took part
+    most_weight: float  # the largest
+
+    def as_dict(self) -> dict[str, str | int | float]:
+        """Return the figures by name, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        rows = {name: f"{value:.4g}" if isinstance(value, float) else value for name, value in self.as_dict().items()}
+        return "\n".join(f"{name.replace('_', ' '):<13} {value}" for name, value in rows.items())
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -162,19 +191,43 @@ class Participation:
 
     def summary(self, target: int | None = None) -> Summary:
         """Return the statistics of this participation; `target` overrides the target of the shortfall."""
-        return summarise(self, target)
+        counts, totals = self.counts, self.totals
+        if target is None:
+            target = self.target
+        whole_number("target", target, low=1, high=self.n_clients)
+        weights = self.weight_sums() / max(int(np.count_nonzero(counts)), 1)
+        supply = totals.initial + totals.harvested
+        return Summary(
+            scheduler=self.scheduler,
+            clients=self.n_clients,
+            rounds=self.rounds,
+            target=target,
+            mean=float(counts.mean()),
+            std=float(counts.std()),
+            min=int(counts.min()),
+            max=int(counts.max()),
+            empty_rounds=int((counts == 0).sum()),
+            on_target=float((counts >= target).mean()),
+            worst_streak=longest_run(counts < target),
+            shortfall=float(np.maximum(target - counts, 0).mean()),
+            waste=totals.wasted / totals.harvested if totals.harvested else 0.0,
+            lost=totals.lost / supply if supply else 0.0,
+            used=totals.spent / supply if supply else 0.0,
+            fairness=jain(self.turns()),
+            chi_square=float(chi_square_of(weights)),
+            least_weight=float(weights.min()) * self.n_clients,
+            most_weight=float(weights.max()) * self.n_clients,
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to an npz file, atomically."""
         place = Path(path)
-        facts = {name: getattr(self, name) for name in (*_FACTS, *_OPTIONAL_FACTS)} | {
-            "format": _FORMAT,
-            "totals": asdict(self.totals),
-        }
-        arrays = {name: getattr(self, name) for name in _ARRAYS} | {"facts": np.array(json.dumps(facts))}
-        arrays |= {name: value for name in _OPTIONAL if (value := getattr(self, name)) is not None}
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values |= {"participants": None, "indices": self.indices, "totals": asdict(self.totals), "format": _FORMAT}
+        arrays: dict[str, Any] = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+        facts = {name: value for name, value in values.items() if name not in arrays and value is not None}
         with written_whole(place) as file:
-            np.savez_compressed(file, **arrays)  # no object arrays, so nothing is pickled
+            np.savez_compressed(file, facts=np.array(json.dumps(facts)), **arrays)  # no objects: nothing is pickled
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Participation:
@@ -191,10 +244,30 @@ class Participation:
 
 def _from_arrays(arrays: dict[str, Any]) -> Participation:
     facts = parse_json(str(arrays.pop("facts")))
-    if facts.get("format") != _FORMAT:
-        raise ValueError(f"format {facts.get('format')}, this version reads {_FORMAT}")
-    facts = {name: facts[name] for name in _FACTS} | {
-        **{name: facts.get(name) for name in _OPTIONAL_FACTS},  # older files do not have them
-        "totals": EnergyTotals(**facts["totals"]),
-    }
-    return Participation(participants=arrays.pop("indices"), **facts, **arrays)
+    if (there := facts.pop("format", None)) != _FORMAT:
+        raise ValueError(f"format {there}, this version reads {_FORMAT}")
+    totals = EnergyTotals(**facts.pop("totals"))
+    return Participation(participants=arrays.pop("indices"), totals=totals, **facts, **arrays)
+
+
+def longest_run(flags: NDArray[np.bool_]) -> int:
+    """Return the length of the longest run of set flags.
+
+    >>> longest_run(np.array([True, False, True, True, False]))
+    2
+    """
+    bounds = np.flatnonzero(np.diff(np.concatenate(([False], flags, [False]))))  # where runs begin and end, in turn
+    return int((bounds[1::2] - bounds[::2]).max(initial=0))
+
+
+def jain(shares: IntArray) -> float:
+    """Return Jain's fairness index (sum x)^2 / (n sum x^2), in [1/n, 1]; 1 where all are 0.
+
+    R. Jain, D. Chiu and W. Hawe, DEC Research Report TR-301, 1984.
+
+    >>> jain(np.array([1, 1, 1, 1])), jain(np.array([4, 0, 0, 0]))
+    (1.0, 0.25)
+    """
+    shares = shares.astype(np.float64)
+    squares = float(shares @ shares)
+    return float(shares.sum()) ** 2 / (shares.size * squares) if squares else 1.0

@@ -1,4 +1,4 @@
-"""The input of a scheduler at the start of a round."""
+"""The input of a scheduler at the start of a round, and the longest queues, in NumPy; `kernels` has large fleets."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ehfl.arrays import Clients, FloatArray, IntArray, Levels
 from ehfl.energy.feed import Expectation
-from ehfl.randomness import TILE, Purpose, frozen, generator
+from ehfl.randomness import TILE, Purpose, frozen, generator, stream_of, word_row
 from ehfl.scheduling.past import Past
-from ehfl.scheduling.selection import largest_keys, longest_queues
 from ehfl.validation import InvalidValue, UserError, whole_number
 
 _ROUNDING = 1e-9  # of a reserve times a cost: 0.1 of 30 is 3, not more
@@ -154,3 +154,56 @@ def check_width(name: str, value: int | Auto, low: int = 1) -> None:
     """Raise an error for a number of clients per round that no fleet could have."""
     if not (isinstance(value, str) and value == "auto"):
         whole_number(name, value, low=low)
+
+
+def longest_queues(energy: Levels, count: int, floor: int, seed: int, round_: int) -> Clients:
+    """Return, sorted, the `count` longest queues, then of these the ones that hold at least `floor`.
+
+    Among equal queues the smaller word of the schedule stream goes first (and, should two words agree, the smaller
+    client), which makes every subset of the tied clients equally likely and needs no state.
+    """
+    count = whole_number("count", count, low=0)
+    if count == 0:
+        return np.empty(0, np.int32)
+    if energy.size <= TILE:
+        able = (energy >= floor).nonzero()[0].astype(np.int32)  # np.flatnonzero takes twice as long for few clients
+        return able if able.size <= count else largest_keys(energy, count, seed, round_)
+    from ehfl.scheduling import kernels
+
+    chosen: Clients = kernels.longest(frozen(energy), count, int(floor), stream_of(seed, Purpose.SCHEDULE, round_))
+    return chosen
+
+
+def longest_plain(energy: Levels, count: int, floor: int, words: NDArray[np.uint32]) -> Clients:
+    """Define the selection in three lines of NumPy.
+
+    >>> longest_plain(np.array([1, 2, 1, 0]), 2, floor=1, words=np.array([9, 9, 3, 0])).tolist()
+    [1, 2]
+    """
+    order = np.lexsort((words, -energy))[:count]
+    chosen: Clients = order[energy[order] >= floor].astype(np.int32)
+    chosen.sort()
+    return chosen
+
+
+def largest_keys(keys: FloatArray | IntArray, count: int, seed: int, round_: int) -> Clients:
+    """Return, sorted, the clients with the `count` largest keys; ties are broken as among queues.
+
+    No words are drawn without ties, which is the rule in joules.
+
+    >>> largest_keys(np.array([0.5, 2.0, 0.7, 0.7]), 3, seed=0, round_=0).tolist()
+    [1, 2, 3]
+    """
+    if count == 0 or count >= keys.size:
+        return np.arange(min(count, keys.size), dtype=np.int32)
+    level = np.partition(keys, -count)[-count]
+    chosen, tied = keys > level, (keys == level).nonzero()[0]
+    wanted = count - np.count_nonzero(chosen)  # of those at the level
+    if wanted < tied.size:
+        words = word_row(seed, Purpose.SCHEDULE, round_, keys.size)[tied]
+        last = np.partition(words, wanted - 1)[wanted - 1]  # nearly always the word of one client
+        under, at = tied[words < last], tied[words == last]
+        tied = np.concatenate((under, at[: wanted - under.size]))
+    chosen[tied] = True
+    largest: Clients = chosen.nonzero()[0].astype(np.int32)
+    return largest

@@ -34,8 +34,9 @@ from .bounds.unlike import (
     bound_uniform as bound_uniform,
 )
 from .bounds.windows import Windows as Windows, bound_windows as bound_windows, windows_of as windows_of
-from .exact.batteries import Batteries as Batteries, Turnout as Turnout
-from .exact.turnout import (
+from .exact import (
+    Batteries as Batteries,
+    Turnout as Turnout,
     critical_shortfall as critical_shortfall,
     long_run_turnout as long_run_turnout,
     pooled_turnout as pooled_turnout,

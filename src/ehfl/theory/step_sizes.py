@@ -16,7 +16,7 @@ from typing import ClassVar, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ehfl.arrays import FloatArray, IntArray
+from ehfl.arrays import FloatArray
 from ehfl.registry import Registry, Table
 from ehfl.theory.participants import checked_counts
 from ehfl.validation import InvalidValue, is_number, positive_number, whole_number
@@ -98,12 +98,22 @@ class _Windowed:
         n_t = checked_counts(counts)
         # `every` may exceed the run by any amount, which an array of exponents could not represent.
         exponents = (np.arange(n_t.size) // min(self.every, n_t.size)).astype(np.float64)
-        share = over_past_window if self.causal else over_window
-        return (
-            float(self.initial)
-            * float(self.decay) ** exponents
-            * share(np.sqrt(n_t) if self.of_root else n_t, self.window)
-        )
+        weights = np.sqrt(n_t) if self.of_root else n_t
+        return float(self.initial) * float(self.decay) ** exponents * self._over_means(weights)
+
+    def _over_means(self, weights: FloatArray) -> FloatArray:
+        """Return the weights over the mean of their window's non-empty rounds, or of the last past window that has any.
+
+        Before there is such a past window they are 1, and 0 in empty rounds.
+        """
+        window = np.arange(weights.size) // min(self.window, weights.size)  # of each round
+        filled = np.bincount(window, weights > 0)
+        means = np.bincount(window, weights) / np.maximum(filled, 1)
+        if not self.causal:
+            return weights / np.where(means > 0, means, 1.0)[window]
+        latest = np.maximum.accumulate(np.where(means > 0, np.arange(means.size), -1))  # last non-empty window so far
+        past = np.concatenate([[-1], latest[:-1]])[window]
+        return np.where(past >= 0, weights / np.where(past >= 0, means[past], 1.0), np.where(weights > 0, 1.0, 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,35 +180,6 @@ STEP_SIZES: Registry[StepSize] = Registry(
     },
     methods=("__call__",),
 )
-
-
-def over_window(weight: FloatArray, window: int) -> FloatArray:
-    """Return the weights over the mean of their window's non-empty rounds, so that each such mean is 1.
-
-    >>> over_window(np.array([1.0, 3.0, 0.0, 5.0]), window=2).tolist()
-    [0.5, 1.5, 0.0, 1.0]
-    """
-    means, index = _window_means(weight, window)
-    return weight / np.where(means > 0, means, 1.0)[index]
-
-
-def over_past_window(weight: FloatArray, window: int) -> FloatArray:
-    """Return the weights over the mean of the last past window that has one; before there is any, 1 (0 if empty).
-
-    >>> over_past_window(np.array([1.0, 3.0, 0.0, 5.0]), window=2).tolist()
-    [1.0, 1.0, 0.0, 2.5]
-    """
-    means, index = _window_means(weight, window)
-    latest = np.maximum.accumulate(np.where(means > 0, np.arange(means.size), -1))  # last non-empty window so far
-    past = np.concatenate([[-1], latest[:-1]])[index]
-    return np.where(past >= 0, weight / np.where(past >= 0, means[past], 1.0), np.where(weight > 0, 1.0, 0.0))
-
-
-def _window_means(weight: FloatArray, window: int) -> tuple[FloatArray, IntArray]:
-    """Return each window's mean over its non-empty rounds (0 if it has none) and each round's window."""
-    index = np.arange(weight.size) // min(window, weight.size)
-    filled = np.bincount(index, weight > 0)
-    return np.bincount(index, weight) / np.maximum(filled, 1), index
 
 
 @dataclass(frozen=True, slots=True)
