@@ -9,7 +9,9 @@ levels every subset is as likely as another (docs/theory.md, exact batteries).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations, combinations_with_replacement, product
 from typing import Any, Literal
 
@@ -254,21 +256,16 @@ def longest_queues(batteries: Batteries, capacity: int, target: int, most_states
     M = batteries.clients
     if batteries.alike:
         n_states = math.comb(M + capacity, M) if min(M, capacity) < _MANY else math.inf
-        _check_size(n_states, most_states, batteries, capacity, "binom(clients + capacity, clients)", capacity)
-        return _by_number(batteries, capacity, target)
-    n_states = (capacity + 1) ** M if M < _MANY else math.inf
-    _check_size(n_states, most_states, batteries, capacity, "(capacity + 1)^clients, as rates differ,", M)
-    return _by_client(batteries, capacity, target)
-
-
-def _check_size(
-    n_states: float, most_states: int, batteries: Batteries, capacity: int, formula: str, numbers: int
-) -> None:
-    """Raise an error for a chain of too many states, each of `numbers` numbers."""
+        formula, numbers, chain = "binom(clients + capacity, clients)", capacity, _by_number
+    else:
+        n_states = (capacity + 1) ** M if M < _MANY else math.inf
+        formula, numbers, chain = "(capacity + 1)^clients, as rates differ,", M, _by_client
     most = min(most_states, _MOST_NUMBERS // numbers)
     if n_states > most:
-        allowed = f"so few and small that {formula} is at most {most:,}"
-        raise InvalidValue("batteries", allowed, f"{batteries.clients} clients of {capacity} units")
+        raise InvalidValue(
+            "batteries", f"so few and small that {formula} is at most {most:,}", f"{M} clients of {capacity} units"
+        )
+    return chain(batteries, capacity, target)
 
 
 def _by_number(batteries: Batteries, C: int, target: int) -> Chain:
@@ -279,80 +276,48 @@ def _by_number(batteries: Batteries, C: int, target: int) -> Chain:
     Who harvests:  s_l'' = s_l' + Bin(s_{l-1}' - s_l', rate), from l = C down to 1, so that no client moves twice.
     """
     M, rate = batteries.clients, float(batteries.rates[0])
-    ranks = np.array([[math.comb(s + above, above + 1) for s in range(M + 1)] for above in range(C - 1, -1, -1)])
-    states = np.array(list(combinations_with_replacement(range(M + 1), C)))[:, ::-1]  # s_1 >= ... >= s_C
-    states = states[np.argsort(_rank(ranks, states))]
-    served = np.minimum(states, target)
-    after = states - served + np.pad(served[:, 1:], ((0, 0), (0, 1)))
-    pays = _sparse(np.ones(len(states)), np.arange(len(states)), _rank(ranks, after))
-    first = (batteries.start[:, None] >= np.arange(1, C + 1)).sum(axis=0)
-    start = np.zeros(len(states))
-    start[_rank(ranks, first[None])] = 1.0
-    harvests = (_level_harvest(states, ranks, level, M, rate) for level in range(C, 0, -1))
-    return Chain(start, served[:, 0], rate * after[:, -1], (pays, *harvests), M)
+    gains = [number_of(np.full(n, rate)).tolist() for n in range(M + 1)]  # P(Bin(n, rate) = k)
 
+    def pays(state: State) -> Moves:
+        served = [*(min(number, target) for number in state), 0]
+        yield tuple(number - served[at] + served[at + 1] for at, number in enumerate(state)), 1.0
 
-def _rank(ranks: IntArray, states: IntArray) -> IntArray:
-    """Return each state's place, sum_l binom(s_l + C - l, C - l + 1): the combinatorial number system."""
-    rank: IntArray = ranks[np.arange(len(ranks)), states].sum(axis=1)
-    return rank
+    def harvests(at: int, state: State) -> Moves:
+        below = (state[at - 1] if at else M) - state[at]
+        for gain, chance in enumerate(gains[below]):
+            yield (*state[:at], state[at] + gain, *state[at + 1 :]), chance
 
-
-def _level_harvest(states: IntArray, ranks: IntArray, level: int, M: int, rate: float) -> Any:
-    """Return the transition matrix of clients from one unit below to this level, (n_states, n_states)."""
-    own = states[:, level - 1]
-    below = (states[:, level - 2] if level > 1 else M) - own
-    n_outcomes = below + 1
-    row = np.repeat(np.arange(len(states)), n_outcomes)
-    gain = np.arange(row.size) - np.repeat(np.cumsum(n_outcomes) - n_outcomes, n_outcomes)
-    column = row + ranks[level - 1, own[row] + gain] - ranks[level - 1, own[row]]
-    return _sparse(_binomial(M, rate)[below[row], gain], row, column)
-
-
-def _binomial(most: int, rate: float) -> FloatArray:
-    """Return P(Bin(n, rate) = k) for n and k from 0 to `most`, (most + 1, most + 1)."""
-    chances = np.zeros((most + 1, most + 1))
-    chances[0, 0] = 1.0
-    for n in range(most):
-        chances[n + 1] = (1 - rate) * chances[n]
-        chances[n + 1, 1:] += rate * chances[n, :-1]
-    return chances
+    return Chain.of(
+        [state[::-1] for state in combinations_with_replacement(range(M + 1), C)],  # s_1 >= ... >= s_C
+        tuple(int((batteries.start >= level).sum()) for level in range(1, C + 1)),
+        [pays, *(partial(harvests, at) for at in reversed(range(C)))],
+        count=lambda state: min(state[0], target),
+        waste=lambda state: rate * state[-1],
+        clients=M,
+    )
 
 
 def _by_client(batteries: Batteries, C: int, target: int) -> Chain:
     """Return the chain of the levels of each client, (C + 1)^M states; ties are broken as Myopic does, at random."""
-    from scipy.sparse import eye_array, kron
+    M, rates = batteries.clients, batteries.rates.tolist()
 
-    M, rates = batteries.clients, batteries.rates
-    places = (C + 1) ** np.arange(M - 1, -1, -1)
-    states = np.array(list(product(range(C + 1), repeat=M)))
-    pays = _payments(states, places, target)
-    harvests = tuple(
-        kron(kron(eye_array((C + 1) ** i), _own_harvest(C, rate)), eye_array((C + 1) ** (M - 1 - i)), format="csr")
-        for i, rate in enumerate(rates)
+    def pays(state: State) -> Moves:
+        sets = _participants(np.array(state), target)
+        for clients in sets:
+            yield tuple(level - (i in clients) for i, level in enumerate(state)), 1 / len(sets)
+
+    def harvests(i: int, state: State) -> Moves:
+        yield state, 1 - rates[i]
+        yield (*state[:i], min(state[i] + 1, C), *state[i + 1 :]), rates[i]
+
+    return Chain.of(
+        list(product(range(C + 1), repeat=M)),
+        tuple(batteries.start.tolist()),
+        [pays, *(partial(harvests, i) for i in range(M))],
+        count=lambda state: min(sum(level > 0 for level in state), target),
+        waste=lambda state: sum(rate for rate, level in zip(rates, state, strict=True) if level == C),
+        clients=M,
     )
-    start = np.zeros(len(states))
-    start[batteries.start @ places] = 1.0
-    counts = np.minimum((states > 0).sum(axis=1), target)
-    return Chain(start, counts, pays @ ((states == C) @ rates), (pays, *harvests), M)
-
-
-def _own_harvest(C: int, rate: float) -> FloatArray:
-    """Return the transition matrix of a client's harvest, (C + 1, C + 1)."""
-    moves = (1 - rate) * np.eye(C + 1) + rate * np.eye(C + 1, k=1)
-    moves[C, C] = 1.0
-    return moves
-
-
-def _payments(states: IntArray, places: IntArray, target: int) -> Any:
-    """Return the transition matrix of the participants' payments."""
-    chances, rows, columns = [], [], []
-    for row, levels in enumerate(states):
-        sets = _participants(levels, target)
-        rows += [row] * len(sets)
-        columns += [row - int(places[list(clients)].sum()) for clients in sets]
-        chances += [1 / len(sets)] * len(sets)
-    return _sparse(np.array(chances), np.array(rows), np.array(columns))
 
 
 def _participants(levels: IntArray, target: int) -> list[tuple[int, ...]]:
@@ -369,11 +334,8 @@ def _participants(levels: IntArray, target: int) -> list[tuple[int, ...]]:
     return [(*sure, *some) for some in combinations(tied, target - len(sure))]
 
 
-def _sparse(chances: FloatArray, rows: IntArray, columns: IntArray) -> Any:
-    from scipy.sparse import csr_array  # imported here: loading it takes longer than most computations
-
-    n_states = int(rows[-1]) + 1
-    return csr_array((chances, (rows, columns)), shape=(n_states, n_states))
+State = tuple[int, ...]
+Moves = Iterable[tuple[State, float]]  # the states that may follow, with their probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -383,8 +345,34 @@ class Chain:
     start: FloatArray  # the law of the first state, (n_states,)
     counts: IntArray  # n_t in each state, (n_states,)
     wasted: FloatArray  # units expected to find a full battery in a round that begins in the state, (n_states,)
-    factors: tuple[Any, ...]  # row-stochastic matrices of SciPy, (n_states, n_states) each
+    factors: list[Any]  # row-stochastic matrices of SciPy, (n_states, n_states) each
     clients: int
+
+    @staticmethod
+    def of(
+        states: Sequence[State],
+        first: State,
+        steps: Sequence[Callable[[State], Moves]],
+        *,
+        count: Callable[[State], int],
+        waste: Callable[[State], float],
+        clients: int,
+    ) -> Chain:
+        """Return the chain of a round's steps, the first of which is payment; `waste` is that of the harvest then."""
+        from scipy.sparse import csr_array  # imported here: loading it takes longer than most computations
+
+        place = {state: row for row, state in enumerate(states)}
+
+        def matrix(moves: Callable[[State], Moves]) -> Any:
+            found = [(chance, row, place[to]) for state, row in place.items() for to, chance in moves(state)]
+            chances, rows, columns = (np.array(part) for part in zip(*found, strict=True))
+            return csr_array((chances, (rows, columns)), shape=(len(states), len(states)))
+
+        factors = [matrix(moves) for moves in steps]
+        wasted = factors[0] @ np.array([waste(state) for state in states])
+        start = np.zeros(len(states))
+        start[place[first]] = 1.0
+        return Chain(start, np.array([count(state) for state in states]), wasted, factors, clients)
 
     def turnout(self, rounds: int) -> Turnout:
         """Return the law of n_t in rounds 0 to rounds - 1."""
