@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ehfl.arrays import Clients, FloatArray, IntArray
-from ehfl.energy import Fleet, Ledger
+from ehfl.energy import Fleet
 from ehfl.machine import check_memory
 from ehfl.randomness import MAX_ROUNDS, TILE, check_seed
 from ehfl.scheduling.contract import Scheduler, is_mains_powered
@@ -44,72 +44,13 @@ def simulate(
     """
     if not isinstance(fleet, Fleet):
         raise InvalidValue("fleet", "an ehfl.Fleet", repr(fleet))
-    scheduler = SCHEDULERS.make(scheduler)
-    rounds = whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
-    recorder = Recorder(rounds, fleet, record_energy)
-    play = Play(fleet, scheduler, rounds, seed, target=target, threads=threads)
-    for played in play:
-        with play.limit:
-            recorder.keep(played)
+    scheduler, rounds = SCHEDULERS.make(scheduler), whole_number("rounds", rounds, low=1, high=MAX_ROUNDS)
+    course = Course(Lockstep(fleet, scheduler, rounds, seed, target, record_energy), threads)
+    for t in range(rounds):
+        course.report(t)
         if on_round is not None:
-            on_round(played.index)
-    return recorder.participation(fleet, scheduler, seed, target, play.ledger)
-
-
-class Recorder:
-    """Records the packed participants of each round and the other data of a participation."""
-
-    _BYTES_A_ROUND = 200  # of Python's own: an array, how many took part and what it cost
-
-    def __init__(self, rounds: int, fleet: Fleet, record_energy: bool) -> None:
-        levels = 8 * fleet.clients if record_energy else 0  # as they come, and joined at the end
-        check_memory("rounds", rounds, rounds * (self._BYTES_A_ROUND + levels))
-        self._rounds, self._n_clients = rounds, fleet.clients
-        self._levels = [fleet.start()] if record_energy else None
-        self._kept: list[NDArray[Any]] = []  # of each round
-        self._counts: list[int] = []
-        self._spent: list[int] = []
-        self._weights: list[FloatArray] = []  # of each round, where there are any
-        self._steps: list[IntArray] = []  # likewise
-
-    def keep(self, played: Round) -> None:
-        """Add a round."""
-        clients = played.clients
-        kept = pack(clients, self._n_clients) if self._n_clients > TILE else clients.copy()
-        self._kept.append(kept)
-        self._counts.append(clients.size)
-        self._spent.append(played.spent)
-        if played.weights is not None:
-            self._weights.append(played.weights)
-        if played.steps is not None:
-            self._steps.append(played.steps)
-        if self._levels is not None:
-            self._levels.append(played.energy_after.copy())
-
-    def participation(
-        self, fleet: Fleet, scheduler: Scheduler, seed: int, target: int | None, ledger: Ledger
-    ) -> Participation:
-        """Return all rounds that were kept."""
-        ends = np.append(0, np.cumsum(self._counts))
-        packed = self._n_clients > TILE
-        return Participation(
-            n_clients=fleet.clients,
-            offsets=ends.astype(np.int32 if ends[-1] < 2**31 else np.int64),
-            participants=PackedClients(fleet.clients, tuple(self._kept)) if packed else np.concatenate(self._kept),
-            spent=np.array(self._spent, dtype=np.int64),
-            final_energy=ledger.energy,
-            totals=ledger.totals(),
-            target=check_target(fleet, target),
-            scheduler=repr(scheduler),
-            seed=check_seed(seed),
-            mains_powered=is_mains_powered(scheduler),
-            unit=fleet.unit,
-            energy=None if self._levels is None else np.stack(self._levels),
-            weights=np.concatenate(self._weights) if self._weights else None,
-            steps=np.concatenate(self._steps) if self._steps else None,
-            quantum=fleet.quantum,
-            round_length=fleet.round_length,
-        )
+            on_round(t)
+    return course.participation()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -139,15 +80,26 @@ class Lockstep:
 
 
 class Course:
-    """The rounds of a lockstep, decided one by one from reported losses, with the same loop as a simulation.
+    """The rounds of a lockstep, decided one by one and kept, packed where the fleet is large.
 
-    For t = 0, 1, ... ask for the clients of round t, their weights and steps, and then report their losses.
+    For t = 0, 1, ... ask for the clients of round t, their weights and steps, and then report it, with their losses.
     """
 
-    def __init__(self, plan: Lockstep) -> None:
+    _BYTES_A_ROUND = 200  # of Python's own: an array, how many took part and what it cost
+
+    def __init__(self, plan: Lockstep, threads: int | None = None) -> None:
+        fleet = plan.fleet
+        levels = 8 * fleet.clients if plan.record_energy else 0  # as they come, and joined at the end
+        check_memory("rounds", plan.rounds, plan.rounds * (self._BYTES_A_ROUND + levels))
         self._plan = plan
-        self._recorder = Recorder(plan.rounds, plan.fleet, plan.record_energy)
-        self._play = Play(plan.fleet, plan.scheduler, plan.rounds, plan.seed, target=plan.target)
+        self._play = Play(fleet, plan.scheduler, plan.rounds, plan.seed, target=plan.target, threads=threads)
+        self._packed = fleet.clients > TILE
+        self._levels = [fleet.start()] if plan.record_energy else None
+        self._kept: list[NDArray[Any]] = []  # the clients of each round
+        self._counts: list[int] = []
+        self._spent: list[int] = []
+        self._weights: list[FloatArray] = []  # of each round, where there are any
+        self._steps: list[IntArray] = []  # likewise
         self._now: Round | None = self._play.step()
 
     def _round(self, t: int) -> Round:
@@ -166,14 +118,44 @@ class Course:
         """Return the local steps of its turns, if the scheduler sets them."""
         return self._round(t).steps
 
-    def report(self, t: int, losses: Sequence[float]) -> None:
-        """End round t with the losses of its participants, and decide the next one."""
+    def report(self, t: int, losses: Sequence[float] | None = None) -> None:
+        """Keep round t, end it with the losses of its participants, if they are known, and decide the next one."""
+        played = self._round(t)
         with self._play.limit:
-            self._recorder.keep(self._round(t))
+            kept = pack(played.clients, self._plan.n_clients) if self._packed else played.clients.copy()
+        self._kept.append(kept)
+        self._counts.append(played.clients.size)
+        self._spent.append(played.spent)
+        if played.weights is not None:
+            self._weights.append(played.weights)
+        if played.steps is not None:
+            self._steps.append(played.steps)
+        if self._levels is not None:
+            self._levels.append(played.energy_after.copy())
         self._now = None if self._play.over else self._play.step(losses)
 
     def participation(self) -> Participation:
         """Return all rounds, once they are over."""
         assert self._now is None, "the last round is not over"
-        plan = self._plan
-        return self._recorder.participation(plan.fleet, plan.scheduler, plan.seed, plan.target, self._play.ledger)
+        plan, fleet, ledger = self._plan, self._plan.fleet, self._play.ledger
+        ends = np.append(0, np.cumsum(self._counts))
+        return Participation(
+            n_clients=fleet.clients,
+            offsets=ends.astype(np.int32 if ends[-1] < 2**31 else np.int64),
+            participants=PackedClients(fleet.clients, tuple(self._kept))
+            if self._packed
+            else np.concatenate(self._kept),
+            spent=np.array(self._spent, dtype=np.int64),
+            final_energy=ledger.energy,
+            totals=ledger.totals(),
+            target=check_target(fleet, plan.target),
+            scheduler=repr(plan.scheduler),
+            seed=check_seed(plan.seed),
+            mains_powered=is_mains_powered(plan.scheduler),
+            unit=fleet.unit,
+            energy=None if self._levels is None else np.stack(self._levels),
+            weights=np.concatenate(self._weights) if self._weights else None,
+            steps=np.concatenate(self._steps) if self._steps else None,
+            quantum=fleet.quantum,
+            round_length=fleet.round_length,
+        )
