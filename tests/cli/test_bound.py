@@ -11,8 +11,7 @@ import pytest
 
 from ehfl import Bernoulli, Fleet, Greedy, Myopic, simulate
 from ehfl.cli import main
-from ehfl.theory import Bound, Constants, bound_any, bound_uniform, promise
-from ehfl.theory.verification import verify as unlike
+from ehfl.theory import Bound, Constants, bound_any, bound_uniform, promise, verification
 
 Capture = pytest.CaptureFixture[str]
 
@@ -71,7 +70,7 @@ def test_bound_verify_ends_with_exit_code_1_where_a_bound_is_broken(
         found = bound_uniform(*given)
         return Bound(found.value / 2, found.weights)
 
-    monkeypatch.setattr(unlike, "bound_uniform", halved)
+    monkeypatch.setattr(verification, "bound_uniform", halved)
 
     assert run("--verify", "--seeds", "20", "--rounds", "100", "-s", "greedy") == 1
 

@@ -24,7 +24,7 @@ from ehfl.theory import (
     bound_uniform,
     delays_of,
 )
-from ehfl.theory.bounds.memory import delays_of_turns
+from ehfl.theory.bounds.unlike import delays_of_turns
 
 ALIKE = Constants(smoothness=1.0, variance=1.0, gap=1.0)
 UNLIKE = Constants(smoothness=1.0, variance=1.0, gap=1.0, heterogeneity=0.5)

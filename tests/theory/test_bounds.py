@@ -30,7 +30,7 @@ from ehfl.theory import (
 )
 from ehfl.theory.bounds.alike import rounds_alike
 from ehfl.theory.bounds.descent import Deviation, Rounds
-from ehfl.theory.verification.problems import gradient_squares
+from ehfl.theory.problems import gradient_squares
 
 UNIT = Constants(smoothness=1.0, variance=1.0, gap=1.0)
 

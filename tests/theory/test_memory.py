@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ehfl.theory import Bound, Constants, KnownProblem, Quadratic, Wells, bound_memory, delays_of
-from ehfl.theory.bounds.memory import largest_step_with_memory
+from ehfl.theory.bounds.unlike import largest_step_with_memory
 
 
 def squares_of(

@@ -11,9 +11,9 @@ from ehfl import SCHEDULERS, Bernoulli, Fleet, Greedy, Myopic, RoundRobin, simul
 from ehfl.arrays import BoolArray
 from ehfl.randomness import Purpose, generator
 from ehfl.theory import Quadratic
-from ehfl.theory.verification import problems as runs
-from ehfl.theory.verification.problems import gradient_squares, weighted_squares
-from ehfl.theory.verification.verify import Verified, verify, verify_unlike
+from ehfl.theory import problems as runs
+from ehfl.theory.problems import gradient_squares, weighted_squares
+from ehfl.theory.verification import Verified, verify, verify_unlike
 
 
 @pytest.fixture(scope="module")

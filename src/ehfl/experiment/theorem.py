@@ -16,8 +16,7 @@ from ehfl.experiment.spec import build
 from ehfl.experiment.spec.models import Setting
 from ehfl.scheduling import Chances, Participation, brings_steps, exact_chances, wants_losses
 from ehfl.theory import Bound, Constants, Coverage, Covering
-from ehfl.theory.bounds.memory import delays_of_turns, largest_step_with_memory
-from ehfl.theory.bounds.unlike import largest_step_of
+from ehfl.theory.bounds.unlike import delays_of_turns, largest_step_of, largest_step_with_memory
 from ehfl.theory.participants import MOST_CLIENTS
 from ehfl.validation import at
 

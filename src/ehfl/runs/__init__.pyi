@@ -3,11 +3,13 @@
 from .folder import (
     CHECKPOINT as CHECKPOINT,
     SPEC as SPEC,
+    InUse as InUse,
     RunFolder as RunFolder,
     holds_runs as holds_runs,
     read_comparison as read_comparison,
     read_facts as read_facts,
     read_own as read_own,
+    sole_use as sole_use,
     write_sealed as write_sealed,
 )
 from .identity import (
@@ -21,7 +23,6 @@ from .identity import (
     point_name as point_name,
     slug as slug,
 )
-from .locks import InUse as InUse, sole_use as sole_use
 from .records import (
     LARGEST as LARGEST,
     STOP as STOP,

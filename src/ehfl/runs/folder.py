@@ -1,4 +1,4 @@
-"""The files in the folders of runs and comparisons, and the detection of edited files.
+"""The files in the folders of runs and comparisons, the detection of edited files, and locks.
 
 meta.json is the manifest of a run: when the run ends it gets the digests of the run's files. It has a digest of itself,
 as has spec.toml, which a comparison's folder has without a manifest, in its last line. A checkpoint has its own.
@@ -7,22 +7,31 @@ as has spec.toml, which a comparison's folder has without a manifest, in its las
 from __future__ import annotations
 
 import json
+import os
+import sys
+import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from ehfl.files import check_digest, check_seal, digest_of_file, parse_json, sealed, with_digest, write_text
+from ehfl.files import check_digest, check_seal, digest_of_file, parse_json, sealed, sweep, with_digest, write_text
 from ehfl.runs.identity import Facts, check_same, identity_of
 from ehfl.runs.records import History
 from ehfl.runs.rounds_file import ROUNDS
 from ehfl.validation import UserError, shown
 
+if sys.platform != "win32":
+    import fcntl
+
 SPEC = "spec.toml"
 META = "meta.json"
 CHECKPOINT = "checkpoint.safetensors"
+_POLL_SECONDS = 0.05  # between tries to lock a folder
+
+Release = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,3 +169,55 @@ def read_facts(path: Path) -> Facts:
         raise UserError(f"{shown(path)} must be a readable TOML file ({error.strerror or error})") from None
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is not TOML: {error}") from None
+
+
+class InUse(UserError):
+    """Another process holds the lock of the folder."""
+
+
+@contextmanager
+def sole_use(folder: Path, patience: float = 0.0) -> Iterator[None]:
+    """Lock a folder, which must exist; raise InUse if another process holds its lock for longer than `patience` [s].
+
+    The system releases the lock when the process ends. Temporary files of killed processes are deleted.
+    """
+    deadline = time.monotonic() + patience
+    while (release := _lock(folder)) is None:
+        if time.monotonic() >= deadline:
+            raise InUse(f"{folder} is in use by another process; wait for it, or stop it")
+        time.sleep(_POLL_SECONDS)
+    try:
+        sweep(folder)
+        yield
+    finally:
+        release()
+
+
+def _lock(folder: Path) -> Release | None:
+    """Return a function that releases the lock, None while another process holds it.
+
+    The folder itself is locked, since a lock file in it could be deleted by hand.
+    """
+    if sys.platform == "win32":
+        return _lock_by_file(folder)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    except OSError:  # network file systems, such as NFS, lock only files
+        os.close(handle)
+        return _lock_by_file(folder)
+    return lambda: os.close(handle)
+
+
+def _lock_by_file(folder: Path) -> Release | None:
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder.resolve() / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return None
+    return lock.release

@@ -8,7 +8,6 @@ from .bounds.alike import (
     leading_order as leading_order,
 )
 from .bounds.descent import Bound as Bound, Deviation as Deviation, Rounds as Rounds
-from .bounds.memory import Delays as Delays, bound_memory as bound_memory, delays_of as delays_of
 from .bounds.optimal import (
     RULES as RULES,
     Coverage as Coverage,
@@ -28,10 +27,13 @@ from .bounds.theorems import (
     theorem2 as theorem2,
 )
 from .bounds.unlike import (
+    Delays as Delays,
     bound_any as bound_any,
     bound_independent as bound_independent,
     bound_inverse_probability as bound_inverse_probability,
+    bound_memory as bound_memory,
     bound_uniform as bound_uniform,
+    delays_of as delays_of,
 )
 from .bounds.windows import Windows as Windows, bound_windows as bound_windows, windows_of as windows_of
 from .exact import (
@@ -57,13 +59,13 @@ from .step_sizes import (
     step_size_of as step_size_of,
     step_size_table as step_size_table,
 )
-from .verification.problems import (
+from .problems import (
     KnownProblem as KnownProblem,
     Quadratic as Quadratic,
     Wells as Wells,
     noise_samples as noise_samples,
 )
-from .verification.verify import (
+from .verification import (
     Verified as Verified,
     known_problems as known_problems,
     verify as verify,

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from ehfl.learning.tasks.examples import Examples
 from ehfl.randomness import Purpose, generator
 from ehfl.runs import Metric
-from ehfl.theory.verification.problems import KnownProblem, Quadratic, Wells, noise_samples
+from ehfl.theory.problems import KnownProblem, Quadratic, Wells, noise_samples
 
 _DIMENSION = 20
 

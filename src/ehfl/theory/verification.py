@@ -20,18 +20,20 @@ from ehfl.machine import check_memory
 from ehfl.randomness import Purpose, generator
 from ehfl.theory.bounds.alike import Constants, bound_alike, largest_step
 from ehfl.theory.bounds.descent import Bound
-from ehfl.theory.bounds.memory import bound_memory, delays_of, largest_step_with_memory
 from ehfl.theory.bounds.optimal import RULES, best_along, best_factor
 from ehfl.theory.bounds.unlike import (
     bound_any,
     bound_independent,
     bound_inverse_probability,
+    bound_memory,
     bound_uniform,
+    delays_of,
     largest_step_of,
+    largest_step_with_memory,
 )
 from ehfl.theory.bounds.windows import Windows, bound_windows, windows_of
 from ehfl.theory.participants import MOST_CLIENTS, checked_counts, independent_sets
-from ehfl.theory.verification.problems import (
+from ehfl.theory.problems import (
     KnownProblem,
     OfRound,
     Quadratic,
