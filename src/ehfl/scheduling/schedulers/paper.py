@@ -1,4 +1,4 @@
-"""Myopic: longest queues first."""
+"""The paper's schedulers, and two baselines: uniform sampling and mains power."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MostRoundsLeft: longest queues first, counted in rounds."""
+"""Schedulers by energy, and by how much of it to spend."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ from ehfl.arrays import FloatArray, IntArray
 from ehfl.quantities import is_quantity, quantity
 from ehfl.scheduling.view import Auto, View, check_width
 from ehfl.validation import InvalidValue, is_number, is_word, number_in, whole_number
+
+_ENDLESS = 20.0  # rounds that an infinite battery is asked to hold by "auto"
+_HOUR = 3600.0  # [s]
+_MOST_AHEAD = 100_000  # rounds
+# Of sums over clients, so that ten tenths are one, and of levels less thresholds: a client that is at its threshold
+# takes part.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +72,6 @@ class Threshold:
         return view.most_rounds_left(view.width("target", self.target), self.reserve)
 
 
-_ENDLESS = 20.0  # rounds that an infinite battery is asked to hold by "auto"
-_ROUNDING = 1e-9  # of levels less thresholds: where both sides are equal a client takes part
-
-
 @dataclass(frozen=True, slots=True)
 class Lyapunov:
     """The participants that maximise V sqrt(n) + sum over them of (e_i - theta_i), e_i = E_i / cost_i.
@@ -116,11 +119,6 @@ class Lyapunov:
             return self.v, room
         room = np.minimum(room, _ENDLESS)
         return math.sqrt(view.target) * float(np.median(room)), room
-
-
-_ROUNDING = 1e-9  # of sums over clients: ten tenths are one
-_HOUR = 3600.0  # [s]
-_MOST_AHEAD = 100_000  # rounds
 
 
 @dataclass(frozen=True, slots=True)
