@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -106,3 +107,27 @@ def test_a_fleet_that_no_spec_describes_is_one_line() -> None:
 
     with pytest.raises(InvalidValue, match=r"^fleet must be one in joules"):
         ehfl.plan(fleet=leaky, rounds=20)
+
+
+@pytest.mark.slow
+def test_other_years_and_another_month_of_installation_give_the_same_battery_within_the_interval() -> None:
+    """Few years leave an end open; any two intervals have values in common, and both hold the answer of many years."""
+
+    def battery(first: int, years: int, start: str = "first") -> tuple[float, float, float]:
+        harvest = {"name": "sun", "watts": 0.4, "start": start}
+        fleet = {"clients": 4, "round_length": "6 h", "capacity": "1 Wh", "cost": "900 J", "harvest": harvest}
+        found = ehfl.plan(fleet=fleet, scheduler="myopic", seeds=list(range(first, first + years)),
+                     want="3 clients in 99 % of rounds", free="battery", jobs=1).answer  # fmt: skip
+        assert found is not None and found.found
+        low, high = (
+            end if end is not None else other for end, other in zip(found.interval, (0, math.inf), strict=True)
+        )
+        return low, found.value, high
+
+    many = battery(0, 29)
+    few = [battery(first, 3) for first in (0, 3, 6)]
+    other, july = battery(100, 29), battery(0, 29, start="07-01")
+
+    assert max(low for low, *_ in (many, other, july, *few)) <= min(high for *_, high in (many, other, july, *few))
+    for low, value, high in (other, july):
+        assert low <= many[1] <= high and many[0] <= value <= many[2]
