@@ -194,8 +194,21 @@ def make_plan(
     with user_code.held(spec.code):
         check_harvests(spec)
         planner = _Planner.of(spec, rounds, want, precision, jobs, on_step)
-        found = planner.plan(free, sustain, curves, possible, note)
-        return planner.with_sizes(found, prices) if size_map or prices is not None else found
+        sizes = size_map or prices is not None
+        return planner.plan(_Asked(free, sustain, curves, sizes, prices, possible, note))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a plan is to say, as `plan` explains, and a sentence on what was planned otherwise than given."""
+
+    free: str | None
+    sustain: float | None
+    curves: bool
+    sizes: bool
+    prices: Prices | None
+    possible: bool
+    note: str
 
 
 @dataclass(frozen=True)
@@ -227,48 +240,19 @@ class _Planner:
         step = on_step or (lambda step: None)
         return _Planner(spec, build.fleet_table(spec.base), played, want, steady, player, step, precision)
 
-    def plan(self, free: str | None, sustain: float | None, curves: bool, possible: bool, note: str) -> Plan:
+    def plan(self, asked: _Asked) -> Plan:
+        """Return the plan, with what is asked beyond the outlooks."""
         limited = [arm for arm in self.spec.arms if not is_mains_powered(build.scheduler_of(arm.setting))]
-        steered = [arm for arm in limited if "target" in arm.setting.scheduler]
         fleet, want = build.build_fleet(dict(self.table)), self.want
-        if sustain is not None and not steered:
-            allowed = "left out where no scheduler on harvested energy takes a target"
-            raise InvalidValue("sustain", allowed, f"{100 * sustain:g}")
-        if free is not None and not limited:
-            raise InvalidValue("free", "left out where all schedulers are on mains power", free)
-        if want is not None and want.clients > fleet.clients and free != "clients":
-            raise InvalidValue("want", f"for at most {fleet.clients:,} clients, unless clients are free", want)
-        may_change = None
-        if want is not None and free is not None:
-            may_change = self._free(free, want)
-            if not np.isfinite(may_change.now):  # the search compares with the value now, which must be finite
-                note = f"Batteries as given are infinite: planned with {may_change.shown(may_change.high)}, more than "
-                note += "a client ever harvests or spends in these rounds."
-                finite = replace(self, table=may_change.varied(may_change.high))
-                return finite.plan(free, sustain, curves, possible, note)
-        if possible:
-            if self.steady:  # an optimum and a scheduler are compared from the same start
-                return replace(self, steady=False).plan(free, sustain, curves, possible, note)
-            check_size(fleet, self.rounds)  # before the rounds, which take long, are played
-        outlooks = self._outlooks()
-        calendar = calendar_of(fleet)
-        names = {arm.label: str(arm.setting.scheduler["name"]) for arm in self.spec.arms}
-        found = Plan(
-            name=self.spec.name,
-            fleet=fleet,
-            harvest=str(self.table["harvest"]["name"]),
-            rounds=self.rounds,
-            seeds=self.spec.seeds,
-            calendar=calendar,
-            budget=budget_of(fleet, self.rounds, self.spec.seeds[0], calendar),
-            outlooks=tuple(outlooks),
-            schedulers={label: "" if ":" in name else name for label, name in names.items()},
-            sites=_sites(fleet),
-            has_target=any(build.target_of(arm.setting) is not None for arm in limited),
-            want=want,
-            free=may_change,
-            note=note,
-        )  # fmt: skip
+        self._check(asked, limited, fleet)
+        may_change = None if want is None or asked.free is None else self._free(asked.free, want)
+        if may_change is not None and not np.isfinite(may_change.now):  # which the search compares with
+            note = f"Batteries as given are infinite: planned with {may_change.shown(may_change.high)}, more than "
+            note += "a client ever harvests or spends in these rounds."
+            return replace(self, table=may_change.varied(may_change.high)).plan(replace(asked, note=note))
+        if asked.possible and self.steady:  # an optimum and a scheduler are compared from the same start
+            return replace(self, steady=False).plan(asked)
+        found = self._as_it_is(fleet, limited, may_change, asked.note)
         limited.sort(key=lambda arm: [one.label for one in found.ranked].index(arm.label))
         if may_change is not None and want is not None:
             levels = levels_between(may_change.low, may_change.high, may_change.now, may_change.whole)
@@ -276,36 +260,67 @@ class _Planner:
             found = replace(found, answers=self._answers(limited, levels, may_change.now, want, play))
             if not any(one.found for one in found.answers.values()):
                 found = replace(found, levers=self._levers(limited[0], want, may_change.name))
-        if sustain is not None:
-            targets, now = range(fleet.clients, 0, -1), found.best.count_on(sustain)
-            aim, steered = Want(1, sustain), [arm for arm in limited if arm in steered]
-            held = self._answers(steered, targets, max(1, now), aim, partial(self._held, sustain))
-            found = replace(found, sustain=sustain, sustained=held)
-        if curves and limited:
+        if asked.sustain is not None:
+            steered = [arm for arm in limited if "target" in arm.setting.scheduler]
+            now, aim = max(1, found.best.count_on(asked.sustain)), Want(1, asked.sustain)
+            play = partial(self._held, asked.sustain)
+            held = self._answers(steered, range(fleet.clients, 0, -1), now, aim, play)
+            found = replace(found, sustain=asked.sustain, sustained=held)
+        if asked.sizes and want is not None:
+            found = replace(found, sizes=self._sizes(limited[0], want, asked.prices))
+        if asked.curves and limited:
             wanted = want or Want(found.best.target, 1.0)
             arm = next(one for one in limited if one.label == (found.answered_by or found.best.label))
             variables = variable(self.table, build.build_fleet, wanted, self.rounds)
             found = replace(found, curves=tuple(self._curve(arm, one, wanted) for one in variables))
-        if possible:
+        if asked.possible:
             self.on_step("what was possible")
             best = tuple(clairvoyant(fleet, self.rounds, seed) for seed in self.spec.seeds)
             found = replace(found, possible=best)
         return found
 
-    def with_sizes(self, found: Plan, prices: Prices | None) -> Plan:
-        """Return the plan with a map of batteries and panels under its best scheduler."""
-        want = self.want
-        assert want is not None
-        arm = next((one for one in self.spec.arms if found.ranked and one.label == found.best.label), None)
-        if arm is None:
-            raise InvalidValue("want", "for a scheduler on harvested energy where batteries are sized", want)
-        harvest = self.table["harvest"]
-        if "watts" not in harvest or (prices is not None and harvest["name"] == "trace"):  # there, watts are a factor
-            allowed = "sun or wind, whose power is given in W, where panels have a price" if prices else "one in watts"
-            raise InvalidValue("fleet.harvest", f"{allowed}, to size panels", harvest["name"])
+    def _check(self, asked: _Asked, limited: Sequence[Arm], fleet: Fleet) -> None:
+        """Refuse, before the rounds, which take long, are played, what cannot be answered."""
+        want, harvest = self.want, self.table["harvest"]
+        if asked.sustain is not None and not any("target" in arm.setting.scheduler for arm in limited):
+            allowed = "left out where no scheduler on harvested energy takes a target"
+            raise InvalidValue("sustain", allowed, f"{100 * asked.sustain:g}")
+        if (asked.free is not None or asked.sizes) and not limited:
+            raise InvalidValue("want", "left out where all schedulers are on mains power", want)
+        if want is not None and want.clients > fleet.clients and asked.free != "clients":
+            raise InvalidValue("want", f"for at most {fleet.clients:,} clients, unless clients are free", want)
+        if asked.sizes and ("watts" not in harvest or (asked.prices and harvest["name"] == "trace")):
+            allowed = "sun or wind, to size panels" if asked.prices else "one in watts, to size panels"  # a trace's are
+            raise InvalidValue("fleet.harvest", allowed, harvest["name"])  # a factor, which has no price
+        if asked.sizes and fleet.endless.any():
+            raise InvalidValue("fleet.capacity", "finite where batteries are sized", math.inf)
+        if asked.possible:
+            check_size(fleet, self.rounds)
+
+    def _as_it_is(self, fleet: Fleet, limited: Sequence[Arm], may_change: Free | None, note: str) -> Plan:
+        """Return the plan of the fleet as it is, played under every arm and seed."""
+        calendar = calendar_of(fleet)
+        names = {arm.label: str(arm.setting.scheduler["name"]) for arm in self.spec.arms}
+        return Plan(
+            name=self.spec.name,
+            fleet=fleet,
+            harvest=str(self.table["harvest"]["name"]),
+            rounds=self.rounds,
+            seeds=self.spec.seeds,
+            calendar=calendar,
+            budget=budget_of(fleet, self.rounds, self.spec.seeds[0], calendar),
+            outlooks=tuple(self._outlooks()),
+            schedulers={label: "" if ":" in name else name for label, name in names.items()},
+            sites=_sites(fleet),
+            has_target=any(build.target_of(arm.setting) is not None for arm in limited),
+            want=self.want,
+            free=may_change,
+            note=note,
+        )
+
+    def _sizes(self, arm: Arm, want: Want, prices: Prices | None) -> SizeMap:
+        """Return batteries and panels together: a map, the line of the smallest batteries, and the cheapest design."""
         battery, panel = (self._free(name, want) for name in ("battery", "panel"))
-        if not np.isfinite(battery.now):
-            raise InvalidValue("fleet.capacity", "finite where batteries are sized", battery.now)
         panels, batteries = (tuple(_times(one, factor) for factor in factors)
                              for one, factors in ((panel, PANELS), (battery, BATTERIES)))  # fmt: skip
 
@@ -328,7 +343,7 @@ class _Planner:
                         np.array(line), prices)  # fmt: skip
         if prices is not None:
             sizes = sizes.find_cheapest(lambda at: battery_of(panels[at], line[at], self.spec.seeds, self.precision))
-        return replace(found, sizes=sizes)
+        return sizes
 
     def _free(self, name: str, want: Want) -> Free:
         return free_of(self.table, build.build_fleet, name, want, self.rounds)
