@@ -15,7 +15,8 @@ from ehfl.theory import verify
 fleet = ehfl.Fleet(clients=10, harvest=ehfl.Bernoulli(0.5), capacity=2)
 names = ("always-on", "myopic", "greedy", "round-robin:1")
 counts = {name: ehfl.simulate(fleet, name, rounds=200, target=5).counts for name in names}
-results = [one for one in verify(counts, seeds=100) if one.rule == "constant" and one.local_steps == 1]
+measured = [run() for run in verify(counts, seeds=100)]
+results = [one for one in measured if one.rule == "constant" and one.local_steps == 1]
 problems = list(dict.fromkeys(one.problem for one in results))
 
 # %%
