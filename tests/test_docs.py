@@ -35,7 +35,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 
 def commands(page: Path) -> list[str]:
-    lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
+    lines = [line for block in blocks(page, "sh") for line in block.replace("\\\n", "").splitlines()]
     return [line.partition("#")[0].strip() for line in lines if line.startswith("ehfl ")]
 
 
