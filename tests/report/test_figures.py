@@ -106,7 +106,7 @@ def test_mains_power_has_no_battery_panel_and_captions_say_so(tmp_path: Path) ->
 
     assert figure is not None
     assert [axes.get_title(loc="left") for axes in figure.axes if axes.images] == ["greedy"]
-    assert captions["batteries"].endswith("Not shown: the energy of always-on comes from the mains.")
+    assert captions["batteries"].endswith("Not shown (on mains power, or levels were not recorded): always-on.")
     assert captions["energy"].endswith("The energy of always-on comes from the mains, not from batteries.")
 
 
@@ -133,7 +133,7 @@ def test_an_arm_that_met_other_weather_has_no_point_and_the_caption_says_why(tmp
 
     (caption,) = [d.caption for d in draw_all(comparison, tmp_path) if d.name == "slowdown"]
 
-    assert caption.endswith("Not shown (no other arm to compare with): deep.")
+    assert caption.endswith("Not shown (no other arm to compare with, or some run did not reach the goal): deep.")
 
 
 def test_with_two_worlds_each_panel_says_what_is_subtracted() -> None:

@@ -14,13 +14,12 @@ from matplotlib.lines import Line2D
 from ehfl.analysis.units import clock_of
 from ehfl.report.figures import style
 from ehfl.report.figures.axes import name_rounds
-from ehfl.report.figures.comparison import draw_all
+from ehfl.report.figures.comparison import caption_of, draw_all
 from ehfl.report.figures.differences import differences_figure
-from ehfl.report.figures.learning import energy_figure, rounds_caption, rounds_figure
+from ehfl.report.figures.learning import energy_figure, rounds_figure
 from ehfl.report.figures.looks import looks_of
 from ehfl.report.figures.participation import participation_figure
 from ehfl.report.figures.rasters import batteries_figure
-from ehfl.report.figures.slowdown import slowdown_caption
 from ehfl.report.folder import as_facts, rounds_csv, table_text
 from ehfl.report.pages.chart import chart_data
 from ehfl.report.pages.comparison import write_page
@@ -85,8 +84,8 @@ def test_rounds_of_other_lengths_are_drawn_against_time() -> None:
     batteries = batteries_figure(made)
     assert batteries is not None
     assert [tuple(axes.images[0].get_extent()[:2]) for axes in batteries.axes[:2]] == [(-0.5, 4.5), (-1, 5)]
-    assert "against time, since arms' rounds differ in length" in rounds_caption(made)
-    assert slowdown_caption(made).startswith("Time to the goal")
+    assert "against time, since arms' rounds differ in length" in caption_of("learning", made)
+    assert caption_of("slowdown", made).startswith("Time to the goal")
 
 
 def test_numbers_for_machines_are_in_joules_and_seconds() -> None:

@@ -16,6 +16,7 @@ from ehfl.arrays import FloatArray
 from ehfl.report.figures import style
 from ehfl.report.figures.looks import looks_of
 from ehfl.report.tables.comparison import ACCURACY
+from ehfl.report.write import listed
 
 MOST = 30  # classes that are drawn, each with its name and numbers
 _ABREAST = 6  # arms whose names stand side by side, in lines; those of more are slanted
@@ -45,21 +46,13 @@ def classes_figure(comparison: Comparison) -> Figure | None:
     return figure
 
 
-def classes_caption(comparison: Comparison) -> str:
-    """Return the caption of the map of classes."""
-    arms, names = with_classes(comparison), common_classes(comparison.arms)
-    means = class_means(arms)
+def classes_note(comparison: Comparison) -> str:
+    """Return which classes are not shown."""
+    means, names = class_means(with_classes(comparison)), common_classes(comparison.arms)
     untested = [name for name, lowest in zip(names, means.min(axis=1), strict=True) if np.isnan(lowest)]
     drawn, tested = len(drawn_classes(means)), len(names) - len(untested)
-    over = f", mean over {comparison.most_seeds} seeds" if comparison.most_seeds > 1 else ""
-    top = "; at the top, of all classes together" if comparison.metric == ACCURACY else ""
     worst = f" Shown are the {drawn} classes, of {tested}, that some arm serves worst." if drawn < tested else ""
-    others = [arm.name for arm in comparison.arms if arm not in arms]
-    return (
-        f"Accuracy of the last model on each class [%]{over}{top}. Darker is lower; "
-        f"framed: the lowest of each arm.{worst}{style.not_shown('no test examples', untested)}"
-        f"{style.not_shown('no classes', others)}"
-    )
+    return worst + (f" Not shown (no test examples): {listed(untested)}." if untested else "")
 
 
 def with_classes(comparison: Comparison) -> list[Arm]:

@@ -15,7 +15,6 @@ from ehfl.report.figures import style
 from ehfl.report.figures.axes import added_height, name_rounds
 from ehfl.report.figures.learning import band, draw_band, fit
 from ehfl.report.figures.looks import Look, looks_of
-from ehfl.report.tables.comparison import baselines
 from ehfl.report.write import amount
 
 _ABREAST = 3  # panels in a row
@@ -43,22 +42,6 @@ def differences_figure(comparison: Comparison) -> Figure | None:
     grid[0, 0].yaxis.set_major_formatter(lambda y, _: _with_sign(y))
     _label(figure, grid, comparison, len(curves))
     return figure
-
-
-def differences_caption(comparison: Comparison) -> str:
-    """Return the caption of the figure of differences to each world's first arm."""
-    metric = comparison.metric
-    lines = "lines are single pairs, one seed each"
-    if comparison.most_seeds > 1:
-        lines = (
-            "lines are means over paired runs (same seed, weather, data and first model), bands their 95 % t-intervals "
-            "at each round; dots mark rounds where the interval excludes zero"
-        )
-    unit = ", in percentage points" if metric.is_share else ""
-    return (
-        f"{metric.name.capitalize()} on the test set minus that of {baselines(comparison)}{unit}; {lines}. "
-        f"{'Below' if metric.lower_is_better else 'Above'} zero is better.{style.say_alone(comparison)}"
-    )
 
 
 def clear_rounds(curve: DifferenceCurve) -> Marks:

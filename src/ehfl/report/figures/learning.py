@@ -1,4 +1,4 @@
-"""Learning curves: the metric and the loss against rounds, and the metric against energy spent; with captions."""
+"""Learning curves: the metric and the loss against rounds, and the metric against energy spent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ehfl.arrays import FloatArray
 from ehfl.report.figures import style
 from ehfl.report.figures.axes import LOSS, STRETCH, added_height, is_logarithmic, name_rounds
 from ehfl.report.figures.looks import Look, looks_of
-from ehfl.report.write import listed, value
+from ehfl.report.write import value
 from ehfl.runs import Metric
 
 _NEAR = 4  # how far a goal may lie from a logarithmic axis and still widen it, as a factor
@@ -52,40 +52,6 @@ def energy_figure(comparison: Comparison) -> Figure:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x == round(x) else f"{x:g}"))
     style.legend(figure, handles(comparison))
     return figure
-
-
-def rounds_caption(comparison: Comparison) -> str:
-    """Return the caption of the figure of learning curves."""
-    metric, clock = comparison.metric, comparison.clock
-    along = f"rounds and {clock.scale.unit}" if clock.is_known else "rounds"
-    along = "time, since arms' rounds differ in length" if clock.differs else along
-    goal = value(metric, comparison.goal)
-    missed = [row.arm for row in comparison.rows if row.reached == 0]
-    ends = f"; no run of {listed(missed)} reached it." if missed else "."
-    dashed = f"Dashed: the goal, {goal}{ends}"
-    return (
-        f"{metric.name.capitalize()} (left) and loss (right) on the test set against {along}; {_lines(comparison)}. "
-        f"{f'No run reached the goal of {goal}.' if len(missed) == len(comparison.rows) else dashed}"
-    )
-
-
-def energy_caption(comparison: Comparison) -> str:
-    """Return the caption of the figure of learning against energy."""
-    mains = [arm.name for arm in comparison.arms if arm.mains_powered]
-    source = f" The energy of {listed(mains)} comes from the mains, not from batteries." if mains else ""
-    mean = ", mean over seeds" if comparison.most_seeds > 1 else ""
-    return (
-        f"{comparison.metric.name.capitalize()} on the test set against the energy spent on training by each "
-        f"evaluation, all clients together{mean}; {_lines(comparison)}.{source}"
-    )
-
-
-def _lines(comparison: Comparison) -> str:
-    seeds = sorted({len(arm.seeds) for arm in comparison.arms})
-    if seeds == [1]:
-        return "lines are single runs, one seed each"
-    over = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
-    return f"lines are means over {over} seeds, bands their 95 % t-intervals"
 
 
 def band(values: FloatArray) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:

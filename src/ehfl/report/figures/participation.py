@@ -10,13 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from ehfl.analysis import Comparison
 from ehfl.analysis.units import NO_CLOCK, Clock
 from ehfl.arrays import FloatArray, IntArray
 from ehfl.report.figures import style
 from ehfl.report.figures.axes import added_height, name_rounds
 from ehfl.report.figures.looks import Look
-from ehfl.report.write import counted, fixed, shown_decimals
+from ehfl.report.write import fixed, shown_decimals
 
 _WINDOW = 25  # rounds of the moving mean
 _BINS = 40
@@ -58,17 +57,6 @@ def participation_figure(
     wanted = " or ".join(f"{target:,}" for target in dict.fromkeys(targets.values()))
     figure.supylabel("participants $n_t$" + (f" (grey: {wanted} wanted)" if wanted else ""), fontsize=10)
     return figure
-
-
-def participation_caption(comparison: Comparison) -> str:
-    """Return the caption of the figure of participants."""
-    *others, last = dict.fromkeys(world.target for world in comparison.worlds)
-    wanted = "".join(f"{target:,} or " for target in others) + counted(last, "client")
-    dots = f" Dots are of {style.first_seed(comparison)}, all else is over all seeds."
-    return (
-        "Participants of each round (left) and how often each number of them occurred (right), with their mean and "
-        f"standard deviation. Grey: the {wanted} wanted a round.{dots if comparison.most_seeds > 1 else ''}"
-    )
 
 
 def _notes(played: Mapping[str, IntArray]) -> list[str]:

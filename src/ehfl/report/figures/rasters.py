@@ -77,7 +77,7 @@ def batteries_figure(comparison: Comparison) -> Figure | None:
     bar.ax.tick_params(labelsize=9)
     bar.set_label(f"battery level [{style.as_text(unit.unit)}]", fontsize=10)
     if unknown:
-        style.legend(figure, [Patch(color=_UNKNOWN, label="level unknown")])
+        style.legend(figure, [Patch(color=_UNKNOWN, label="no answer: level unknown")])
     return figure
 
 
@@ -125,22 +125,10 @@ def _ticks(top: float, *, even: bool) -> list[float]:
     return [tick for tick in _TICKS if tick <= top]
 
 
-def batteries_caption(comparison: Comparison) -> str:
-    """Return the caption of the figure of battery levels."""
-    drawn = on_batteries(comparison)
-    mains = [arm.name for arm in comparison.arms if arm.mains_powered]
-    other = [arm.name for arm in comparison.arms if arm not in drawn and not arm.mains_powered]
-    reasons = [f"the energy of {listed(mains)} comes from the mains"] if mains else []
-    reasons += [f"the levels of {listed(other)} were not recorded"] if other else []
-    left_out = f" Not shown: {'; '.join(reasons)}." if reasons else ""
-    cells = say_cells(shape(drawn[0]))
-    means = f" Each cell is a mean over {cells}." if cells else ""
-    if any(np.isnan(levels(arm)).any() for arm in drawn):
-        means += " Grey: the device did not answer."
-    return (
-        "The level of every client's battery at the start of every round and after the last, "
-        f"with {style.first_seed(comparison)}: the darkest colour is an empty battery.{means}{left_out}"
-    )
+def batteries_note(comparison: Comparison) -> str:
+    """Return what a caption must say of cells that stand for several clients or rounds."""
+    cells = say_cells(shape(on_batteries(comparison)[0]))
+    return f" Each cell is a mean over {cells}." if cells else ""
 
 
 def on_devices(comparison: Comparison) -> tuple[Arm, ...]:
@@ -191,18 +179,6 @@ def _draw_counts(axes: Axes, states: NDArray[np.int8], each: float) -> None:
     axes.set_xlim(-0.5 * each, (rounds - 0.5) * each)
     axes.set_ylim(0, clients)
     number_clients(axes)
-
-
-def devices_caption(comparison: Comparison) -> str:
-    """Return the caption of the figure of devices."""
-    drawn = on_devices(comparison)
-    other = [arm.name for arm in comparison.arms if arm not in drawn]
-    shown = "How many devices" if any(map(is_counted, drawn)) else "Which devices"
-    left_out = style.not_shown("no devices", other)
-    return (
-        f"{shown} took part in each round, with {style.first_seed(comparison)}. Work lost: asked to train, but the "
-        f"update does not count. Idle: not asked. Offline: no answer when the round began.{left_out}"
-    )
 
 
 def _panels(figure: Figure, comparison: Comparison, arms: Sequence[Arm]) -> list[Axes]:

@@ -14,8 +14,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from ehfl.analysis import Comparison, Estimate, Row
 from ehfl.report.figures import style
 from ehfl.report.figures.looks import looks_of
-from ehfl.report.tables.comparison import best_arms
-from ehfl.report.write import value
 
 _MARGIN = 1.06  # room around the points, as a factor
 _REACH = 1.6  # how far intervals may widen the axis, as a factor
@@ -55,20 +53,6 @@ def slowdown_figure(comparison: Comparison) -> Figure | None:
     limit = Line2D([], [], color=_GREY, marker="d", markerfacecolor="none", linestyle="", label="noise limit")
     style.legend(figure, [Line2D([], [], **bar, marker="o", label="measured"), limit])
     return figure
-
-
-def slowdown_caption(comparison: Comparison) -> str:
-    """Return the caption of the figure of slowdowns."""
-    drawn = [row.arm for row in measured(comparison)]
-    untimed = [arm.name for world in comparison.contests for arm in world.arms if arm.name not in drawn]
-    measure = "Time" if comparison.clock.differs else "Rounds"
-    without = style.not_shown("some run did not reach the goal", untimed)
-    bars = " Bars are 95 % t-intervals, cut off at the axis." if comparison.most_seeds > 1 else ""
-    return (
-        f"{measure} to the goal of {value(comparison.metric, comparison.goal)}, relative to {best_arms(comparison)}. "
-        f"Diamonds: the noise limit, the bound if gradient noise dominates and the clients' data do not "
-        f"differ.{bars}{without}{style.say_alone(comparison)}"
-    )
 
 
 def span(rows: Sequence[Row]) -> Range:

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from matplotlib import rc_context
 from matplotlib.artist import Artist
@@ -19,10 +18,6 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import MaxNLocator
 
 from ehfl.files import written_whole
-from ehfl.report.write import listed
-
-if TYPE_CHECKING:
-    from ehfl.analysis import Comparison
 
 SMALL = 8.5  # the smallest letters [pt]: legible where 7.2 inches are printed at half a page
 
@@ -124,19 +119,3 @@ def drawn(figure: Figure, folder: Path, name: str, title: str, caption: str, top
     for path in (png, svg, pdf):
         save(figure, path)
     return Drawing(name, title, caption, png, svg, topic)
-
-
-def not_shown(why: str, names: Sequence[str]) -> str:
-    """Return the part of a caption that says which arms a figure leaves out; empty where it has all."""
-    return f" Not shown ({why}): {listed(names)}." if names else ""
-
-
-def say_alone(comparison: Comparison) -> str:
-    """Return the same of arms that have none to be compared with."""
-    return not_shown("no other arm to compare with", [one.baseline for one in comparison.worlds if len(one.arms) == 1])
-
-
-def first_seed(comparison: Comparison) -> str:
-    """Return which seed a figure of single runs shows."""
-    seeds = sorted({arm.seeds[0] for arm in comparison.arms})
-    return f"seed {seeds[0]}" if len(seeds) == 1 else "each arm's first seed"
