@@ -12,41 +12,56 @@ from bowls import Bowls, Turns, played
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from published import (
+    by_weights,
     fedau,
     fedavg,
     fedavgm,
     fedawe,
     feddyn,
+    fednova,
     fedopt,
     fedprox,
     fedvarp,
     mifa,
+    mifa_by_data,
     mifa_with_momentum,
     scaffold,
+    weighted,
 )
 
 from ehfl.arrays import FloatArray
 from ehfl.learning import (
     Aggregation,
+    ByData,
     FedAdagrad,
     FedAdam,
     FedAu,
     FedAvgM,
     FedAwe,
     FedDyn,
+    FedNova,
     FedProx,
     FedVarp,
     FedYogi,
+    InverseProbability,
     Mean,
     Mifa,
     Rows,
     Scaffold,
+    Scheduled,
+    Weighted,
 )
 
 Plain = Callable[[Bowls, FloatArray, Turns, Sequence[float]], list[FloatArray]]
 
+CHANCES = (0.2, 0.5, 0.8, 1.0)
 PAIRS: dict[str, tuple[Aggregation, Plain]] = {
     "mean": (Mean(), fedavg),
+    "weighted": (Weighted(), weighted),
+    "inverse-probability": (InverseProbability(CHANCES), partial(by_weights, weights=[1 / p for p in CHANCES])),
+    "scheduled": (Scheduled(), partial(by_weights, weights=[1.5 - 0.4 * i for i in range(4)])),
+    "fednova": (FedNova(), fednova),
+    "mifa by data": (ByData(of="mifa"), mifa_by_data),
     "mifa": (Mifa(), mifa),
     "mifa, server step 2/3": (Mifa(server_step=2 / 3), partial(mifa, server_step=2 / 3)),
     "fedvarp": (FedVarp(), partial(fedvarp, server_step=1.0)),
@@ -71,9 +86,9 @@ ETA = 0.1
 START = np.array([4.0, -2.0])
 
 
-def bowls_of(seed: int, steps: int, n_clients: int = 4) -> Bowls:
+def bowls_of(seed: int, steps: int, n_clients: int = 4, *, uneven: bool = False) -> Bowls:
     rng = np.random.default_rng(seed)
-    return Bowls(rng.uniform(0.2, 1.0, (n_clients, 1)), rng.normal(0, 3, (n_clients, START.size)), steps, noise=0.3)
+    return Bowls(rng.uniform(0.2, 1.0, (n_clients, 1)), rng.normal(0, 3, (n_clients, START.size)), steps, 0.3, uneven)
 
 
 # Rounds with everybody, somebody and nobody, clients that return after a while and some that never come.
@@ -97,7 +112,7 @@ def test_it_computes_what_its_paper_writes(
     name: str, turns: Turns, step_sizes: list[float], steps: int, seed: int
 ) -> None:
     aggregation, plain = PAIRS[name]
-    bowls, etas = bowls_of(seed, steps), etas_of(turns, step_sizes)
+    bowls, etas = bowls_of(seed, steps, uneven=name == "fednova"), etas_of(turns, step_sizes)
 
     expected = np.array(plain(bowls, START, turns, etas))
     found, _ = played(aggregation, bowls, START, turns, etas)

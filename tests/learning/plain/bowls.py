@@ -26,10 +26,23 @@ class Bowls:
     centres: FloatArray  # b_i, (n_clients, dimension)
     steps: int  # K
     noise: float = 0.0
+    uneven: bool = False  # whether client i takes i steps more
 
     @property
     def n_clients(self) -> int:
         return len(self.centres)
+
+    def steps_of(self, i: int) -> int:
+        """Return k_i."""
+        return self.steps + (i if self.uneven else 0)
+
+    def examples_of(self, i: int) -> int:
+        """Return D_i."""
+        return 1 + 2 * i
+
+    def weight_of(self, i: int) -> float:
+        """Return the weight that a scheduler gives client i."""
+        return 1.5 - 0.4 * i
 
     def gradient(self, i: int, y: FloatArray, t: int, k: int) -> FloatArray:
         wobble = np.cos(12.9 * i + 78.2 * t + 37.7 * k + np.arange(y.size))
@@ -39,9 +52,9 @@ class Bowls:
     def trained(
         self, i: int, x: FloatArray, t: int, eta: float, *, pull: float = 0.0, shift: float | FloatArray = 0.0
     ) -> FloatArray:
-        """Return where K steps from x lead."""
+        """Return where the client's steps from x lead."""
         y = x
-        for k in range(self.steps):
+        for k in range(self.steps_of(i)):
             y = y - eta * (self.gradient(i, y, t, k) + pull * (y - x) + shift)
         return y
 
@@ -65,4 +78,5 @@ def _updates(
         given = assignment_of(aggregation, x, i, state)
         shift = 0.0 if given.shift is None else given.shift.numpy()
         end = bowls.trained(i, given.start.numpy(), t, eta, pull=given.pull, shift=shift)
-        yield Update(i, given.start, torch.from_numpy(end), loss=0.0, steps=bowls.steps, examples=1, eta=eta)
+        model, examples, weight = torch.from_numpy(end), bowls.examples_of(i), bowls.weight_of(i)
+        yield Update(i, given.start, model, 0.0, bowls.steps_of(i), examples, eta, weight)

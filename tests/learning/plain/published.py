@@ -19,6 +19,55 @@ def fedavg(bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float]) -> 
     return fedprox(bowls, x, turns, etas, mu=0.0)
 
 
+def weighted(bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float]) -> list[FloatArray]:
+    """McMahan et al. 2017, algorithm 1: w_{t+1} = sum over S_t of (n_k / m_t) w^k, m_t = sum over S_t of n_k."""
+    found = []
+    for t, (active, eta) in enumerate(zip(turns, etas, strict=True)):
+        m = sum(bowls.examples_of(i) for i in active)
+        if active:
+            x = sum((bowls.examples_of(i) / m * bowls.trained(i, x, t, eta) for i in active), np.zeros_like(x))
+        found.append(x)
+    return found
+
+
+def by_weights(
+    bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float], weights: Sequence[float]
+) -> list[FloatArray]:
+    """x_{t+1} = x_t + (1/N) sum over S_t of w_i Delta_i; w_i = 1 / p_i is Horvitz and Thompson 1952."""
+    found = []
+    for t, (active, eta) in enumerate(zip(turns, etas, strict=True)):
+        deltas = {i: bowls.trained(i, x, t, eta) - x for i in active}
+        x = x + sum((weights[i] * deltas[i] for i in active), np.zeros_like(x)) / bowls.n_clients
+        found.append(x)
+    return found
+
+
+def fednova(bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float]) -> list[FloatArray]:
+    """Wang et al. 2020, equation 6 for plain SGD: d_i is the mean gradient of client i's steps, p_i = 1 / |S_t|."""
+    found = []
+    for t, (active, eta) in enumerate(zip(turns, etas, strict=True)):
+        tau = sum(bowls.steps_of(i) for i in active) / max(len(active), 1)
+        d = {i: (x - bowls.trained(i, x, t, eta)) / (eta * bowls.steps_of(i)) for i in active}
+        x = x - tau * sum((eta * d[i] / len(active) for i in active), np.zeros_like(x))
+        found.append(x)
+    return found
+
+
+def mifa_by_data(bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float]) -> list[FloatArray]:
+    """MIFA for f = sum of D_i f_i / D, where D_i of a client that has not come yet is the mean of the others."""
+    n, found = bowls.n_clients, []
+    g, heard = np.zeros((n, x.size)), set[int]()
+    for t, (active, eta) in enumerate(zip(turns, etas, strict=True)):
+        for i in active:
+            g[i] = (x - bowls.trained(i, x, t, eta)) / eta
+        heard |= set(active)
+        d = [bowls.examples_of(i) if i in heard else 0.0 for i in range(n)]
+        if heard:
+            x = x - eta * sum((d[i] * g[i] for i in range(n)), np.zeros_like(x)) / (n * sum(d) / len(heard))
+        found.append(x)
+    return found
+
+
 def mifa(
     bowls: Bowls, x: FloatArray, turns: Turns, etas: Sequence[float], server_step: float = 1.0
 ) -> list[FloatArray]:
