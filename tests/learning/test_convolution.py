@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import conv2d
 
-from ehfl.learning.tasks.convolution import Convolution5x5
+from ehfl.learning.tasks.cifar_layers import Convolution5x5
 
 Results = tuple[Tensor, ...]
 

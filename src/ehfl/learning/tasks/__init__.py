@@ -1,8 +1,8 @@
 """Tasks, by name: data, model, loss and metric.
 
 `contract` defines the interface and what tasks with classes share, `examples` their data. `leaf` reads LEAF's files.
-CIFAR has four files: its data (`cifar_files`), the paper's network (`cifar`) and two layers of that network that are
-faster than torch's (`convolution`, `normalisation`).
+CIFAR has three files: its data (`cifar_files`), the paper's network (`cifar`) and two layers of that network that are
+faster than torch's (`cifar_layers`).
 """
 
 import os

@@ -13,10 +13,9 @@ from torch import Tensor, nn
 
 from ehfl.learning.initialisation import initialise
 from ehfl.learning.tasks.cifar_files import CIFAR10, CIFAR100, RECORDS, Layout, read_cifar
+from ehfl.learning.tasks.cifar_layers import Convolution5x5, LocalResponseNorm
 from ehfl.learning.tasks.contract import Classification
-from ehfl.learning.tasks.convolution import Convolution5x5
 from ehfl.learning.tasks.examples import Examples
-from ehfl.learning.tasks.normalisation import LocalResponseNorm
 from ehfl.validation import InvalidValue
 
 # Of the training set's pixels in [0, 255], red, green, blue.
