@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,11 @@ def test_augmentation_comes_from_seed_client_and_round(gaps: Participation, tmp_
     assert not np.array_equal(train(OfDataset(0.0, cached=False), gaps, **settings).weights, runs[0].weights)
 
 
+class Stream(torch.utils.data.IterableDataset[tuple[Tensor, int]]):
+    def __iter__(self) -> Iterator[tuple[Tensor, int]]:
+        yield torch.ones(2), 1
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -134,6 +140,9 @@ def test_augmentation_comes_from_seed_client_and_round(gaps: Participation, tmp_
         (([("text", 1)], {}), "dataset must be one with items of numbers"),
         (([(torch.ones(2), 1), (torch.ones(3), 1)], {}), "dataset must be one with items of numbers"),
         (([(1, 2)], {"users": "who"}), "dataset must be one whose items have 'who', got tuple"),
+        (([], {}), "dataset must be a map-style one with items"),
+        ((Stream(), {}), r"list\(\.\.\.\) makes one of an iterable\), got Stream"),
+        ((torch.utils.data.DataLoader([(torch.ones(2), 1)]), {}), "dataset must be a map-style one"),  # type: ignore[arg-type]
     ],
 )
 def test_datasets_that_make_no_batch_are_refused_in_one_line(given: Any, message: str) -> None:

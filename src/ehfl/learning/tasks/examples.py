@@ -84,6 +84,9 @@ class Examples:
         >>> Examples.of([(torch.ones(2), 3), (torch.zeros(2), 4)]).targets
         tensor([3, 4])
         """
+        if not (hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__") and len(dataset)):
+            allowed = "a map-style one with items, len(dataset) and dataset[0] (list(...) makes one of an iterable)"
+            raise InvalidValue("dataset", allowed, type(dataset).__name__)
         digest, found, labels, owners = hashlib.sha256(), [], [], []
         with Chance(seed=0):
             for row in range(len(dataset)):
