@@ -251,7 +251,7 @@ class Registry(Generic[Thing]):
     def _anchored(self, table: Table, folder: Path, key: str) -> Table:
         """Return the table with relative paths of files in the folder made absolute."""
         found = table | {"name": _importable(table["name"], key)}
-        if not is_own(table) and not any(_holds_texts(value) for name, value in table.items() if name != "name"):
+        if not is_user_class(table) and not any(_holds_texts(value) for name, value in table.items() if name != "name"):
             return found  # registered classes have no paths as defaults, so need not be imported
         factory = self._factory(found["name"], key)
         hints, defaults = _hints(factory), _defaults(factory)
@@ -361,7 +361,7 @@ def _path_in(folder: Path, text: str) -> str:
     return text
 
 
-def is_own(table: Mapping[str, Any]) -> bool:
+def is_user_class(table: Mapping[str, Any]) -> bool:
     """Return whether a table names a user class, as package.module:Class."""
     return ":" in table["name"]
 

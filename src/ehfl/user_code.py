@@ -54,8 +54,8 @@ def hold(folder: str | None) -> None:
         _state.folder = folder
     _state.held = True
     # The folder comes after Python's and installed modules, before all others.
-    own = [place for place in sys.path if is_own(Path(place)) and place != _state.folder]
-    others = [place for place in sys.path if not is_own(Path(place))]
+    own = [place for place in sys.path if is_user_file(Path(place)) and place != _state.folder]
+    others = [place for place in sys.path if not is_user_file(Path(place))]
     sys.path[:] = [*others, *([_state.folder] if _state.folder else []), *own]
     if not all(_is_unchanged(name, *loaded) for name, loaded in _loaded.items()):
         _forget(file for files, _ in _loaded.values() for file in files.values())  # all, since modules share imports
@@ -137,9 +137,9 @@ def needed_by(names: Collection[str]) -> Files:
         name = todo.pop()
         file = None if name in seen else _file_of(name)
         seen.add(name)
-        if file is not None and (is_own(file) or name in names):
+        if file is not None and (is_user_file(file) or name in names):
             found[name] = file
-            todo += _imports(file, name) if is_own(file) else []
+            todo += _imports(file, name) if is_user_file(file) else []
     return found
 
 
@@ -153,7 +153,7 @@ def place_of(name: str, file: Path) -> str:
     return "/".join([*filter(None, package.split(".")), file.name])
 
 
-def is_own(file: Path) -> bool:
+def is_user_file(file: Path) -> bool:
     """Return whether a file is the user's: not Python's, not installed, not ehfl's."""
     return not _INSTALLED & set(file.parts) and not any(file.is_relative_to(folder) for folder in _NOT_OWN)
 
@@ -203,7 +203,7 @@ def _is_unchanged(name: str, files: Files, marks: Marks) -> bool:
 
 def _forget(files: Iterable[Path]) -> None:
     """Remove the modules of the user's files among these, so that they are imported again."""
-    gone = {str(file) for file in files if is_own(file)}
+    gone = {str(file) for file in files if is_user_file(file)}
     for name, module in list(sys.modules.items()):
         facts = getattr(module, "__dict__", {})  # getattr of a name could make a lazy module import something
         being_imported = getattr(facts.get("__spec__"), "_initializing", False)

@@ -10,7 +10,6 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from inspect import Parameter
 from pathlib import Path
 from typing import Any, SupportsIndex, TypeGuard, TypeVar
@@ -220,15 +219,11 @@ def with_first(function: Callable[..., Result], most: int) -> Callable[..., Resu
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:  # some built-in functions have no signature
-        return partial(_call_with_first, function, 1)
+        return lambda *given: function(given[0])
     by_place = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     required = sum(one.kind in by_place and one.default is Parameter.empty for one in parameters)
     count = most if any(one.kind is Parameter.VAR_POSITIONAL for one in parameters) else max(required, 1)
-    return partial(_call_with_first, function, count)  # it can be sent to a worker process
-
-
-def _call_with_first(function: Callable[..., Result], count: int, *given: object) -> Result:
-    return function(*given[:count])
+    return lambda *given: function(*given[:count])
 
 
 def closest(given: str, known: Iterable[str]) -> str:

@@ -345,7 +345,7 @@ def named(key: str, names: Mapping[str, str]) -> str:
 
 def scheduler_names(spec: Spec) -> dict[str, str]:
     """Return the registered name of each arm's scheduler by label, empty for a user class."""
-    from ehfl.registry import is_own
+    from ehfl.registry import is_user_class
 
     tables = {arm.label: arm.setting.scheduler for arm in spec.arms}
-    return {label: "" if is_own(table) else table["name"] for label, table in tables.items()}
+    return {label: "" if is_user_class(table) else table["name"] for label, table in tables.items()}

@@ -22,7 +22,7 @@ from ehfl.experiment.spec.models import Run, Setting, Spec
 from ehfl.partition import check_partition, with_users
 from ehfl.quantities import as_bytes
 from ehfl.randomness import TILE
-from ehfl.registry import Table, is_own
+from ehfl.registry import Table, is_user_class
 from ehfl.scheduling import brings_weights, check_scheduler, check_target, wants_losses
 from ehfl.validation import BrokenRules, InvalidValue, SpecError, at, renamed
 
@@ -43,7 +43,7 @@ def check_comparison(spec: Spec) -> dict[str, str]:
     for arm in spec.arms:
         with renamed(arm.key_of):
             data[arm.label] = checks.learnable(arm.setting)
-            checks.user_classes(arm.setting)
+            checks.contracts(arm.setting)
             needed = memory_needed(arm.setting)  # after the contract, which a user class may break
             with at("learning"):
                 check_room(build.plain_aggregation_of(arm.setting), needed, folder=Path())
@@ -72,7 +72,7 @@ def check_schedulers(runs: Sequence[Run], crew: Crew | None = None) -> None:
 
     own: dict[str, Run] = {}
     for run in runs:
-        if is_own(run.setting.scheduler):
+        if is_user_class(run.setting.scheduler):
             own.setdefault(_key(run.setting.scheduler, run.setting.fleet), run)
     call_all([partial(_try_scheduler, run) for run in own.values()], 1, crew)
 
@@ -116,7 +116,7 @@ class _Checks:
                 task.metric.check_goal(setting.evaluation.goal)
         return data
 
-    def user_classes(self, setting: Setting) -> None:
+    def contracts(self, setting: Setting) -> None:
         """Refuse user classes that break the rules of their kind."""
         from ehfl.learning import check_aggregation, check_task
 
@@ -144,7 +144,7 @@ class _Checks:
 
     def _contract(self, key: str, table: Table, facts: Any, check: Callable[[], None]) -> None:
         """Make the check of a user class, once for the same facts; report broken rules under its key."""
-        if is_own(table):
+        if is_user_class(table):
             with _broken_at(key, table):
                 self._once(_key(key, table, facts), check)
 
@@ -206,7 +206,7 @@ def _aggregation_that_fits(setting: Setting) -> Aggregation | None:
     from ehfl.learning.aggregation.contract import wants_weights
     from ehfl.learning.aggregation.weights import no_weights
 
-    if is_own(setting.scheduler) and build.wants_chances(setting):
+    if is_user_class(setting.scheduler) and build.wants_chances(setting):
         return None
     aggregation = build.aggregation_of(setting)
     if wants_weights(aggregation) and not brings_weights(build.scheduler_of(setting)):
@@ -234,7 +234,9 @@ def notes_on(spec: Spec) -> Iterator[str]:
         lines[f"{what}: up to {as_bytes(needed)} a run, {where}"] = None
     yield from lines
     for arm in spec.arms:
-        if not build.wants_chances(arm.setting) or is_own(arm.setting.scheduler):  # whose runs find out themselves
+        if not build.wants_chances(arm.setting) or is_user_class(
+            arm.setting.scheduler
+        ):  # whose runs find out themselves
             continue
         found = build.chances_of(arm.setting)
         error = f"{100 * found.relative_error:.1f} %"

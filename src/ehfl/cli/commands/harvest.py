@@ -156,7 +156,7 @@ def _surveyed(what: str, overrides: list[str], clients: int | None, round_length
     from ehfl.energy import HARVESTS, check_harvest
     from ehfl.energy.study.survey import PARTS, survey
     from ehfl.randomness import check_seed
-    from ehfl.registry import is_own
+    from ehfl.registry import is_user_class
 
     check_seed(seed)
     if what.endswith(".toml"):
@@ -168,7 +168,7 @@ def _surveyed(what: str, overrides: list[str], clients: int | None, round_length
     else:
         harvest, its_length = HARVESTS.make(what, "harvest"), None
         of_spec = clients or int(getattr(harvest, "n_clients", 10))
-        if is_own(HARVESTS.table(what, "harvest")):
+        if is_user_class(HARVESTS.table(what, "harvest")):
             check_harvest(harvest, clients=of_spec, quick=True)
     with progress("looking at rounds", 2 * PARTS) as advance:
         return survey(harvest, of_spec, round_length or its_length or 3600.0, seed, advance)

@@ -102,7 +102,7 @@ def _crew(
     if jobs is not None:
         check_memory("jobs", jobs, workers * _BYTES_A_WORKER)
     # A single worker is this process, unless user code could kill it and --jobs 1 was not given.
-    apart = workers > 1 or (jobs is None and any(run.setting.own_classes() for run, *_ in work))
+    apart = workers > 1 or (jobs is None and any(run.setting.user_classes() for run, *_ in work))
     versions = sorted({item for *_, inputs in work for item in inputs.items()})
     begin = beginning(next((run.spec.code for run, *_ in work), None), versions, trains=True)
     return Processes(begin, threads) if apart else None, workers, threads

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,12 +26,12 @@ from ehfl.experiment.spec.models import Run, Setting
 from ehfl.experiment.spec.read import write_spec
 from ehfl.runs import CHECKPOINT, InUse, OtherRun, RunFolder, sole_use, write_sealed
 from ehfl.scheduling import Lockstep, Participation
-from ehfl.validation import FAILURES, UserError, one_line, with_first
+from ehfl.validation import FAILURES, UserError, one_line
 
 if TYPE_CHECKING:
     from ehfl.learning import Training
     from ehfl.learning.training import OnRound
-    from ehfl.runs import History, Record
+    from ehfl.runs import History
 
     Play = Callable[[Run, "Cores", RunFolder, OnRound | None], History]  # plays the rounds of a run, in its folder
 
@@ -67,7 +67,7 @@ def execute(
     folder: RunFolder,
     threads: Cores,
     inputs: Inputs,
-    on_round: OnRound | None = None,
+    on_round: Callable[..., object] | None = None,
     play: Play | None = None,
     *,
     patience: float = PATIENCE_SECONDS,
@@ -91,19 +91,19 @@ def execute(
                 folder.check_untouched(folder.meta())
             else:
                 check_still(run, inputs, data=build.load_task(run.setting)[1])
-                hook = on_round and with_first(on_round, most=3)
-                _work(run, folder, threads, inputs, hook and partial(_for_run, hook, run), play)
+                _work(run, folder, threads, inputs, on_round, play)
     except FAILURES as error:  # one arm's failure must not stop the others
         return Outcome(run.arm.label, run.seed, one_line(error))
     return Outcome(run.arm.label, run.seed)
 
 
-def _for_run(hook: Callable[..., object], run: Run, record: Record, model: object) -> object:
-    return hook(record, model, run)
-
-
 def _work(
-    run: Run, folder: RunFolder, threads: Cores, inputs: Inputs, on_round: OnRound | None, play: Play | None
+    run: Run,
+    folder: RunFolder,
+    threads: Cores,
+    inputs: Inputs,
+    on_round: Callable[..., object] | None,
+    play: Play | None,
 ) -> None:
     """Play the rounds; a failure is written into meta.json, with its traceback, and raised again."""
     where = check_clients(folder, on_devices=play is not None)
@@ -112,7 +112,7 @@ def _work(
     state = {"clients": where, "inputs": inputs, "status": "running", "error": None, "traceback": None}
     claim = claimed(folder, **beginning | state)
     try:
-        history = (play or run_training)(run, threads, folder, claim.watching(on_round))
+        history = (play or run_training)(run, threads, folder, claim.watching(run, on_round))
         claim.check()
     except InUse:  # the process that has the run now records how it ends
         raise

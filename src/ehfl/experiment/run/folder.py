@@ -11,7 +11,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from ehfl.runs import (
     sole_use,
     write_sealed,
 )
-from ehfl.validation import UserError
+from ehfl.validation import UserError, with_first
 
 if TYPE_CHECKING:
     from ehfl.learning.training import OnRound
@@ -99,13 +99,17 @@ class Claim:
         if last != self.start:
             raise InUse(f"{self.folder.path} was taken over by another process, which goes on with the run")
 
-    def watching(self, on_round: OnRound | None) -> OnRound:
-        """Return a callback for each round: `on_round`, and the check about once a second."""
+    def watching(self, run: Run, on_round: Callable[..., object] | None) -> OnRound:
+        """Return a callback for each round: `on_round`, and the check about once a second.
+
+        `on_round` gets as many of (record, model, run) as it takes.
+        """
+        hook = None if on_round is None else with_first(on_round, most=3)
 
         def after_round(record: Record, model: object) -> object:
             if time.monotonic() >= self._looked + _LOOK_SECONDS:
                 self.check()
-            return None if on_round is None else on_round(record, model)
+            return None if hook is None else hook(record, model, run)
 
         return after_round
 

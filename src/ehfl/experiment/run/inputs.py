@@ -12,7 +12,7 @@ from ehfl import user_code
 from ehfl.experiment.spec import build
 from ehfl.experiment.spec.models import Run, Setting
 from ehfl.files import digest_of_file, fingerprint
-from ehfl.registry import is_own
+from ehfl.registry import is_user_class
 from ehfl.runs import Facts, OtherRun, RunFolder, files_named_in, inside
 from ehfl.validation import UserError
 
@@ -30,9 +30,9 @@ def inputs_of(run: Run, data: str) -> Inputs:
     The fingerprint of a class is that of all its files, which shows whether arms share it.
     """
     setting = run.setting
-    classes = {name: user_code.versions(name.partition(":")[0]) for name in setting.own_classes()}
+    classes = {name: user_code.versions(name.partition(":")[0]) for name in setting.user_classes()}
     files = {file: mark for versions in classes.values() for file, mark in versions.items()}
-    weather = {"weather": _weather(setting)} if is_own(setting.fleet.harvest_table()) else {}
+    weather = {"weather": _weather(setting)} if is_user_class(setting.fleet.harvest_table()) else {}
     marks = {name: _together(versions) for name, versions in classes.items()}
     return {"data": data} | dict(_read(run.facts())) | files | weather | marks
 
@@ -90,7 +90,7 @@ def _read(facts: Facts) -> Iterator[tuple[str, str]]:
     for key, path in files_named_in(facts).items():
         if path.is_file():
             yield key, _content(path)
-        elif path.is_dir() and is_own(_owner(facts, key)):
+        elif path.is_dir() and is_user_class(_owner(facts, key)):
             files = [file for file in path.rglob("*") if file.is_file()]
             yield key, _together({file.relative_to(path).as_posix(): _content(file) for file in files})
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationErr
 
 from ehfl.experiment.spec import build, values
 from ehfl.partition import PARTITIONS
-from ehfl.registry import Table, is_own
+from ehfl.registry import Table, is_user_class
 from ehfl.runs import Facts, folder_name, identity_of, slug
 from ehfl.scheduling import SCHEDULERS, SchedulerError
 from ehfl.validation import InvalidValue, SpecError, UserError, closest, short, shown
@@ -141,12 +141,12 @@ class Setting(Section):
         build.check_fits(self)
         return self
 
-    def own_classes(self) -> list[str]:
+    def user_classes(self) -> list[str]:
         """Return the user classes that are named here, as package.module:Class."""
         learning = self.learning
         tables = (self.scheduler, self.fleet.harvest_table(), learning.task, learning.partition, learning.step_size,
                   learning.aggregation)  # fmt: skip
-        return [table["name"] for table in tables if is_own(table)]
+        return [table["name"] for table in tables if is_user_class(table)]
 
     def facts(self) -> Facts:
         """Return every value spelled out, as TOML has it."""

@@ -126,7 +126,7 @@ def _build_spec(heading: _Heading, facts: Facts, folder: Path | None, code: str)
         facts["fleet"].setdefault("clients", base.fleet.clients)
     made = read_arms(arms, schedulers, sweep, facts, base, folder)
     # A spec without user classes names no folder of code, since it runs from anywhere.
-    uses_code = any(setting.own_classes() for setting in (base, *(arm.setting for arm in made)))
+    uses_code = any(setting.user_classes() for setting in (base, *(arm.setting for arm in made)))
     return Spec(heading.name, heading.seeds, base, made, code if uses_code else None)
 
 

@@ -77,7 +77,7 @@ def _texts(spec: Spec, arm: Arm, modules: Mapping[str, Path]) -> dict[str, str]:
     """Return the files that are written anew, by name."""
     # Without a folder in the spec, user classes are imported from the spec's folder on every machine.
     facts = {key: value for key, value in spec.facts().items() if key != "code"}
-    installed = [_module(name) for name, file in modules.items() if not user_code.is_own(file)]
+    installed = [_module(name) for name, file in modules.items() if not user_code.is_user_file(file)]
     clients, labels = arm.setting.fleet.clients, [one.label for one in spec.arms]
     told = _readme(spec.name, labels, arm.label, spec.seeds, clients, _files_named(spec), installed)
     package = {"__init__": INIT, "server_app": SERVER, "client_app": CLIENT}
@@ -87,7 +87,7 @@ def _texts(spec: Spec, arm: Arm, modules: Mapping[str, Path]) -> dict[str, str]:
 
 def _own_files(modules: Mapping[str, Path]) -> dict[str, bytes]:
     """Return the user's files, with the same relative paths as in the user's tree."""
-    files = {name: file.read_bytes() for name, file in modules.items() if user_code.is_own(file)}
+    files = {name: file.read_bytes() for name, file in modules.items() if user_code.is_user_file(file)}
     clashes = [name for name in files if name.partition("/")[0] in (PACKAGE, f"{PACKAGE}.py")]
     if clashes:
         raise UserError(f"{modules[clashes[0]]} has the name of the app's own package: give it another one")
@@ -98,7 +98,7 @@ def _modules(spec: Spec) -> dict[str, Path]:
     """Return the files of the user classes, by relative path in the user's tree."""
     settings = (spec.base, *(arm.setting for arm in spec.arms))
     with user_code.held(spec.code):
-        found = user_code.needed_by({name.split(":")[0] for setting in settings for name in setting.own_classes()})
+        found = user_code.needed_by({name.split(":")[0] for setting in settings for name in setting.user_classes()})
         return {user_code.place_of(name, file): file for name, file in found.items()}
 
 
