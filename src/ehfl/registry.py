@@ -23,7 +23,7 @@ import typing
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import FunctionType, UnionType
 from typing import Any, Generic, Literal, TypeVar, Union, cast
 
@@ -31,7 +31,7 @@ import numpy as np
 
 from ehfl import user_code
 from ehfl.extras import MissingExtra
-from ehfl.toml_values import HELD, holds_paths, to_parameter, to_toml
+from ehfl.toml_values import HELD, holds, to_parameter, to_toml
 from ehfl.validation import FAILURES, InvalidValue, SpecError, at, closest, one_line
 
 Thing = TypeVar("Thing")
@@ -251,13 +251,13 @@ class Registry(Generic[Thing]):
     def _anchored(self, table: Table, folder: Path, key: str) -> Table:
         """Return the table with relative paths of files in the folder made absolute."""
         found = table | {"name": _importable(table["name"], key)}
-        if not is_user_class(table) and not any(_holds_texts(value) for name, value in table.items() if name != "name"):
+        if not is_user_class(table) and not any(holds(value, str) for name, value in table.items() if name != "name"):
             return found  # registered classes have no paths as defaults, so need not be imported
         factory = self._factory(found["name"], key)
         hints, defaults = _hints(factory), _defaults(factory)
-        values = {name: to_toml(value) if holds_paths(value) else value for name, value in defaults.items()} | table
+        values = {name: to_toml(value) if holds(value, PurePath) else value for name, value in defaults.items()} | table
         for name, given in values.items():
-            if _holds_texts(given) and (holds_paths(defaults.get(name)) or _may_be_path(hints.get(name))):
+            if holds(given, str) and (holds(defaults.get(name), PurePath) or _may_be_path(hints.get(name))):
                 with at(f"{key}.{name}"):
                     paths = [_path_in(folder, one) for one in ([given] if isinstance(given, str) else given)]
                 path = paths[0] if isinstance(given, str) else paths
@@ -339,11 +339,6 @@ def _held(value: Any, key: str, given: str) -> Any:
 def _has_method(kind: type, name: str) -> bool:
     # hasattr finds type's __call__ on every class, which is not a method of its instances.
     return any(name in vars(one) for one in kind.__mro__) and callable(getattr(kind, name))
-
-
-def _holds_texts(value: Any) -> bool:
-    several = isinstance(value, list | tuple) and bool(value)
-    return isinstance(value, str) or (several and all(isinstance(one, str) for one in value))
 
 
 def _may_be_path(hint: Any) -> bool:

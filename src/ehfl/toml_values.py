@@ -48,16 +48,21 @@ def to_parameter(value: Any, hint: Any, default: Any) -> Any:
     if isinstance(default, Enum) and not isinstance(value, Enum):
         return type(default)(value)
     if isinstance(value, list) and isinstance(default, tuple):
-        return tuple(map(Path, value)) if holds_paths(default) else tuple(value)
+        return tuple(map(Path, value)) if holds(default, PurePath) else tuple(value)
     if isinstance(value, list) and isinstance(default, np.ndarray):
         return np.array(value, dtype=default.dtype)
     return value
 
 
-def holds_paths(value: Any) -> bool:
-    """Return whether a value is a path or a list of paths."""
-    several = isinstance(value, list | tuple) and bool(value)
-    return isinstance(value, PurePath) or (several and all(isinstance(one, PurePath) for one in value))
+def holds(value: Any, kind: type) -> bool:
+    """Return whether a value is of a kind, or a list of such values.
+
+    >>> holds(["a.csv", "b.csv"], str), holds([], str)
+    (True, False)
+    """
+    if isinstance(value, list | tuple):
+        return bool(value) and all(isinstance(one, kind) for one in value)
+    return isinstance(value, kind)
 
 
 def _is_path(hint: Any) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ehfl.experiment.spec.models import SECTIONS, Arm, Setting, check_known, placed, validated
 from ehfl.experiment.spec.overrides import SHORT, by_key, change, plain_copy
-from ehfl.experiment.spec.values import plain_label
+from ehfl.experiment.spec.values import lies_within, plain_label
 from ehfl.runs import Facts, point_name
 from ehfl.scheduling import SCHEDULERS
 from ehfl.validation import SpecError, is_label, renamed, short
@@ -96,7 +96,7 @@ def _at_point(arm: Arm, point: Facts, points: Sequence[Facts], facts: Facts, bas
     if arm.point:
         raise SpecError("sweep", f"must be left out: {arm.place} has a point of a sweep")
     for key in arm.changes:
-        if any(f"{key}.".startswith(f"{swept}.") for swept in point):
+        if lies_within(key, *point):
             raise SpecError(f"sweep.{key}", f"must be left out: {arm.place} sets it")
     shown = shown_point(point, points)
     label = f"{point_name(shown)}: {arm.label}"

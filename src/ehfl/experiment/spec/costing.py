@@ -22,6 +22,7 @@ from ehfl import energy
 from ehfl.energy import Device, Radio, RoundCost, RoundTime
 from ehfl.quantities import as_bytes, as_time, is_quantity, quantity
 from ehfl.registry import Table
+from ehfl.toml_values import holds
 from ehfl.validation import InvalidValue, at, closest, is_number, short
 
 if TYPE_CHECKING:
@@ -63,16 +64,12 @@ def _read_table(table: Any, key: str, *, lists: bool) -> Table:
         for name, value in table.items():
             if name not in _KEYS:
                 raise InvalidValue(str(name), f"one of {', '.join(_KEYS)}", f"{name}{closest(str(name), _KEYS)}")
-            if name in _NAMES and not (isinstance(value, str) or (lists and _is_names(value))):
+            if name in _NAMES and not (holds(value, str) if lists else isinstance(value, str)):
                 raise InvalidValue(name, f"a name{' or a list of names' if lists else ''}", short(repr(value)))
             if name in _NUMBERS and not (is_number(value) or (name == "session" and is_quantity(value))):
                 raise InvalidValue(name, "a number", short(repr(value)))
         found = {name: list(value) if isinstance(value, tuple) else value for name, value in table.items()}
         return found | ({"session": quantity("session", table["session"], "J")} if "session" in table else {})
-
-
-def _is_names(value: Any) -> bool:
-    return isinstance(value, list | tuple) and len(value) > 0 and all(isinstance(name, str) for name in value)
 
 
 class Turn(NamedTuple):

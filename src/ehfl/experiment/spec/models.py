@@ -173,7 +173,7 @@ def placed(place: str, key: str, swept: Iterable[str] = ()) -> str:
     >>> placed("arms[2]", "fleet.capacity", swept=["fleet.capacity"])
     'sweep.fleet.capacity'
     """
-    if any(f"{key}.".startswith(f"{name}.") for name in swept):
+    if values.lies_within(key, *swept):
         return f"sweep.{key}"
     inner = key.removeprefix("scheduler").lstrip(".") if place.startswith("schedulers[") else key
     return f"{place}.{inner}".rstrip(".")
@@ -191,8 +191,7 @@ class Arm:
 
     def key_of(self, key: str) -> str:
         """Return a key as the spec has it: under this arm's place where the arm changes it."""
-        changed = any(f"{key}.".startswith(f"{name}.") for name in self.changes)
-        return placed(self.place, key, self.point) if changed else key
+        return placed(self.place, key, self.point) if values.lies_within(key, *self.changes) else key
 
     @property
     def heading(self) -> Facts:

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from ehfl.energy import Fleet
 from ehfl.experiment.spec.build import describe_fleet
 from ehfl.experiment.spec.models import SECTIONS, FleetSpec, Setting
+from ehfl.experiment.spec.values import lies_within
 from ehfl.registry import Here, literal
 from ehfl.runs import Facts
 from ehfl.validation import InvalidValue, SpecError, shown
@@ -84,7 +85,7 @@ def collected(changes: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Return changes by key; refuse one that would undo an earlier one."""
     found: dict[str, Any] = {}
     for key, value in changes:
-        undone = [other for other in found if f"{other}.".startswith(f"{key}.")]
+        undone = [other for other in found if lies_within(other, key)]
         if undone:
             fault = "given once" if key in undone else f"given before {undone[0]}, which it would undo"
             raise SpecError(key, f"must be {fault}, got {shown(value)}")

@@ -17,7 +17,7 @@ from ehfl.experiment.spec import build
 from ehfl.experiment.spec.arms import SAME_FOR_ALL, read_arms, swept_lists
 from ehfl.experiment.spec.models import Section, Setting, Spec, check_known, validated
 from ehfl.experiment.spec.overrides import OPTIONAL, by_keyword, change, parsed_overrides, plain_copy, put
-from ehfl.experiment.spec.values import listed_seeds, plain_name
+from ehfl.experiment.spec.values import lies_within, listed_seeds, plain_name
 from ehfl.runs import SPEC, Facts, holds_runs, inside, read_facts, read_own
 from ehfl.validation import InvalidValue, SpecError, UserError, renamed, shown
 
@@ -75,7 +75,7 @@ def _demo(changed: Mapping[str, Any]) -> Facts:
     ('Equal fleet: myopic', {})
     """
     keys = [key.removeprefix("sweep.") for key in (*changed, *swept_lists(changed.get("sweep") or {}))]
-    own = any(f"{key}.".startswith(f"{one}.") or f"{one}.".startswith(f"{key}.") for key in keys for one in _DECIDED)
+    own = any(lies_within(key, one) or lies_within(one, key) for key in keys for one in _DECIDED)
     return {} if own else tomllib.loads(demo_text())
 
 

@@ -223,6 +223,15 @@ def auto_or_number(value: Any) -> Any:
     raise ValueError("must be auto or a finite number")
 
 
+def lies_within(key: str, *sections: str) -> bool:
+    """Return whether a dotted key is one of these sections or lies in one.
+
+    >>> lies_within("fleet.harvest.rate", "fleet.harvest"), lies_within("fleet.rated", "fleet.rate")
+    (True, False)
+    """
+    return any(f"{key}.".startswith(f"{section}.") for section in sections)
+
+
 def plain_name(value: Any) -> str:
     """Return a name that is valid for a folder on every system."""
     if not isinstance(value, str):
