@@ -129,7 +129,7 @@ class Shards:
         check_enough(labels, n_clients, "num_shards_per_partition", self.num_shards_per_partition)
         n_shards = n_clients * self.num_shards_per_partition
         rng = generator(seed, Purpose.PARTITION)
-        mixed = rng.permutation(labels.size)
+        mixed = rng.permutation(labels.size)  # a stable sort keeps this order within a label: shards differ by seed
         shards = np.array_split(mixed[np.argsort(labels[mixed], kind="stable")], n_shards)
         hands = rng.permutation(n_shards).reshape(n_clients, -1)
         return [np.sort(np.concatenate([shards[shard] for shard in hand])) for hand in hands]

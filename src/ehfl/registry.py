@@ -111,6 +111,7 @@ class Registry(Generic[Thing]):
         self._check_parameters(name, factory, table, key)
         with at(key):
             try:
+                # The constructor of a user class may change the working directory or Python's streams.
                 with user_code.contained() if ":" in name else nullcontext():
                     made = factory(**_as_taken(factory, table))
             except (InvalidValue, SpecError):

@@ -131,7 +131,7 @@ class Player:
         kept = call_all([partial(games[place].play, 1) for place in order], workers, crew, on_done=over)
         found: dict[int, Result] = {}
         for place, one in zip(order, kept, strict=True):
-            if one is None:
+            if one is None:  # alone in a worker too, it died
                 raise UserError(f"{games[place].label} ended the process that played it")
             found[place] = one
         return [found[place] for place in range(len(games))]

@@ -42,7 +42,7 @@ class Memo(Generic[Made]):
 
     def get(self, parts: Any, make: Callable[[], Made]) -> Made:
         """Return what was made from equal parts, or make it."""
-        key = blake2b(pickle.dumps(parts)).digest()
+        key = blake2b(pickle.dumps(parts)).digest()  # tables hold lists and arrays, which have no hash
         made = self._made.pop(key, None) or make()
         self._made[key] = made  # the last to go
         if len(self._made) > self._most:

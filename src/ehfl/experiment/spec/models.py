@@ -154,6 +154,7 @@ class Setting(Section):
 
         facts: Facts = self.model_dump(mode="python")
         # One form for what can be written in two, so that equal settings have equal facts.
+        # A turn's steps are learning.local_steps, and its time follows from its cost.
         turn = {name: value for name, value in build.turn_of(self).items() if name not in ("steps", "turn_time")}
         facts["fleet"] |= {"harvest": self.fleet.harvest_table(), "rate": None} | turn
         data = self.learning.data

@@ -36,7 +36,7 @@ def count_clients(fleet: Mapping[str, Any], info: ValidationInfo) -> int:
     """Return the number of clients in a recorded harvest, else in the longest list or file of values, else 0."""
     given = {f"fleet.{name}": fleet.get(name) for name in PER_CLIENT if not is_costing(fleet.get(name))}
     table = read_harvest(fleet.get("harvest"), info)
-    if table is not None:
+    if table is not None:  # a record has a column for each client, and a list of its parameters an entry
         own = per_client_parameters(table, "fleet.harvest")
         # Any value will do: this harvest is constructed only to read its number of clients.
         first = {name: table[name]["low"] for name in own if isinstance(table.get(name), Mapping)}
