@@ -134,6 +134,16 @@ def blame(thing: object, error: BaseException) -> str:
     return f"{one_line(error)} ({Path(last.filename).name}:{last.lineno})"
 
 
+def described(thing: object) -> str:
+    """Return the repr of an object, its class if that has none: an address in memory says nothing.
+
+    >>> described(0.5), described(object())
+    ('0.5', 'builtins:object')
+    """
+    kind = type(thing)
+    return f"{kind.__module__}:{kind.__qualname__}" if kind.__repr__ is object.__repr__ else repr(thing)
+
+
 def short(text: str, limit: int = 60) -> str:
     """Return the string, cut off after `limit` characters.
 

@@ -271,6 +271,23 @@ def test_a_harvest_of_the_users_own_takes_parameters(
         assert shown_as_json(capsys, *options)["schedulers"]["greedy"]["counts"] == counts
 
 
+def test_a_harvest_without_a_repr_is_named_by_its_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """Its address in memory was printed, and stood in the JSON, which then differed from run to run."""
+    (tmp_path / "harvest_without_repr.py").write_text(
+        "import numpy as np\nclass Steady:\n"
+        "    def units(self, seed, rounds, clients): return np.ones((len(rounds), len(clients)), int)\n"
+        "    def mean_rates(self, n_clients): return np.ones(n_clients)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    run("simulate", "--harvest", "harvest_without_repr:Steady", "--rounds", "3")
+    assert "10 clients, harvest_without_repr:Steady, battery inf" in capsys.readouterr().out
+    facts = shown_as_json(capsys, "--harvest", "harvest_without_repr:Steady", "--rounds", "3")
+    assert facts["fleet"]["harvest"] == "harvest_without_repr:Steady"
+
+
 def test_parameters_of_a_scheduler_are_given_by_name_or_as_the_first(capsys: Capture) -> None:
     counts = [
         shown_as_json(capsys, "--rounds", "50", "-s", name)["schedulers"][name]["counts"]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ehfl.arrays import FloatArray, IntArray, PerClient
 from ehfl.energy.battery import MAX_LEVEL, Rounded, offsets
 from ehfl.registry import Registry
-from ehfl.validation import InvalidValue, UserError
+from ehfl.validation import InvalidValue, UserError, described
 
 _LARGEST = sys.float_info.max
 _LIMITS = {"units": ("iu", MAX_LEVEL), "part_units": ("iu", MAX_LEVEL),
@@ -150,7 +150,7 @@ class InQuanta:
         return watts * (self.round_length / self.quantum)
 
     def __repr__(self) -> str:
-        return f"{self.power!r}, {self.round_length:g} s a round"
+        return f"{described(self.power)}, {self.round_length:g} s a round"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -165,7 +165,7 @@ class Portions:
         """Return the quanta that reach each client in each round."""
         units = np.asarray(self.harvest.units(seed, rounds, clients))
         if units.dtype.kind == "f" or (units.size and int(units.max()) * self.quanta > MAX_LEVEL):
-            raise UserError(f"{self.harvest!r}: units must be integers of at most {MAX_LEVEL // self.quanta}")
+            raise UserError(f"{described(self.harvest)}: units must be integers of at most {MAX_LEVEL // self.quanta}")
         return units.astype(np.int32) * np.int32(self.quanta)
 
     def part_units(self, seed: int, parts: range, clients: range) -> IntArray:
@@ -185,7 +185,7 @@ class Portions:
         return expected_of(self.harvest, self.harvest.mean_rates, rounds, clients) * self.quanta
 
     def __repr__(self) -> str:
-        return repr(self.harvest)
+        return described(self.harvest)
 
 
 def expected_of(

@@ -17,7 +17,7 @@ from ehfl.energy.battery import Place
 from ehfl.energy.contract import fault_of
 from ehfl.energy.fleet import Fleet
 from ehfl.randomness import batch_rounds
-from ehfl.validation import FAILURES, UserError, blame, whole_number
+from ehfl.validation import FAILURES, UserError, blame, described, whole_number
 
 _NUMBERS = 2**20  # cached forecasts: consecutive rounds look ahead to nearly the same rounds
 
@@ -99,5 +99,5 @@ def _ask(harvest: object, method: str, rounds: range, clients: range, *seed: int
         asked = f"{method}, rounds {rounds.start} to {rounds[-1]}"
         raise UserError(f"{type(harvest).__name__} fails: {asked}, {blame(harvest, error)}") from error
     if fault := fault_of(method, found, rounds, clients):
-        raise UserError(f"{harvest!r}: {fault}")
+        raise UserError(f"{described(harvest)}: {fault}")
     return found

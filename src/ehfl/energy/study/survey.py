@@ -13,7 +13,7 @@ from ehfl.arrays import FloatArray, IntArray
 from ehfl.energy.contract import Harvest, PowerHarvest, is_power
 from ehfl.energy.harvests.recorded import Replay
 from ehfl.energy.traces.trace import Trace
-from ehfl.validation import at, number_in
+from ehfl.validation import at, described, number_in
 
 DAY, YEAR = 86_400.0, 365  # [s], [days]
 _HOUR = 3600.0
@@ -137,7 +137,7 @@ def survey(
         days, step = (int(time // DAY), _HOUR) if cycle == DAY else (1, cycle / _FINE_SLOTS)
         steps = _in_parts(asked, range(round(days * cycle / step)), step, on_part).reshape(days, -1, len(some))
     return Survey(
-        harvest=repr(harvest),
+        harvest=described(harvest),
         in_watts=in_watts,
         round_length=round_length,
         clients=len(some),

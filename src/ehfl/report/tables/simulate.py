@@ -13,6 +13,7 @@ from ehfl.report.tables.output import Column, Output, number_column, pair_column
 from ehfl.report.tables.render import ENERGY, POSSIBLE, Cell, Quantity, Table, lines_of, shared
 from ehfl.report.write import counted, listed, percent
 from ehfl.scheduling import Summary
+from ehfl.validation import described
 
 if TYPE_CHECKING:  # SciPy, behind estimates, takes longer to load than `ehfl simulate` to print its table
     from ehfl.analysis.statistics import Estimate
@@ -132,7 +133,7 @@ def simulate_facts(fleet: Fleet, seeds: Sequence[int], played: Played) -> dict[s
     single = len(seeds) == 1
     return {
         "version": ehfl.__version__,
-        "fleet": {"clients": fleet.clients, "harvest": repr(fleet.harvest), "unit": fleet.unit}
+        "fleet": {"clients": fleet.clients, "harvest": described(fleet.harvest), "unit": fleet.unit}
         | {name: size for name in ("quantum", "round_length") if (size := getattr(fleet, name)) is not None}
         | {name: finite(value, instead="inf") for name, value in levels.items()}
         | _joules(levels, fleet.quantum),
@@ -168,7 +169,7 @@ def simulate_output(fleet: Fleet, seeds: Sequence[int], played: Played, swept: S
         amounts.append(f"cost {_amount_of(fleet.cost, fleet)}")
     played_for = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds):,} seeds"
     length = "" if fleet.round_length is None else f" of {as_time(fleet.round_length)}"
-    title = f"{fleet.clients:,} clients, {fleet.harvest!r}, {', '.join(amounts)}"
+    title = f"{fleet.clients:,} clients, {described(fleet.harvest)}, {', '.join(amounts)}"
     title += f"; swept: {', '.join(swept)}" if swept else ""
     fact = f"{first.rounds:,} rounds{length}, {played_for}, {_targets(simulations)} wanted a round"
     table, full = simulate_table(simulations), full_table(simulations)
