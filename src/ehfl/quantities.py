@@ -7,7 +7,7 @@ import re
 
 from ehfl.validation import InvalidValue
 
-_PREFIXES = {"u": 1e-6, "µ": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
+_PREFIXES = {"n": 1e-9, "u": 1e-6, "µ": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 UNITS = {
     "J": {f"{prefix}J": factor for prefix, factor in _PREFIXES.items()}
@@ -63,7 +63,7 @@ def as_energy(joules: float) -> str:
     >>> as_energy(0.0123), as_energy(40), as_energy(18000), as_energy(7.2e6)
     ('12.3 mJ', '40 J', '5 Wh', '2 kWh')
     """
-    return _in_prefixes(joules, "J") if abs(joules) < 3600 else _in_prefixes(joules / 3600, "Wh")
+    return in_prefixes(joules, "J") if abs(joules) < 3600 else in_prefixes(joules / 3600, "Wh")
 
 
 def as_energies(*joules: float) -> list[str]:
@@ -83,7 +83,7 @@ def as_power(watts: float) -> str:
     >>> as_power(0.0021), as_power(2), as_power(0)
     ('2.1 mW', '2 W', '0 W')
     """
-    return _in_prefixes(watts, "W")
+    return in_prefixes(watts, "W")
 
 
 def as_time(seconds: float) -> str:
@@ -102,13 +102,18 @@ def as_bytes(size: float) -> str:
     >>> as_bytes(7_025_704), as_bytes(256_000)
     ('7.03 MB', '256 kB')
     """
-    return _in_prefixes(size, "B")
+    return in_prefixes(size, "B")
 
 
-def _in_prefixes(amount: float, unit: str) -> str:
+def in_prefixes(amount: float, unit: str) -> str:
+    """Return an amount with three digits and a prefix before its unit.
+
+    >>> in_prefixes(5.8001e8, "FLOP/J"), in_prefixes(2.97e-8, "J/bit up"), in_prefixes(0, "J")
+    ('580 MFLOP/J', '29.7 nJ/bit up', '0 J')
+    """
     if not math.isfinite(amount):
         return f"{amount} {unit}"
     prefixes = {name: factor for name, factor in _PREFIXES.items() if name != "u"}
     near = [name for name, factor in prefixes.items() if abs(amount) >= factor * 0.9995]  # 999.9 mJ is 1 J
-    prefix = near[-1] if near else ("" if amount == 0 else "µ")
+    prefix = near[-1] if near else ("" if amount == 0 else "n")
     return f"{float(f'{amount / prefixes[prefix]:.3g}'):,.10g} {prefix}{unit}"

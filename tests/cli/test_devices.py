@@ -25,7 +25,7 @@ def test_the_list_is_a_line_for_each_profile_in_80_columns(capsys: pytest.Captur
     assert [line.split()[0] for line in lines if line] == ["devices", *devices(), "radios", *radios(), "next:", "the"]
     assert max(map(len, lines)) <= 80
     assert "cortex-m4             580 MFLOP/J      6.37 MFLOP/s   256 kB" in lines
-    assert "lora-sf9         0 J      97.1 uJ  32.4 uJ   0 s      1.36 kbit/s  1.36 kbit/s" in lines
+    assert "lora-sf9         0 J      97.1 µJ  32.4 µJ   0 s      1.36 kbit/s  1.36 kbit/s" in lines
 
 
 def test_a_device_or_a_radio_alone_is_shown_with_its_sources(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from ehfl.cli.commands.devices import amount
 from ehfl.energy import Device, Radio, RoundCost, device_of, devices, radio_of, radios, round_cost, round_time
 from ehfl.energy.cost import Figure, Profile
+from ehfl.quantities import in_prefixes
 from ehfl.validation import InvalidValue
 
 PAGE = Path(__file__).parents[2] / "docs" / "energy.md"
@@ -169,7 +169,7 @@ def test_the_page_has_the_energy_of_every_profile() -> None:
 
     for profile in PROFILES:
         cells = [cell.strip() for cell in rows[profile.name].split("|")]
-        figures = [amount(one.value, "").strip() for name, one in profile.figures.items() if name in energies]
+        figures = [in_prefixes(one.value, "").strip() for name, one in profile.figures.items() if name in energies]
         assert [re.sub(r"(FLOP/J|J/sample|J/bit|J)$", "", cell).strip() for cell in cells] == figures
 
 

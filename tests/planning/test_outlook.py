@@ -1,7 +1,5 @@
 """Budgets and outlooks: values worked by hand, and limits."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -67,4 +65,3 @@ def test_an_outlook_of_what_was_played() -> None:
 
     assert outlook.counts.tolist() == [[0, 1, 2]] * 2
     assert outlook.turns.tolist() == [[2, 1]] * 2
-    assert outlook.mean_root == pytest.approx((1 + math.sqrt(2)) / 3)

@@ -131,11 +131,6 @@ class Calendar:
             return (MONTHS.index(name),)
         return tuple((month + 6 * self.southern) % 12 for month in SEASONS[name])
 
-    def by_month(self, values: FloatArray) -> FloatArray:
-        """Return the mean of the rounds' values in each month, (12, ...); NaN for months without rounds."""
-        months = self.months(range(len(values)))
-        return np.stack([_mean(values[months == month]) for month in range(12)])
-
     def by_month_and_hour(self, values: FloatArray) -> FloatArray:
         """Return the mean of the rounds' values by month and hour, (12, 24); NaN without rounds."""
         rounds = range(len(values))
@@ -150,7 +145,3 @@ class Calendar:
         # Add a little, since ten times 0.1 s is slightly less than a second in floating point.
         begins = np.arange(rounds.start, rounds.stop, dtype=np.float64) * self.round_length
         return begins + (self.first_second + 1e-6)
-
-
-def _mean(values: FloatArray) -> FloatArray:
-    return np.full(values.shape[1:], np.nan) if not len(values) else np.asarray(values.mean(axis=0))

@@ -72,11 +72,6 @@ class Outlook:
         """Return the same for each seed alone, (n_seeds,)."""
         return _counted_on(self.counts, share).astype(np.float64)
 
-    @property
-    def mean_root(self) -> float:
-        """The mean of sqrt(n_t), the quantity in the convergence bound: it rewards many and evenly spread clients."""
-        return float(np.sqrt(self.counts).mean())
-
     def figure(self, name: str) -> FloatArray:
         """Return a figure of the summaries, (n_seeds,)."""
         return np.array([getattr(summary, name) for summary in self.summaries], dtype=np.float64)

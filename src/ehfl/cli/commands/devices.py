@@ -14,7 +14,7 @@ from typer import Option
 from ehfl.cli.options import AsJson, Given, command, named_by_option
 from ehfl.cli.streams import own_prints_aside
 from ehfl.files import json_text
-from ehfl.quantities import as_bytes, as_time
+from ehfl.quantities import as_bytes, as_time, in_prefixes
 from ehfl.validation import InvalidValue, closest
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ _TABLES = {
                ("bit down", 10, ("joules_per_bit_down",)), ("session", 9, ("session_seconds",)),
                ("up", 13, ("bits_per_second_up",)), ("down", 13, ("bits_per_second_down",))),
 }  # fmt: skip
-_PREFIXES = {1e-9: "n", 1e-6: "u", 1e-3: "m", 1.0: "", 1e3: "k", 1e6: "M", 1e9: "G"}
 
 
 @command(
@@ -143,12 +142,12 @@ def _cell(profile: Profile, names: Sequence[str]) -> str:
     """Return the first of these figures that the profile has."""
     for name in names:
         if name in profile.figures:
-            return amount(profile.figures[name].value, _UNITS[name].split()[0].removesuffix("/bit"))
+            return in_prefixes(profile.figures[name].value, _UNITS[name].split()[0].removesuffix("/bit"))
     return "-"
 
 
 def _shown(name: str, value: float) -> str:
-    return f"{100 * value:g} % of the time" if name == "duty_cycle" else amount(value, _UNITS[name])
+    return f"{100 * value:g} % of the time" if name == "duty_cycle" else in_prefixes(value, _UNITS[name])
 
 
 def _facts(profile: Profile) -> dict[str, Any]:
@@ -172,7 +171,7 @@ def _wrapped(text: str) -> list[str]:
 
 def _print_cost(title: str, turn: Turn, learning: LearningSpec, weak: Sequence[str]) -> None:
     cost, time = turn.cost, turn.time
-    typer.echo(f"{title}: {amount(cost.total, 'J')} and {as_time(time.total)} a round\n")
+    typer.echo(f"{title}: {in_prefixes(cost.total, 'J')} and {as_time(time.total)} a round\n")
     joules = dict(cost.parts())
     for name, seconds in time.parts():
         if name == "silence" and not seconds > 0:
@@ -180,7 +179,7 @@ def _print_cost(title: str, turn: Turn, learning: LearningSpec, weak: Sequence[s
         spent = joules.get(name, 0.0)
         share = spent / cost.total if cost.total else 0.0
         shown = "unknown" if math.isnan(seconds) else as_time(seconds)
-        typer.echo(f"  {name:10}{amount(spent, 'J'):>10}{share:>8.1%}{shown:>12}")
+        typer.echo(f"  {name:10}{in_prefixes(spent, 'J'):>10}{share:>8.1%}{shown:>12}")
     if not turn.fits_memory():
         typer.echo(f"\nwarning: weights of {as_bytes(turn.work['model_bytes'])} exceed the device's memory")
     if weak:
@@ -189,17 +188,5 @@ def _print_cost(title: str, turn: Turn, learning: LearningSpec, weak: Sequence[s
     if learning.local_epochs is not None:
         typer.echo(f"\n{learning.local_epochs} passes over a mean share of the examples")
         return
-    k, step = learning.local_steps, amount(cost.step(learning.local_steps), "J")
+    k, step = learning.local_steps, in_prefixes(cost.step(learning.local_steps), "J")
     typer.echo(f"\n{k} local steps of {learning.batch_size} samples: {step} a step; the rest does not depend on K")
-
-
-def amount(value: float, unit: str) -> str:
-    """Return an amount with three digits and a prefix before its unit.
-
-    >>> amount(5.8001e8, "FLOP/J"), amount(2.97e-8, "J/bit up"), amount(0, "J")
-    ('580 MFLOP/J', '29.7 nJ/bit up', '0 J')
-    """
-    fitting = [factor for factor in _PREFIXES if abs(value) >= 0.9995 * factor]
-    factor = max(fitting, default=1.0 if value == 0 else 1e-9)
-    digits = f"{value / factor:.3g}"
-    return f"{digits if 'e' not in digits else f'{value / factor:.0f}'} {_PREFIXES[factor]}{unit}"

@@ -18,7 +18,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 
 from ehfl.arrays import FloatArray, IntArray
-from ehfl.planning import MONTHS, PILOT, Curve, Outlook, Plan
+from ehfl.planning import MONTHS, PILOT, Curve, Outlook, Plan, months_of
 from ehfl.report.figures import style
 from ehfl.report.figures.looks import Look, looks
 from ehfl.report.figures.style import Drawing, drawn
@@ -142,7 +142,7 @@ def months_figure(plan: Plan) -> Figure | None:
     handles: list[Line2D | Patch] = [Patch(color=_BAR, label="the harvest pays for")]
     for place, one in enumerate(plan.outlooks):
         mine, beside = look[one.label], 0.6 * ((place + 0.5) / len(plan.outlooks) - 0.5)
-        means = plan.calendar.by_month(one.counts.mean(axis=0))[months]
+        means = [month.mean for month in months_of(one, plan.calendar)]
         fill = "white" if mine.dash else mine.colour
         axes.plot(months + beside, means, mine.marker, color=mine.colour, markerfacecolor=fill, markersize=5, zorder=3)
         handles.append(Line2D([], [], color=mine.colour, markerfacecolor=fill, marker=mine.marker, linestyle="",

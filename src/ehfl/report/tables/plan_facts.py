@@ -88,7 +88,7 @@ def _outlook(plan: Plan, one: Outlook) -> dict[str, Any]:
         "on_target": dataclasses.asdict(estimate(shares)) | {"by_seed": shares.tolist()},
         **{name: dataclasses.asdict(estimate(one.figure(name))) for name in _ESTIMATED},
         "longest_streak_short": int(one.figure("worst_streak").max()),
-        "mean_root_of_participants": one.mean_root,
+        "mean_root_of_participants": float(np.sqrt(one.counts).mean()),  # convergence bounds go by it
         "slowdown": {"rounds_alone": one.slowdown(one.target, 0.0), "noise_alone": one.slowdown(one.target, math.inf)},
     }  # fmt: skip
     if plan.want is not None:
