@@ -153,7 +153,13 @@ def read_plannable(read: Read, want: Want | None, free: str | None) -> tuple[Spe
 
 
 def designs_of(spec: Spec) -> list[Spec]:
-    """Return a spec for each fleet of its arms; where there are several, named after the first arm that has it."""
+    """Return a spec for each fleet of its arms; where there are several, named after the first arm that has it.
+
+    >>> from ehfl.experiment import make_spec
+    >>> swept = make_spec({"sweep": {"fleet.capacity": [2, 5]}, "schedulers": ["myopic", "greedy"]})
+    >>> [(one.name, len(one.arms)) for one in designs_of(swept)]
+    [('capacity 2', 2), ('capacity 5', 2)]
+    """
     groups: list[list[Arm]] = []
     for arm in spec.arms:
         same = next((group for group in groups if group[0].setting.fleet == arm.setting.fleet), None)
@@ -163,7 +169,12 @@ def designs_of(spec: Spec) -> list[Spec]:
             same.append(arm)
     if len(groups) == 1:
         return [spec]
-    return [replace(spec, name=group[0].label, base=group[0].setting, arms=tuple(group)) for group in groups]
+    return [replace(spec, name=_design_name(group[0]), base=group[0].setting, arms=tuple(group)) for group in groups]
+
+
+def _design_name(arm: Arm) -> str:
+    """Return the label of an arm; in a sweep its point, which its schedulers have in common."""
+    return ", ".join(f"{key.rpartition('.')[2]} {value}" for key, value in arm.point.items()) or arm.label
 
 
 def make_plan(
