@@ -13,7 +13,7 @@ from ehfl.experiment import make_spec
 from ehfl.experiment.plan import make_plan as plan_of
 from ehfl.planning import Answer, Optimum, Outlook, Plan, Want, clairvoyant
 from ehfl.report import plan_facts, plan_output, verdict_of_plan
-from ehfl.report.tables.plan import budget_lines, plan_table, setting
+from ehfl.report.tables.plan import budget_lines, curve_table, plan_table, setting
 from ehfl.report.write import DASH
 from made_plans import answered, outlook_of, sun_plan, unit_plan
 
@@ -59,13 +59,12 @@ HELD = Answer(2.0, found=True, ends=(3.0, 1.0), years=30, met=27, share=0.995, t
 
 
 def test_the_answer_comes_first_with_its_interval() -> None:
-    answer, *_, curves = verdict_of_plan(answered(sun_plan()))
+    answer, *_ = verdict_of_plan(answered(sun_plan()))
 
     assert answer == (
         "2 clients in 95 % of rounds in 9 of 10 years: battery 2.52 Wh, 2.5 Wh to 5 Wh (90 % confidence, 30 years; "
         "0.505 times the present 5 Wh; under myopic). In 18 of 20 other years it does."
     )
-    assert curves == "Rounds with 2 clients, now 97.0 %; half the battery: 93.0 %, twice the battery: 100 %."
 
 
 def test_years_that_are_too_few_do_not_bound_an_answer() -> None:
@@ -255,12 +254,13 @@ def test_the_full_table_of_months_and_sites() -> None:
 
 
 def test_curves_have_a_table_of_their_own() -> None:
-    curves = plan_output(answered(sun_plan())).full[1]
+    curves = curve_table(answered(sun_plan()))
 
     assert curves.names == ("x 0.5", "x 1", "x 2")
     assert [(line.label, [cell.text for cell in line.cells]) for line in curves.lines] == [
         ("rounds by battery", ["93.0 %", "97.0 %", "100 %"])
     ]
+    assert plan_output(answered(sun_plan())).lines == tuple(curves.text().splitlines())
 
 
 def test_without_any_participant_no_slowdown_is_given() -> None:

@@ -1,7 +1,7 @@
 """The verdict on a plan, computed once for the terminal, the page and JSON: at most five short sentences.
 
-The answer to what was asked stands first, then what to count on, when it falls short, which scheduler does best or what
-more and less would do. Everything else is a row or a column of the tables (`tables.plan`).
+The answer to what was asked stands first, then what to count on, when it falls short, which scheduler does best.
+Everything else is a row or a column of the tables (`tables.plan`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from ehfl.planning import (
     MONTHS,
     PILOT,
     Answer,
-    Curve,
     Outlook,
     Plan,
     Want,
@@ -42,7 +41,7 @@ def verdict_of_plan(plan: Plan) -> list[str]:
         return ["All schedulers are on mains power, a reference: they do not show what the harvest can sustain."]
     asked = [*_answer(plan), *_sized(plan), *_sustained(plan)]
     # Where something was asked, the table has a column of what each scheduler needs or holds.
-    return [*asked, _count_on(plan), *_shortfall(plan), *([] if asked else _best(plan)), *_curves(plan)]
+    return [*asked, _count_on(plan), *_shortfall(plan), *([] if asked else _best(plan))]
 
 
 def _answer(plan: Plan) -> Iterator[str]:
@@ -157,8 +156,9 @@ def _count_on(plan: Plan) -> str:
     seasons = seasons_of(best, plan.calendar)
     poorest = min(seasons, key=lambda name: seasons[name], default="")
     lean = f"; on {seasons[poorest]:,} in {in_most} in {poorest} ({_months(plan, poorest)})" if seasons else ""
-    met = f"the target of {best.target:,} is met in {_mean(best.on_target())}"
-    return f"Count on {counts}{more} (under {best.label}){lean}; {met}."
+    said = plan.want is not None and not plan.want.when and plan.want.clients == best.target and plan.sizes is None
+    met = "" if said and not plan.answers else f"; the target of {best.target:,} is met in {_mean(best.on_target())}"
+    return f"Count on {counts}{more} (under {best.label}){lean}{met}."
 
 
 def _months(plan: Plan, season: str) -> str:
@@ -221,25 +221,6 @@ def is_apart(mine: FloatArray, theirs: FloatArray) -> bool:
     if mine.size == 1 or np.array_equal(mine, theirs):
         return False
     return bool((mine > theirs).all()) or difference(mine, theirs).distinguishable
-
-
-def _curves(plan: Plan) -> Iterator[str]:
-    """Say what half and twice of each thing would do."""
-    parts = []
-    for curve in plan.curves:
-        found = {word: _at(curve, factor) for word, factor in (("half", 0.5), ("twice", 2.0))}
-        said = [f"{word} the {curve.name}: {share}" for word, share in found.items() if share]
-        parts.append(", ".join(said))
-    if any(parts):
-        wanted = plan.best.target if plan.want is None else plan.want.clients
-        now = next((share for curve in plan.curves if (share := _at(curve, 1.0))), "")
-        yield f"Rounds with {counted(wanted, 'client')}, now {now}; {'; '.join(filter(None, parts))}."
-
-
-def _at(curve: Curve, factor: float) -> str:
-    """Return the share of rounds with `factor` times what there is now; empty where that was not played."""
-    near = [place for place, value in enumerate(curve.values) if abs(value / curve.now / factor - 1) < 0.02]
-    return exact(float(curve.shares[near[0]].mean())) if near else ""
 
 
 def exact(share: float, wanted: float = 1.0) -> str:

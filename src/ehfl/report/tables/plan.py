@@ -40,10 +40,10 @@ _BLANK = ""  # the head of a part of a column
 def plan_output(plan: Plan) -> Output:
     """Return what `ehfl plan` prints."""
     full = Table(tuple(one.label for one in plan.outlooks), lines_of(plan_lines(plan), plan.outlooks))
-    several = [_curve_table(plan)] if plan.curves else []
+    beside = [*([size_table(plan.sizes)] if plan.sizes else []), *([curve_table(plan)] if plan.curves else [])]
+    text = "\n\n".join(table.text() for table in beside)
     facts = setting(plan), *budget_lines(plan)
-    sized = () if plan.sizes is None else tuple(size_table(plan.sizes).text().splitlines())
-    return Output(facts, plan_table(plan), tuple(verdict_of_plan(plan)), (full, *several), _next(plan), sized)
+    return Output(facts, plan_table(plan), tuple(verdict_of_plan(plan)), (full,), _next(plan), tuple(text.splitlines()))
 
 
 def _next(plan: Plan) -> str:
@@ -355,7 +355,7 @@ def _mains() -> Lines:
     yield Quantity(group, "slowdown, noise alone (B = inf)", noise, slowdown(np.inf))
 
 
-def _curve_table(plan: Plan) -> Table:
+def curve_table(plan: Plan) -> Table:
     """Return the share of rounds with enough clients by factor of each thing."""
     factors = sorted({round(value / curve.now, 2) for curve in plan.curves for value in curve.values})
     rows = []
@@ -363,7 +363,9 @@ def _curve_table(plan: Plan) -> Table:
         at = {round(value / curve.now, 2): place for place, value in enumerate(curve.values)}
         texts = [exact(float(curve.shares[at[one]].mean())) if one in at else DASH for one in factors]
         rows.append((f"rounds by {curve.name}", texts))
-    return side_by_side([f"x {factor:g}" for factor in factors], rows)
+    wanted = plan.best.target if plan.want is None else plan.want.clients
+    caption = f"rounds with {counted(wanted, 'client')} under {plan.curves[0].scheduler}; x 1: as it is"
+    return side_by_side([f"x {factor:g}" for factor in factors], rows, caption)
 
 
 def size_table(sizes: SizeMap) -> Table:
