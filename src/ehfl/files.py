@@ -71,7 +71,7 @@ def sweep(folder: Path) -> None:
         return
     for part in folder.glob(f"{_mine('')}*"):
         process = part.name.removeprefix(_mine("")).partition("-")[0]
-        if process.isdecimal() and not _alive(int(process)):
+        if process.isdecimal() and not is_alive(int(process)):
             with suppress(OSError):
                 part.unlink()
 
@@ -81,7 +81,10 @@ def _mine(process: int | str) -> str:
     return f"{_PART}{platform.node()}-{process}{'-' if process else ''}"
 
 
-def _alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
+    """Return whether a process of this machine may still run."""
+    if os.name != "posix":  # on Windows os.kill(process, 0) ends it
+        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import time
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ehfl.files import is_alive
 from ehfl.runs import Evaluation, Facts, Record, RunFolder, Tail, evaluations_of
 from ehfl.scheduling import Participation
 from ehfl.validation import UserError, one_line, printable
@@ -103,24 +103,12 @@ def _status_of(folder: RunFolder) -> tuple[str, str, Facts]:
         status = meta.get("status", "waiting")
         if status == "failed":
             return "failed", printable(str(meta.get("error"))), meta
-        if status == "running" and not _alive(meta["starts"][-1]):
+        start = meta["starts"][-1] if status == "running" else {}
+        if start.get("host") == socket.gethostname() and not is_alive(int(start["process"])):
             return "stopped", "its process has ended; the same command goes on from here", meta
     except UNREADABLE as error:
         return "damaged", one_line(error), {}
     return status if status in ("running", "finished", "waiting") else "damaged", "", meta
-
-
-def _alive(start: Facts) -> bool:
-    """Return whether the process of a start may still run: it does not on this machine if its number is gone."""
-    if start["host"] != socket.gethostname() or os.name != "posix":  # on Windows os.kill(process, 0) ends the process
-        return True
-    try:
-        os.kill(int(start["process"]), 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # another user's
-        pass
-    return True
 
 
 @lru_cache(maxsize=4)  # levels of a large fleet take megabytes, and a page asks every second

@@ -34,8 +34,8 @@ def participation_figure(
     the first seed's; all else is of all seeds.
     """
     names = list(played)
-    height = max(2.5, 0.7 + 1.2 * len(names)) + added_height(clock)
-    figure = style.new_figure(7.2, height)  # the label beside it needs that
+    height = max(2.5, 0.7 + style.row_height(len(names)) * len(names))  # the label beside it needs 2.5
+    figure = style.new_figure(7.2, height + added_height(clock))
     grid = figure.subplots(len(names), 2, sharey=True, sharex="col", width_ratios=(4, 1), squeeze=False)
     top = max(int(counts.max()) for counts in played.values())
     edges = _edges(top)
@@ -49,7 +49,7 @@ def participation_figure(
             if name in targets:  # broad and pale, so that dots on target are seen
                 axes.axhline(targets[name], color="#CCCCCC", linewidth=4, zorder=0.5)
     grid[0, 0].set_ylim(-0.03 * top - 0.5, top * 1.05 + 0.5)
-    grid[0, 0].yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    grid[0, 0].yaxis.set_major_locator(MaxNLocator(5 if len(names) <= style.FEW_ROWS else 2, integer=True))
     grid[0, 0].yaxis.set_major_formatter("{x:,.0f}")
     name_rounds([grid[-1, 0]], clock, name="round", note="; ".join(_notes(played)))
     grid[-1, 1].set_xlabel("share of rounds")

@@ -64,7 +64,9 @@ def batteries_figure(comparison: Comparison) -> Figure | None:
     norm, colour_map = scale(unit.of(top), each=not any(say_cells(shape(arm)) for arm in arms), even=in_joules)
     unknown = any(np.isnan(image).any() for image in images.values())
     # The colour bar's label needs the least height, a legend some more.
-    figure = style.new_figure(7.2, max(2.4, 0.7 + 1.2 * len(arms)) + 0.3 * unknown + added_height(clock))
+    figure = style.new_figure(
+        7.2, max(2.4, 0.7 + style.row_height(len(arms)) * len(arms)) + 0.3 * unknown + added_height(clock)
+    )
     panels = _panels(figure, comparison, arms)
     for axes, arm in zip(panels, arms, strict=True):
         each = float(clock.places(arm.name, np.array(1)))
@@ -142,7 +144,7 @@ def devices_figure(comparison: Comparison) -> Figure | None:
     if not arms:
         return None
     clock = comparison.clock
-    figure = style.new_figure(7.2, max(2.5, 0.9 + 1.3 * len(arms)) + added_height(clock))
+    figure = style.new_figure(7.2, max(2.5, 0.9 + style.row_height(len(arms)) * len(arms)) + added_height(clock))
     panels = _panels(figure, comparison, arms)
     for axes, arm in zip(panels, arms, strict=True):
         log = arm.trials[0].devices

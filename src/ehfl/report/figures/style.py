@@ -19,6 +19,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ehfl.files import written_whole
 
+FEW_ROWS = 8  # panels below each other that may be tall
 SMALL = 8.5  # the smallest letters [pt]: legible where 7.2 inches are printed at half a page
 
 
@@ -28,6 +29,11 @@ def new_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), layout=room)
     FigureCanvasAgg(figure)
     return figure
+
+
+def row_height(rows: int) -> float:
+    """Return how tall each of these panels below each other is [inch]: of many, lower ones still fit on a page."""
+    return 1.2 if rows <= FEW_ROWS else 0.7
 
 
 def as_text(text: str) -> str:
