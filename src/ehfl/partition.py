@@ -57,7 +57,7 @@ class Iid:
 
     def partition(self, targets: Targets, n_clients: int, seed: int) -> list[IntArray]:
         """Return the shares of a shuffled deck."""
-        check_enough(targets, n_clients)
+        _check_enough(targets, n_clients)
         order = generator(seed, Purpose.PARTITION).permutation(len(targets))
         return [np.sort(part) for part in np.array_split(order, n_clients)]
 
@@ -84,8 +84,8 @@ class Dirichlet:
 
     def partition(self, targets: Targets, n_clients: int, seed: int) -> list[IntArray]:
         """Return each client's share of every label."""
-        labels = class_labels(targets, self)
-        check_enough(labels, n_clients, "min_partition_size", self.min_partition_size)
+        labels = _class_labels(targets, self)
+        _check_enough(labels, n_clients, "min_partition_size", self.min_partition_size)
         rng = generator(seed, Purpose.PARTITION)
         groups = [rng.permutation(np.flatnonzero(labels == label)) for label in np.unique(labels)]
         for _ in range(_ATTEMPTS):
@@ -125,8 +125,8 @@ class Shards:
 
     def partition(self, targets: Targets, n_clients: int, seed: int) -> list[IntArray]:
         """Return each client's shards; shard sizes differ by at most one, so that no example is dropped."""
-        labels = class_labels(targets, self)
-        check_enough(labels, n_clients, "num_shards_per_partition", self.num_shards_per_partition)
+        labels = _class_labels(targets, self)
+        _check_enough(labels, n_clients, "num_shards_per_partition", self.num_shards_per_partition)
         n_shards = n_clients * self.num_shards_per_partition
         rng = generator(seed, Purpose.PARTITION)
         mixed = rng.permutation(labels.size)  # a stable sort keeps this order within a label: shards differ by seed
@@ -157,7 +157,7 @@ class Natural:
         users: IntArray | None = getattr(self, "_users", None)
         if users is None:
             raise InvalidValue("partition", "another than natural: the task's examples have no users", "natural")
-        check_enough(targets, n_clients)
+        _check_enough(targets, n_clients)
         n_users = int(users.max()) + 1
         if n_clients > n_users:
             raise InvalidValue("clients", f"at most {n_users} (the users of the data)", n_clients)
@@ -246,7 +246,7 @@ def _as_share(given: object, client: int, n_examples: int, broken: Callable[[str
     return share.astype(np.int64, copy=False)
 
 
-def class_labels(targets: Targets, partition: Partition) -> IntArray:
+def _class_labels(targets: Targets, partition: Partition) -> IntArray:
     """Return the targets as class labels; the error otherwise names the partitions that need none."""
     if targets.ndim != 1 or targets.dtype.kind not in "iu":
         allowed = "iid or a user class where targets are not labels: dirichlet and shards need whole numbers"
@@ -255,7 +255,7 @@ def class_labels(targets: Targets, partition: Partition) -> IntArray:
     return targets
 
 
-def check_enough(targets: Targets, n_clients: int, parameter: str = "", each: int = 1) -> None:
+def _check_enough(targets: Targets, n_clients: int, parameter: str = "", each: int = 1) -> None:
     """Raise an error if there are too few examples for `each` (the value of `parameter`) per client."""
     examples = len(targets)
     whole_number("clients", n_clients, low=1)
