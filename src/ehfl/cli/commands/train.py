@@ -94,9 +94,8 @@ def _train(
     from ehfl.runs import RunFolder, Traffic, read_history
     from ehfl.tracking import TrackedRun, Tracking
 
-    limit = Cores(cores())
-    if workers is not None:
-        limit = Cores(whole_number("--workers", workers, low=1, high=MOST_WORKERS), exactly=True)
+    asked = None if workers is None else whole_number("--workers", workers, low=1, high=MOST_WORKERS)
+    limit = Cores(cores(), asked)
     tracking = None if track is None else Tracking(track, place or Path(), "ehfl", say)
     data = check_comparison(run.spec)[run.arm.label]
     if place is not None:

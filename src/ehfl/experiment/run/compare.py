@@ -88,7 +88,7 @@ def run_all(
                         on_note(note)
                 looks = _looks(work, Follower(spec.runs(), place, metric_name), on_look, tracking, metric_name)
                 with nullcontext() if tracking is None else closing(tracking), _watched(looks):
-                    return _run(work, at_a_time, Cores(threads, workers is not None), crew, play, on_round)
+                    return _run(work, at_a_time, Cores(threads, workers), crew, play, on_round)
 
 
 def _crew(

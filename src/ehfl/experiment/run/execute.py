@@ -51,15 +51,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Cores:
-    """How many workers a run may have: at most `most`, or exactly that if the user asked for it."""
+    """How many workers a run may have: at most `most`, or the number that the user asked for."""
 
     most: int
-    exactly: bool = False
-
-    @property
-    def asked(self) -> int | None:
-        """The number that the user asked for."""
-        return self.most if self.exactly else None
+    asked: int | None = None
 
 
 def execute(
