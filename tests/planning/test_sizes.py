@@ -27,7 +27,7 @@ def made(line: Sequence[float]) -> SizeMap:
     """Return the map of panels of 1, 2 and 4 W with these batteries."""
     battery, panel = (Free(name, TABLE, 1.0, 0.1, 1e6, shown, lambda value: {"capacity": value})
                       for name, shown in (("battery", as_energy), ("panel", as_power)))  # fmt: skip
-    return SizeMap("myopic", battery, panel, (1.0, 2.0, 4.0), (3600.0,), np.ones((3, 1)), np.array(line), PRICES)
+    return SizeMap("myopic", battery, panel, (1.0, 2.0, 4.0), (3600.0,), np.ones((3, 1)), np.array(line), 4, PRICES)
 
 
 def answer_of(value: float, *, found: bool = True) -> Answer:

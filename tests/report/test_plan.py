@@ -11,9 +11,10 @@ import pytest
 
 from ehfl.experiment import make_spec
 from ehfl.experiment.plan import make_plan as plan_of
-from ehfl.planning import Answer, Optimum, Outlook, Plan, Want, clairvoyant
+from ehfl.planning import Answer, Free, Optimum, Outlook, Plan, Prices, SizeMap, Want, clairvoyant
+from ehfl.quantities import as_energy, as_power
 from ehfl.report import plan_facts, plan_output, verdict_of_plan
-from ehfl.report.tables.plan import budget_lines, curve_table, plan_table, setting
+from ehfl.report.tables.plan import budget_lines, curve_table, plan_table, setting, size_table
 from ehfl.report.write import DASH
 from made_plans import answered, outlook_of, sun_plan, unit_plan
 
@@ -388,3 +389,35 @@ def test_the_state_of_charge_by_hand() -> None:
     assert rows["state of charge, mean"] == ("47.5 %",)
     assert rows["  in 5 % of rounds, at most"] == ("25.0 %",)
     assert "state of charge, mean" not in rows_of(plan)  # not recorded
+
+
+def sizes_of(batteries: dict[int, float]) -> SizeMap:
+    """Return panels of 1, 2 and 4 W with these answers, at a price of 1 for a joule and for a watt."""
+    table = {"clients": 4, "capacity": 18_000.0, "harvest": {"name": "sun", "watts": 1.0}}
+    battery, panel = (Free(name, table, 1.0, 0.1, 1e6, shown, lambda value: {}) for name, shown in
+                      (("battery", as_energy), ("panel", as_power)))  # fmt: skip
+    answers = {place: replace(HELD, value=value, ends=(value, value)) for place, value in batteries.items()}
+    line = np.array([9000.0, 7200.0, np.nan])
+    shares = np.array([[0.9, np.nan], [0.95, 1], [1, 1]])
+    return SizeMap("myopic", battery, panel, (1.0, 2.0, 4.0), (3600.0, 9000.0), shares, line, 4, Prices(1, 1), answers)
+
+
+def test_the_cheapest_design_by_hand() -> None:
+    """Four batteries of 7.2 kJ and four panels of 2 W are 28,808."""
+    plan = replace(sun_plan(), want=Want(2, 0.95), sizes=sizes_of({0: 9000.0, 1: 7200.0}))
+
+    assert verdict_of_plan(plan)[0] == (
+        "2 clients in 95 % of rounds in 9 of 10 years: cheapest with panel 2 W and battery 2 Wh, 2 Wh to 2 Wh (90 % "
+        "confidence, 30 years; under myopic): 7,202 a client, 28,808 in all. In 17 of 20 other years it does."
+    )
+    assert plan.sizes is not None
+    assert [[cell.text for cell in line.cells] for line in size_table(plan.sizes).lines] == [
+        ["2.5 Wh", "36,004", "90.0", DASH], ["2 Wh", "28,808", "95.0", "100.0"], ["none", DASH, "100.0", "100.0"]
+    ]  # fmt: skip
+    assert plan_facts(plan)["sizes"]["cheapest"]["price"] == 28_808
+
+
+def test_the_cheapest_at_an_end_of_what_was_tried_says_so() -> None:
+    plan = replace(sun_plan(), want=Want(2, 0.95), sizes=sizes_of({0: 3600.0, 1: 7200.0}))
+
+    assert "in all (the smallest panel tried)." in verdict_of_plan(plan)[0]

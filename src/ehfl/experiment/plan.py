@@ -351,7 +351,7 @@ class _Planner:
             now = smallest.value if smallest.found else now  # a larger panel needs no larger battery
             line.append(smallest.value if smallest.found else np.nan)
         sizes = SizeMap(arm.label, battery, panel, panels, batteries, map_shares(panels, batteries, cells),
-                        np.array(line), prices)  # fmt: skip
+                        np.array(line), min(PILOT, len(self.spec.seeds)), prices)  # fmt: skip
         if prices is not None:
             sizes = sizes.find_cheapest(lambda at: battery_of(panels[at], line[at], self.spec.seeds, self.precision))
         return sizes

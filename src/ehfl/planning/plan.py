@@ -63,6 +63,11 @@ class Plan:
     note: str = ""  # a sentence on deviations from the given spec
 
     @property
+    def wanted_clients(self) -> int:
+        """The clients a round that curves and maps count: those of `want`, else the best scheduler's target."""
+        return self.best.target if self.want is None else self.want.clients
+
+    @property
     def within(self) -> Rounds:
         """The rounds that `want` is about; None for all."""
         return None if self.want is None else self.want.rounds(self.calendar, self.rounds)

@@ -62,7 +62,8 @@ class SizeMap:
     panels: tuple[float, ...]  # ascending
     batteries: tuple[float, ...]  # ascending
     shares: FloatArray  # of rounds as wanted, mean over MAP_YEARS years, (n_panels, n_batteries); NaN: cannot be played
-    line: FloatArray  # the smallest battery that does in all of the first years, (n_panels,); NaN where none does
+    line: FloatArray  # the smallest battery that does in the first years, (n_panels,); NaN where none does
+    years: int  # that the line rests on
     prices: Prices | None = None
     # By a panel's place, the battery in as many years as its interval needs: for the cheapest and those beside it.
     answers: Mapping[int, Answer] = field(default_factory=dict)

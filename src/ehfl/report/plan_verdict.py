@@ -15,7 +15,6 @@ from ehfl.arrays import FloatArray
 from ehfl.planning import (
     CONFIDENCE,
     MONTHS,
-    PILOT,
     Answer,
     Outlook,
     Plan,
@@ -82,14 +81,15 @@ def _sized(plan: Plan) -> Iterator[str]:
     if sizes.cheapest is None:
         batteries = (f"{sizes.battery.shown(sizes.line[at])} with panel {sizes.panel.shown(sizes.panels[at])}"
                      for at in dict.fromkeys((known[0], known[-1])))  # fmt: skip
-        yield f"{asked} under {sizes.scheduler}: battery {' to '.join(batteries)} (in {PILOT} years)."
+        yield f"{asked} under {sizes.scheduler}: battery {' to '.join(batteries)} (in {counted(sizes.years, 'year')})."
         return
     answer = sizes.answers[sizes.cheapest]
     design = f"panel {sizes.panel.shown(sizes.panels[sizes.cheapest])} and battery {sizes.battery.shown(answer.value)}"
     ends = f"{interval(answer, sizes.battery.shown, want.years)}; under {sizes.scheduler})"
     total = sizes.cost(sizes.cheapest, answer.value)
     price = f"{amount(total / plan.fleet.clients)} a client, {amount(total)} in all"
-    yield f"{asked}: cheapest with {design}, {ends}: {price}{_checked(answer)}."
+    edge = {0: " (the smallest panel tried)", len(sizes.panels) - 1: " (the largest panel tried)"}
+    yield f"{asked}: cheapest with {design}, {ends}: {price}{edge.get(sizes.cheapest, '')}{_checked(answer)}."
 
 
 def _cause(plan: Plan, want: Want) -> str:

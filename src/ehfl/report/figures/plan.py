@@ -18,7 +18,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 
 from ehfl.arrays import FloatArray, IntArray
-from ehfl.planning import MONTHS, PILOT, Curve, Outlook, Plan, months_of
+from ehfl.planning import MONTHS, Curve, Outlook, Plan, months_of
 from ehfl.report.figures import style
 from ehfl.report.figures.looks import Look, looks
 from ehfl.report.figures.style import Drawing, drawn
@@ -217,17 +217,12 @@ def curves_figure(plan: Plan) -> Figure | None:
     colour = looks(plan.schedulers)[plan.curves[0].scheduler].colour
     for axes, curve in zip(panels, plan.curves, strict=True):
         _draw_curve(axes, plan, curve, colour)
-    panels[0].set_ylabel(f"rounds with {wanted_clients(plan):,} or more")
+    panels[0].set_ylabel(f"rounds with {plan.wanted_clients:,} or more")
     panels[0].yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
     least = min(float(curve.shares.min()) for curve in plan.curves)
     panels[0].set_ylim(-0.03 if least < _LOW else 1 - 1.15 * (1 - least) - 0.005, 1.03 if least < _LOW else 1.005)
     style.legend(figure, _handles(plan, colour))
     return figure
-
-
-def wanted_clients(plan: Plan) -> int:
-    """Return how many clients the shares of curves are of."""
-    return plan.best.target if plan.want is None else plan.want.clients
 
 
 def _draw_curve(axes: Axes, plan: Plan, curve: Curve, colour: str) -> None:
@@ -315,7 +310,7 @@ def sizes_figure(plan: Plan) -> Figure | None:
         axis.set_minor_locator(NullLocator())
         axis.set_ticks(values, [style.as_text(free.shown(value)) for value in values])
     _slant(axes)
-    figure.colorbar(image, ax=axes).set_label(f"rounds with {counted(wanted_clients(plan), 'client')} [%]")
+    figure.colorbar(image, ax=axes).set_label(f"rounds with {counted(plan.wanted_clients, 'client')} [%]")
     style.legend(figure, handles)
     return figure
 
@@ -381,7 +376,7 @@ def _say_hours(plan: Plan) -> str:
 
 def _say_curves(plan: Plan) -> str:
     names = listed((curve.name for curve in plan.curves), "or")
-    clients, label = counted(wanted_clients(plan), "client"), plan.curves[0].scheduler
+    clients, label = counted(plan.wanted_clients, "client"), plan.curves[0].scheduler
     return (
         f"Share of rounds with {clients} or more under {label} with a quarter to four times the {names}, all "
         "else as it is and under the same weather."
@@ -392,8 +387,8 @@ def _say_sizes(plan: Plan) -> str:
     assert plan.sizes is not None
     return (
         f"Share of rounds as wanted by panel and battery under {plan.sizes.scheduler}, mean of the first years; white "
-        "cells cannot hold a turn. Line: the smallest battery for each panel that does in each of the first "
-        f"{PILOT} years. Star: the cheapest panel on the line, with its battery in 9 of 10 years."
+        "cells cannot hold a turn. Line: the smallest battery for each panel that does in the first "
+        f"{counted(plan.sizes.years, 'year')}. Star: the cheapest panel on the line, with its battery in 9 of 10 years."
     )
 
 

@@ -11,7 +11,6 @@ from ehfl.analysis.statistics import Estimate
 from ehfl.arrays import FloatArray
 from ehfl.planning import (
     MONTHS,
-    PILOT,
     RELIABLE,
     YEAR,
     Answer,
@@ -363,8 +362,7 @@ def curve_table(plan: Plan) -> Table:
         at = {round(value / curve.now, 2): place for place, value in enumerate(curve.values)}
         texts = [exact(float(curve.shares[at[one]].mean())) if one in at else DASH for one in factors]
         rows.append((f"rounds by {curve.name}", texts))
-    wanted = plan.best.target if plan.want is None else plan.want.clients
-    caption = f"rounds with {counted(wanted, 'client')} under {plan.curves[0].scheduler}; x 1: as it is"
+    caption = f"rounds with {counted(plan.wanted_clients, 'client')} under {plan.curves[0].scheduler}; x 1: as it is"
     return side_by_side([f"x {factor:g}" for factor in factors], rows, caption)
 
 
@@ -382,8 +380,8 @@ def size_table(sizes: SizeMap) -> Table:
     for value, shares in zip(sizes.batteries, sizes.shares.T, strict=True):
         columns.append((f"{battery(value)}\n[% rounds]", [DASH if np.isnan(x) else f"{100 * x:.1f}" for x in shares]))
     cells = [(head, dict(zip(panels, column, strict=True))) for head, column in columns]
-    note = (f"panels as rows, under {sizes.scheduler}; needed: the smallest battery that does in each of the first "
-            f"{PILOT} years; % rounds: as wanted, with the battery above")  # fmt: skip
+    note = f"panels as rows, under {sizes.scheduler}; needed: the smallest battery that does in the first "
+    note += f"{counted(sizes.years, 'year')}; % rounds: as wanted, with the battery above"
     return table_of(cells, panels, note)
 
 
