@@ -324,6 +324,7 @@ def _defaults(factory: Factory) -> Table:
     of_class = fields(factory) if is_dataclass(factory) else ()
     made: dict[str, Any] = {one.name: one.default_factory for one in of_class if one.default_factory is not MISSING}
     given = {name: one.default for name, one in _parameters(factory).items() if one.default is not one.empty}
+    # inspect shows a field with a default_factory as an object of this repr; an __init__ has its own defaults.
     return {
         name: made[name]() if name in made and repr(value) == "<factory>" else value for name, value in given.items()
     }
@@ -405,6 +406,7 @@ def _first(factory: Factory) -> str | None:
 def _hints(factory: Factory) -> dict[str, Any]:
     """Return the parameters' types, none if annotations cannot be evaluated."""
     try:
+        # Attributes of a class may have other types than the parameters of its __init__.
         own = vars(factory).get("__init__") if isinstance(factory, type) else None
         return typing.get_type_hints(own or factory)
     except Exception:  # names imported under TYPE_CHECKING, annotations that are prose

@@ -42,6 +42,7 @@ def change(facts: Facts, changes: Mapping[str, Any]) -> None:
 def put(facts: Facts, key: str, value: Any) -> None:
     """Set a dotted key; a harvest and its short form, the rate, replace each other."""
     *sections, last = key.split(".")
+    # Otherwise `--rate 0.3` on a spec with a harvest would be refused, since a fleet has one of the two.
     if sections[:1] == ["fleet"] and isinstance(facts.get("fleet"), dict):
         facts["fleet"].pop({"rate": "harvest", "harvest": "rate"}.get([*sections, last][1], ""), None)
     for place, section in enumerate(sections):
