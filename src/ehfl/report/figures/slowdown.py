@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from ehfl.analysis import Comparison, Estimate, Row
+from ehfl.analysis import Comparison, Row
 from ehfl.report.figures import style
 from ehfl.report.figures.looks import looks_of
 
@@ -39,7 +39,11 @@ def slowdown_figure(comparison: Comparison) -> Figure | None:
     axes.axvline(1, color="black", linewidth=0.8, zorder=1)
     look = looks_of(comparison)
     for place, row in enumerate(rows):
-        _draw_row(axes, place, row, look[row.arm].colour)
+        colour, (mean, low, high) = look[row.arm].colour, _numbers(row)
+        if low < high:
+            axes.errorbar(mean, place, xerr=[[mean - low], [high - mean]], color=colour, linewidth=1.6, capsize=4)
+        axes.plot(mean, place, marker="o", markersize=7, color=colour, markeredgecolor="white", zorder=4)
+        axes.plot(row.noise_limit, place, marker="d", markersize=7, color=_GREY, markerfacecolor="none", zorder=3)
     _scale(axes, span(rows))
     axes.set_yticks(range(len(rows)), [style.shorten(row.arm, 36) for row in rows])
     axes.set_ylim(len(rows) - 0.5, -0.5)  # in the table's order
@@ -57,30 +61,19 @@ def slowdown_figure(comparison: Comparison) -> Figure | None:
 
 def span(rows: Sequence[Row]) -> Range:
     """Return the axis' ends: all means and noise limits, and intervals as far as they are not absurdly wide."""
-    points = [1.0, *(row.noise_limit for row in rows), *(_mean(row) for row in rows)]
+    found = [_numbers(row) for row in rows]
+    points = [1.0, *(row.noise_limit for row in rows), *(mean for mean, _, _ in found)]
     low, high = min(points) / _REACH, max(points) * _REACH
-    ends = [end for row in rows for end in _interval(row.measured_slowdown)]
-    points += [min(max(end, low), high) for end in ends]
+    points += [min(max(end, low), high) for _, *ends in found for end in ends]
     return min(points) / _MARGIN, max(points) * _MARGIN
 
 
-def _mean(row: Row) -> float:
-    assert row.measured_slowdown is not None
-    return row.measured_slowdown.mean
-
-
-def _interval(found: Estimate | None) -> list[float]:
-    return [] if found is None or found.low is None or found.high is None else [found.low, found.high]
-
-
-def _draw_row(axes: Axes, place: int, row: Row, colour: str) -> None:
-    """Draw what was measured with its interval, as far as the axis goes, and the noise limit."""
-    mean = _mean(row)
-    if ends := _interval(row.measured_slowdown):
-        bars = [[mean - ends[0]], [ends[1] - mean]]
-        axes.errorbar(mean, place, xerr=bars, color=colour, linewidth=1.6, capsize=4, zorder=2)
-    axes.plot(mean, place, marker="o", markersize=7, color=colour, markeredgecolor="white", zorder=4)
-    axes.plot(row.noise_limit, place, marker="d", markersize=7, color=_GREY, markerfacecolor="none", zorder=3)
+def _numbers(row: Row) -> tuple[float, float, float]:
+    """Return a measured slowdown and its interval's ends, which are at the mean where there is none."""
+    found = row.measured_slowdown
+    assert found is not None
+    low, high = (found.mean if end is None else end for end in (found.low, found.high))
+    return found.mean, low, high
 
 
 def _scale(axes: Axes, ends: Range) -> None:
