@@ -53,6 +53,11 @@ def test_runs_are_listed_filtered_and_opened(tmp_path: Path) -> None:
         assert opened.value.locator(".plot svg").count() == 1  # drawn by its script, in its sandbox
         page.get_by_label("kind").select_option("plan")
         api.expect(rows).to_have_count(0)
+        with (tmp_path / "first" / "spec.toml").open("a") as spec_file:
+            spec_file.write("rounds = 4\n")
+        page.reload()
+        api.expect(rows.filter(has_text="first")).to_contain_text("damaged")
+        api.expect(rows.get_by_text("checksum mismatch").or_(rows.get_by_text("is damaged"))).to_be_visible()
         browser.close()
         server.shutdown()
         assert wrong == []

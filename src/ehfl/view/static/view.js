@@ -45,8 +45,10 @@ function list() {
     && (!kind || one.kind === kind) && (!status || one.status === status));
   $("entries").tBodies[0].replaceChildren(...shown.map((one) => {
     const total = Object.values(one.runs).reduce((a, b) => a + b, 0);
-    const name = total ? button(one.path === "." ? one.name : one.path, () => { open = one.path; run = ""; list(); runs(); }) : one.path;
-    const state = make("span", one.status, one.status === "failed" || one.status === "damaged" ? { class: "bad", title: one.why } : {});
+    const name = make("span", "");
+    name.append(total ? button(one.path === "." ? one.name : one.path, () => { open = one.path; run = ""; list(); runs(); }) : one.path);
+    if (one.why) name.append(make("div", one.why, { class: "soft" }));
+    const state = make("span", one.status, one.status === "failed" || one.status === "damaged" ? { class: "bad" } : {});
     const page = one.page ? make("a", one.kind === "plan" ? "plan" : "report", { href: address(one.page), target: "_blank", rel: "noopener" }) : "";
     return row([name, one.kind, state, total ? `${one.runs.finished || 0} of ${total}` : "", `${ago(Date.now() / 1000 - one.changed)} ago`, page],
       one.path === open);
