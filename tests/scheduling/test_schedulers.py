@@ -43,7 +43,7 @@ def view_of(*energy: int, round_: int = 0, **facts: Any) -> View:
 
 def past_of(clients: int, *rounds: list[int]) -> Past:
     """Return the past in which these clients took part in rounds 0, 1, ..."""
-    past = Past(clients, asked=True)
+    past = Past(clients)
     for t, participants in enumerate(rounds):
         past.note(t, np.array(participants, dtype=np.int32))
     return past

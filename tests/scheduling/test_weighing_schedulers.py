@@ -44,22 +44,22 @@ def test_recent_shares_of_rounds_that_were_not_noted_are_of_empty_ones() -> None
     assert with_gap.before(4) == pytest.approx(without.before(4), rel=1e-15)
 
 
-def test_recent_shares_that_nobody_asked_for_in_round_0_are_refused() -> None:
-    past = Past(2)
-    past.note(0, np.array([0]))
+def test_recent_shares_may_be_asked_for_at_any_time() -> None:
+    early, late = Past(2), Past(2)
+    for t in range(3):
+        view_of(1, 1, round_=t, past=early).recent(0.1)
+        for past in (early, late):
+            past.note(t, np.array([0] if t < 2 else [], np.int32))
 
-    with pytest.raises(UserError, match=r"view\.recent is kept only if it is read in round 0: read it in every"):
-        view_of(1, 1, round_=1, past=past).recent(0.1)
-    asked = Past(2, asked=True)
-    asked.note(0, np.array([0]))
-    assert view_of(1, 1, round_=1, past=asked).recent(0.1).tolist() == [0.1, 0]
+    first, second = (view_of(1, 1, round_=3, past=past).recent(0.1) for past in (early, late))
+    assert first.tolist() == second.tolist() == pytest.approx([0.1 * 0.9 * (0.9 + 1), 0])
 
 
 # F3ast
 
 
 def test_f3ast_takes_those_who_took_part_least_of_late() -> None:
-    past = Past(4, asked=True)
+    past = Past(4)
     for t, clients in enumerate([[0], [1, 2], [2]]):
         past.note(t, np.array(clients, np.int32))
     chosen = [F3ast(n, rate=0.1).select(view_of(1, 1, 1, 1, round_=3, past=past)).tolist() for n in (1, 2, 3, 4)]
@@ -69,7 +69,7 @@ def test_f3ast_takes_those_who_took_part_least_of_late() -> None:
 
 
 def test_f3ast_weighs_by_how_often_a_client_takes_part_this_turn_included() -> None:
-    past = Past(4, asked=True)
+    past = Past(4)
     first = F3ast(2, rate=0.5).weights(view_of(1, 1, 1, 1, past=past), np.array([0, 3]))
     past.note(0, np.array([0]))
     view = view_of(1, 1, 1, 1, round_=1, past=past)

@@ -178,8 +178,8 @@ def _views(fleets: Sequence[Fleet], rounds: int, seed: int) -> Iterator[View]:
         fleet, size = fleets[place], fleets[place].clients
         most = (0, 1, 3, 11)[(t // len(fleets)) % 4] * int(fleet.costs.max())
         losses = np.where(np.arange(size) % 3 == 0, np.nan, np.arange(size) % 4 + 0.5)
-        past = Past(size, asked=True)
-        past.note(max(0, t - 3), np.arange(0, size, 2))
+        past = Past(size)
+        past.note(max(0, t - 3), np.arange(0, size, 2, dtype=np.int32))
         yield View(
             round=t,
             energy=np.minimum(chance.integers(0, most + 1, size), fleet.ceilings).astype(np.int32),

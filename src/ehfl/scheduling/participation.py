@@ -45,8 +45,7 @@ class PackedClients:
         kept = self.rounds[t]
         if kept.dtype != np.uint8:
             return kept
-        bits = np.unpackbits(kept, count=self.n_clients, bitorder="little")
-        return np.flatnonzero(bits.view(np.bool_)).astype(np.int32)
+        return np.flatnonzero(flags_of(kept, self.n_clients)).astype(np.int32)
 
 
 def pack(clients: Clients, n_clients: int) -> NDArray[Any]:
@@ -63,6 +62,11 @@ def pack(clients: Clients, n_clients: int) -> NDArray[Any]:
     bits = np.empty(n_bytes, np.uint8)
     kernels.pack(frozen(clients), bits)
     return bits
+
+
+def flags_of(bits: NDArray[np.uint8], n_clients: int) -> BoolArray:
+    """Return whether each client takes part, of a round that was packed as bits."""
+    return np.unpackbits(bits, count=n_clients, bitorder="little").view(np.bool_)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The number of turns and the last turn of each client, recorded for schedulers that read them."""
+"""The participants of past rounds, kept for the participation and for schedulers that ask about them."""
 
 from __future__ import annotations
 
@@ -7,32 +7,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ehfl.arrays import FloatArray, IntArray
+from ehfl.arrays import Clients, FloatArray, IntArray
 from ehfl.randomness import TILE
-from ehfl.validation import UserError
-
-# Limits of a batch of rounds, and of clients in it: recording them singly would cost as much as the rest of a round.
-_ROUNDS, _CLIENTS = 1024, 2**14
+from ehfl.scheduling.participation import flags_of, pack
 
 
 class Past:
-    """Turns of each client so far.
+    """The participants of each round so far, packed where the fleet is large.
 
-    Small fleets always record turns. For a large fleet that would cost more than the rest of the round, so turns are
-    recorded only if the scheduler reads them in the first round, and a first read later raises an error; so does
-    `recent` for every fleet. With `asked=True` every round is kept, and all values are available at any time.
+    Turns and recent rates are counted when a scheduler first reads them, and from then on with each read: in most
+    simulations none does, and for a large fleet counting takes longer than the rest of the round.
     """
 
-    def __init__(self, n_clients: int, *, asked: bool = False) -> None:
+    def __init__(self, n_clients: int) -> None:
         self._n_clients = n_clients
-        self._kept = asked or n_clients <= TILE
-        self._begun = False
-        self._pending: list[tuple[int, IntArray]] = []  # rounds that are not yet in the arrays
-        self._waiting = 0  # clients in them
+        self.rounds: list[tuple[int, NDArray[Any]]] = []  # the round, and its participants as `pack` returns them
+        self._counted = 0  # of these rounds, that are in the next two
         self._turns: IntArray | None = None
         self._last: IntArray | None = None
         self._recent: dict[float, Recent] = {}  # by rate
-        self._rounds: list[tuple[int, IntArray]] | None = [] if asked else None
 
     @property
     def turns(self) -> IntArray:
@@ -46,46 +39,31 @@ class Past:
 
     def recent(self, rate: float, t: int) -> FloatArray:
         """Return the recent participation rate of each client before round t, (n_clients,), read-only."""
-        if rate not in self._recent:
-            if self._begun and self._rounds is None:
-                raise UserError("view.recent is kept only if it is read in round 0: read it in every round")
-            self._recent[rate] = Recent(self._n_clients, rate)
-            for played in self._rounds or ():
-                self._recent[rate].note(*played)
-        return read_only(self._recent[rate].before(t))
+        found = self._recent.setdefault(rate, Recent(self._n_clients, rate))
+        for s, kept in self.rounds[found.counted :]:
+            found.note(s, self._those(kept))
+        return read_only(found.before(t))
 
-    def note(self, t: int, clients: IntArray) -> None:
+    def note(self, t: int, clients: Clients) -> None:
         """Record the participants of round t."""
-        self._begun = True
-        for one in self._recent.values():
-            one.note(t, clients)
-        if self._rounds is not None:
-            self._rounds.append((t, clients))
-        if self._kept:
-            self._pending.append((t, clients))
-            self._waiting += clients.size
-            if len(self._pending) >= _ROUNDS or self._waiting >= _CLIENTS:
-                self._arrays()
+        # A copy, since a scheduler may return one array every time.
+        self.rounds.append((t, pack(clients, self._n_clients) if self._n_clients > TILE else clients.copy()))
 
     def _arrays(self) -> tuple[IntArray, IntArray]:
-        """Return turns and last turns, including all pending rounds."""
-        if not self._kept and self._begun:
-            raise UserError(
-                f"view.turns and view.last_turn of more than {TILE:,} clients are kept only if they are read in "
-                "round 0: read them in every round"
-            )
-        self._kept = True
+        """Return turns and last turns, including all rounds that were noted."""
         if self._turns is None or self._last is None:
             self._turns = np.zeros(self._n_clients, np.int32)
             self._last = np.full(self._n_clients, -1, np.int32)
-        if self._pending:
-            rounds, groups = zip(*self._pending, strict=True)
-            clients = np.concatenate(groups)
-            self._turns += np.bincount(clients, minlength=self._n_clients).astype(np.int32)
-            self._last[clients] = np.repeat(rounds, [group.size for group in groups])  # of several the last one stays
-            self._pending.clear()
-            self._waiting = 0
+        for t, kept in self.rounds[self._counted :]:
+            those = self._those(kept)
+            self._turns[those] += 1
+            self._last[those] = t
+        self._counted = len(self.rounds)
         return self._turns, self._last
+
+    def _those(self, kept: NDArray[Any]) -> NDArray[Any]:
+        """Return participants as an index into arrays of all clients: their numbers, or a flag for each client."""
+        return flags_of(kept, self._n_clients) if kept.dtype == np.uint8 else kept
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -109,13 +87,14 @@ class Recent:
         self._left = 1 - rate  # of a round's share, with each round that follows
         self._rate = rate
         self._shares = np.zeros(n_clients)
-        self._rounds = 0  # that are in the shares
+        self._rounds = 0  # that are in the shares, those that were not noted included
+        self.counted = 0  # rounds that were noted
 
-    def note(self, t: int, clients: IntArray) -> None:
+    def note(self, t: int, those: NDArray[Any]) -> None:
         """Add the participants of round t."""
         self._shares = self.before(t + 1)
-        self._shares[clients] += self._rate
-        self._rounds = t + 1
+        self._shares[those] += self._rate
+        self._rounds, self.counted = t + 1, self.counted + 1
 
     def before(self, t: int) -> FloatArray:
         """Return the shares at the start of round t, (n_clients,), as a new array."""

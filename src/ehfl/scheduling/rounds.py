@@ -67,7 +67,7 @@ class Decider:
         # Without a cost per step all turns have K steps, so `steps` of the scheduler is ignored.
         self.brings_steps = brings_steps(scheduler) and fleet.step_costs is not None
         self._steps = facts_of_steps(fleet)
-        self._past, self._expectation = Past(fleet.clients), Expectation(fleet)
+        self.past, self._expectation = Past(fleet.clients), Expectation(fleet)
         self._losses: FloatArray | None = None
         self._view: View | None = None  # of the last round
 
@@ -84,7 +84,7 @@ class Decider:
             capacity=self._fleet.capacity,  # type: ignore[arg-type]  # a number or an array, see Fleet
             rates=self._fleet.rates,
             losses=None if self._losses is None else read_only(self._losses),
-            past=self._past,
+            past=self.past,
             expectation=self._expectation,
             round_length=self._fleet.round_length,
             **self._steps,
@@ -118,7 +118,11 @@ class Decider:
 
     def note(self, t: int, clients: Clients, losses: ArrayLike | None = None) -> None:
         """Record the participants of round t and, if given, their losses, one each."""
-        self._past.note(t, clients)
+        self.past.note(t, clients)
+        self.note_losses(clients, losses)
+
+    def note_losses(self, clients: Clients, losses: ArrayLike | None) -> None:
+        """Record the losses of the last round's participants, if they are known."""
         if losses is None or not self._wants_losses:
             return
         allowed = f"one a participant ({clients.size})"
@@ -172,6 +176,11 @@ class Play:
         self._last: Round | None = None
 
     @property
+    def past(self) -> Past:
+        """The participants of all rounds that were played."""
+        return self._decider.past
+
+    @property
     def over(self) -> bool:
         """Whether all rounds have been played."""
         return self._last is not None and self._last.index == self.rounds - 1
@@ -190,16 +199,17 @@ class Play:
             raise UserError(f"all {self.rounds} rounds have been played")
         decider, ledger, t = self._decider, self.ledger, 0
         if self._last is not None:
-            decider.note(self._last.index, self._last.clients, losses)
+            decider.note_losses(self._last.clients, losses)
             t = self._last.index + 1
         with self.limit:
             clients = decider.decide(t, ledger.energy)
             # Before any payment, because the levels in the view are settled in place.
             weights, steps = decider.weights(clients), decider.steps(clients)
             settled = ledger.settle(t, clients, mains_powered=decider.mains_powered, steps=steps)
-        if settled.unable >= 0:
-            own = None if steps is None else int(steps[clients == settled.unable][0])
-            decider.blame(t, settled.unable, settled.held, own)
+            if settled.unable >= 0:
+                own = None if steps is None else int(steps[clients == settled.unable][0])
+                decider.blame(t, settled.unable, settled.held, own)
+            decider.note(t, clients)
         self._last = Round(t, clients, ledger.paid, ledger.energy, weights, steps)
         return self._last
 

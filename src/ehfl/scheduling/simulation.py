@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ehfl.arrays import Clients, FloatArray, IntArray
 from ehfl.energy import Fleet
 from ehfl.machine import check_memory
 from ehfl.randomness import MAX_ROUNDS, TILE, check_seed
 from ehfl.scheduling.contract import Scheduler, is_mains_powered
-from ehfl.scheduling.participation import PackedClients, Participation, pack
+from ehfl.scheduling.participation import PackedClients, Participation
 from ehfl.scheduling.rounds import Play, Round, check_target
 from ehfl.scheduling.schedulers import SCHEDULERS
 from ehfl.validation import InvalidValue, whole_number
@@ -80,7 +78,7 @@ class Lockstep:
 
 
 class Course:
-    """The rounds of a lockstep, decided one by one and kept, packed where the fleet is large.
+    """The rounds of a lockstep, decided one by one and kept.
 
     For t = 0, 1, ... ask for the clients of round t, their weights and steps, and then report it, with their losses.
     """
@@ -93,9 +91,7 @@ class Course:
         check_memory("rounds", plan.rounds, plan.rounds * (self._BYTES_A_ROUND + levels))
         self._plan = plan
         self._play = Play(fleet, plan.scheduler, plan.rounds, plan.seed, target=plan.target, threads=threads)
-        self._packed = fleet.clients > TILE
         self._levels = [fleet.start()] if plan.record_energy else None
-        self._kept: list[NDArray[Any]] = []  # the clients of each round
         self._counts: list[int] = []
         self._spent: list[int] = []
         self._weights: list[FloatArray] = []  # of each round, where there are any
@@ -121,9 +117,6 @@ class Course:
     def report(self, t: int, losses: Sequence[float] | None = None) -> None:
         """Keep round t, end it with the losses of its participants, if they are known, and decide the next one."""
         played = self._round(t)
-        with self._play.limit:
-            kept = pack(played.clients, self._plan.n_clients) if self._packed else played.clients.copy()
-        self._kept.append(kept)
         self._counts.append(played.clients.size)
         self._spent.append(played.spent)
         if played.weights is not None:
@@ -139,12 +132,11 @@ class Course:
         assert self._now is None, "the last round is not over"
         plan, fleet, ledger = self._plan, self._plan.fleet, self._play.ledger
         ends = np.append(0, np.cumsum(self._counts))
+        kept = tuple(clients for _, clients in self._play.past.rounds)
         return Participation(
             n_clients=fleet.clients,
             offsets=ends.astype(np.int32 if ends[-1] < 2**31 else np.int64),
-            participants=PackedClients(fleet.clients, tuple(self._kept))
-            if self._packed
-            else np.concatenate(self._kept),
+            participants=PackedClients(fleet.clients, kept) if fleet.clients > TILE else np.concatenate(kept),
             spent=np.array(self._spent, dtype=np.int64),
             final_energy=ledger.energy,
             totals=ledger.totals(),
