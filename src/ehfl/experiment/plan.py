@@ -199,7 +199,7 @@ def make_plan(
     if precision is not None:
         number_in("precision", precision, "[0.01, 10]")
     if free is not None and want is None:
-        raise InvalidValue("free", "left out without want, which says what it is for", free)
+        raise InvalidValue("free", "left out where no want says what it is for", free)
     if want is None and (size_map or prices is not None):
         raise InvalidValue("want", "given where batteries and panels are sized", "none")
     with user_code.held(spec.code):
@@ -297,7 +297,8 @@ class _Planner:
             allowed = "left out where no scheduler on harvested energy takes a target"
             raise InvalidValue("sustain", allowed, f"{100 * asked.sustain:g}")
         if (asked.free is not None or asked.sizes) and not limited:
-            raise InvalidValue("want", "left out where all schedulers are on mains power", want)
+            key, given = ("want", want) if asked.free is None else ("free", asked.free)
+            raise InvalidValue(key, "left out where all schedulers are on mains power", given)
         if want is not None and want.clients > fleet.clients and asked.free != "clients":
             raise InvalidValue("want", f"for at most {fleet.clients:,} clients, unless clients are free", want)
         if asked.sizes and ("watts" not in harvest or (asked.prices and harvest["name"] == "trace")):
