@@ -79,9 +79,9 @@ def test_a_unit_harvest_in_joules_is_foretold_in_quanta() -> None:
 @pytest.mark.parametrize(
     ("found", "fault"),
     [
-        (np.zeros((1, 2)), r"Wrong .*: expected must have shape \(524291, 2\), got \(1, 2\)"),
-        ("text", r"Wrong .*: expected must have shape"),
-        (np.zeros((524291, 2), complex), "Wrong .*: expected must be numbers, got complex128"),
+        (np.zeros((1, 2)), r"Wrong: expected must have shape \(524291, 2\), got \(1, 2\)"),
+        ("text", r"Wrong: expected must have shape"),
+        (np.zeros((524291, 2), complex), "Wrong: expected must be numbers, got complex128"),
         (np.full((524291, 2), -0.5), "at least 0, got -0.5 for client 0 in round 4"),
         (np.full((524291, 2), np.nan), "at least 0, got nan for client 0 in round 4"),
         (
