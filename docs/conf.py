@@ -41,6 +41,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",  # every file is executed
     "image_scrapers": ("_site.pictures.scrape",),
     "reset_modules": ("_site.pictures.reset",),
+    "ignore_repr_types": r"matplotlib\.|'list'",  # what drawing returns: <Legend object at 0x...>
     "within_subsection_order": FileNameSortKey,
     "abort_on_example_error": True,
     "remove_config_comments": True,

@@ -15,7 +15,7 @@ fleet = {
     "harvest": {"name": "sun", "watts": 0.17, "azimuth_spread": 45, "shading": 0.3},
 }
 plan = ehfl.plan(fleet=fleet, target=6, schedulers=["myopic", "forecast"], seeds=1, jobs=1)
-print(plan)
+print(*ehfl.report.verdict_of_plan(plan), sep="\n")
 
 # %%
 # The same figures as on the page that ``ehfl plan --out FOLDER`` writes.

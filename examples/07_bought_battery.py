@@ -23,8 +23,8 @@ plan = ehfl.plan(
     seeds=1,
     jobs=1,
 )
-print(plan)
+print(*ehfl.report.verdict_of_plan(plan), sep="\n")
 
 # %%
-# The answer is named under the scheduler that needs the least; the curves show how much each change would buy.
+# The curves show how much each change would buy.
 curves = {one.name: one.figure for one in ehfl.report.plan_figures(plan)}["curves"]

@@ -25,8 +25,9 @@ print(found)
 # %%
 # `arm.metric` has a row for each seed and a column for each evaluation.
 figure, axes = plt.subplots(figsize=(7, 3.8), layout="constrained")
-for arm in found.arms:
-    axes.plot(arm.evaluated, 100 * arm.metric.T, color=f"C{found.arms.index(arm)}", lw=0.8, alpha=0.6)
-    axes.plot(arm.evaluated, 100 * arm.metric.mean(axis=0), color=f"C{found.arms.index(arm)}", lw=2.5, label=arm.name)
-axes.set(xlabel="rounds", ylabel="accuracy on digits [%]")
+for place, arm in enumerate(found.arms):
+    color, accuracy = f"C{place}", 100 * arm.metric
+    axes.plot(arm.evaluated, accuracy.T, color=color, lw=0.8, alpha=0.6)
+    axes.plot(arm.evaluated, accuracy.mean(axis=0), color=color, lw=2.5, label=arm.name)
+axes.set(xlabel="rounds", ylabel="accuracy on digits [%]", xticks=range(0, 21, 5))
 axes.legend()

@@ -65,7 +65,7 @@ nodes = {
     "harvest": {"name": "sun", "watts": 0.006, "shading": 0.3},
 }
 plan = ehfl.plan(fleet=nodes, target=8, schedulers=["myopic", "greedy", "forecast"], seeds=1, jobs=1)
-print(plan)
+print(*ehfl.report.verdict_of_plan(plan), sep="\n")
 
 # %%
 months = {one.name: one.figure for one in ehfl.report.plan_figures(plan)}["year"]
