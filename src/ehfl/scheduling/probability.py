@@ -39,8 +39,8 @@ def chances(
     """Return each client's probability to take part in a round, and the weight of its update in a plain mean.
 
     Exact where `exact_chances` knows them. Otherwise both are estimated from `seeds` simulations, whose seeds are drawn
-    from a stream of their own, so that no run meets the same weather. A scheduler that
-    chooses by losses is played as `simulate` plays it: without any.
+    from a stream of their own, so that no run meets the same weather. A scheduler that chooses by losses is played as
+    `simulate` plays it: without any.
 
     >>> import numpy as np
     >>> found = chances(Fleet(clients=10, harvest=Bernoulli(np.linspace(0.1, 0.9, 10))), "greedy", rounds=100)
