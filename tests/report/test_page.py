@@ -156,7 +156,7 @@ def test_the_first_line_gives_ranges_where_arms_differ(tmp_path: Path) -> None:
 
     wanted = "3 of 6 to 1,000 clients wanted a round"
     assert f"accuracy, 8 to 20 rounds, 1 to 2 seeds, {wanted}; scheduler user class" in mixed
-    assert "accuracy, 8 rounds, 3 seeds, 3 of 6 clients wanted a round; scheduler myopic" in " ".join(alike)
+    assert "accuracy, 8 rounds, 3 seeds, 3 of 6 clients wanted a round; schedulers myopic" in " ".join(alike)
 
 
 def test_with_two_worlds_differences_are_to_each_arms_baseline(tmp_path: Path) -> None:

@@ -118,10 +118,11 @@ def setting(comparison: Comparison) -> str:
 
 def fleet_and_schedulers(comparison: Comparison) -> str:
     """Return what fleets harvest, where that is one model, and by what clients are chosen."""
-    harvest = _common(comparison, "harvest {}, ", "fleet", "harvest", "name")
+    harvest = _common(comparison, "{} harvest, ", "fleet", "harvest", "name")
     schedulers = list(dict.fromkeys(arm.scheduler or "user class" for arm in comparison.arms))
-    many = len(schedulers) > _MOST_NAMES
-    return f"{harvest}{counted(len(schedulers), 'scheduler') if many else f'scheduler {listed(schedulers)}'}"
+    if len(schedulers) > _MOST_NAMES:
+        return f"{harvest}{len(schedulers)} schedulers"
+    return f"{harvest}scheduler{'s' if len(schedulers) > 1 else ''} {listed(schedulers)}"
 
 
 def _turn(comparison: Comparison) -> str:
