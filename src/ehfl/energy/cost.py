@@ -305,7 +305,6 @@ def _allowed(known: Mapping[str, Profile]) -> str:
 
 @cache
 def _profiles() -> dict[str, dict[str, Profile]]:
-    """Return the data file's devices and radios."""
     text = files("ehfl.energy").joinpath("profiles.toml").read_text(encoding="utf-8")
     return {
         kind: {name: _profile(name, table) for name, table in tables.items()}

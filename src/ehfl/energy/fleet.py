@@ -299,7 +299,6 @@ def _one_or_all(numbers: NDArray[Any]) -> Any:
 
 
 def _counted(harvest: Any, quantum: float, seconds: float, parts: int, arrival: float | None) -> Harvest:
-    """Return a harvest in integer quanta."""
     made = HARVESTS.make(harvest)
     if is_power(made):
         if arrival is not None:

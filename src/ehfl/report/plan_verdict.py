@@ -16,7 +16,6 @@ from ehfl.planning import (
     CONFIDENCE,
     MONTHS,
     Answer,
-    Outlook,
     Plan,
     Want,
     hours_short,
@@ -162,7 +161,6 @@ def _count_on(plan: Plan) -> str:
 
 
 def _months(plan: Plan, season: str) -> str:
-    """Return a season's first and last month."""
     assert plan.calendar is not None
     months = plan.calendar.months_of(season)
     return f"{MONTHS[months[0]]} to {MONTHS[months[-1]]}"
@@ -206,14 +204,10 @@ def _best(plan: Plan) -> Iterator[str]:
         yield f"{which} (one seed: chance cannot be judged)."
         return
     if apart:
-        yield f"{which}{f', with {_names(alike)} not told apart from it' if alike else ''}."
+        yield f"{which}{f', with {listed(one.label for one in alike)} not told apart from it' if alike else ''}."
     else:
         seeds = f"by {len(plan.seeds)} seeds"
-        yield f"{measure.capitalize()}: {_names([best, *others])} are not told apart {seeds}."
-
-
-def _names(outlooks: list[Outlook]) -> str:
-    return listed(one.label for one in outlooks)
+        yield f"{measure.capitalize()}: {listed(one.label for one in plan.ranked)} are not told apart {seeds}."
 
 
 def is_apart(mine: FloatArray, theirs: FloatArray) -> bool:

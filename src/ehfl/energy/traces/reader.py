@@ -205,7 +205,6 @@ def _columns(path: Path) -> tuple[Column, dict[str, Column]]:
 
 
 def _time_among(path: Path, headings: list[str]) -> str:
-    """Return the heading of the times."""
     time = next((name for name in headings if name.lower() in ("", *_TIMES)), None)
     if time is None:
         allowed = f"a trace with a heading that names a column {' or '.join(_TIMES)}"

@@ -125,11 +125,9 @@ class Trace:
         return (found if in_a_row else found[::2]) * (self.rated.part(clients) / round_length)
 
     def _columns(self, clients: range) -> IntArray:
-        """Return each client's column."""
         return np.asarray(clients) % len(self.record.names)
 
     def _means(self, clients: range) -> FloatArray:
-        """Return the mean power of each client's column in the file's units."""
         means: FloatArray = self.record.energy.mean[self._columns(clients)]
         return means
 

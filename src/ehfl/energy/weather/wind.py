@@ -131,7 +131,6 @@ def _types(known: ModuleType) -> list[str]:
 
 
 def _windpowerlib() -> Any:
-    """Return windpowerlib, if the extra is installed."""
     check_extra("wind")
     import windpowerlib
     import windpowerlib.power_output
