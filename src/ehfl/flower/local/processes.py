@@ -71,7 +71,10 @@ class Process:
     @property
     def alive(self) -> bool:
         """Whether the program or one of its descendants runs."""
-        return self._guard.poll() is None
+        if self._guard.poll() is None:
+            return True
+        self.ask_to_stop()  # it ended by itself, so nothing else closes its pipe
+        return False
 
     def descendants(self) -> list[psutil.Process]:
         """Return the program's process and all its descendants."""
