@@ -218,7 +218,9 @@ def test_memory_that_does_not_fit_is_refused_before_anything_is_trained(
 
     with pytest.raises(InvalidValue, match=r"aggregation must be small enough for the memory that is free .* got Mifa"):
         train(blobs, gaps, **QUICK, aggregation="mifa", on_round=seen.append)
-    with pytest.raises(InvalidValue, match=r"one whose memory of clients fits on the disk .*, got Mifa \(1e\+09 GB\)"):
+    with pytest.raises(
+        InvalidValue, match=r"whose memory of clients fits on the disk .*, got Mifa \(1,000,000,000 GB\)"
+    ):
         train(blobs, gaps, **QUICK, aggregation="mifa", on_round=seen.append, run_dir=tmp_path)
 
     assert not seen

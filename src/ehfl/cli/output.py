@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ehfl.scheduling import Scheduler
 
 _WIDTH = 100  # of what is printed, however wide the terminal
+_NARROWEST = 40  # however narrow; some terminals say 0
 FIGURES = (".png", ".svg", ".pdf")
 
 
@@ -100,7 +101,7 @@ def print_output(output: Output, *, full: bool = False) -> None:
     from rich.console import Console
 
     console = Console()
-    width = min(console.width, _WIDTH) if console.is_terminal or "COLUMNS" in os.environ else _WIDTH
+    width = min(max(console.width, _NARROWEST), _WIDTH) if console.is_terminal or "COLUMNS" in os.environ else _WIDTH
     title, *facts = output.facts
     for line in fill(title, width).splitlines():
         console.print(line, style="bold", markup=False, highlight=False, soft_wrap=True)

@@ -171,10 +171,10 @@ class Designs:
     """Plans of several fleets side by side, for the same question.
 
     >>> from ehfl.experiment.plan import plan
-    >>> fleets = {"small": {"clients": 5, "capacity": 1}, "large": {"clients": 5, "capacity": 9}}
+    >>> fleets = {"shade": {"clients": 5, "rate": 0.2}, "sun": {"clients": 5, "rate": 0.8}}
     >>> made = [plan(name=name, fleet=fleet, rounds=50, scheduler="greedy") for name, fleet in fleets.items()]
     >>> [one.name for one in Designs(tuple(made)).ranked]
-    ['large', 'small']
+    ['sun', 'shade']
     """
 
     plans: tuple[Plan, ...]

@@ -37,8 +37,8 @@ class Prices:
     def parse(given: Mapping[str, str], name: str = "prices") -> Prices:
         """Parse both prices.
 
-        >>> Prices.parse({"battery": "0.36/Wh", "panel": "1.2/W"})
-        Prices(battery=0.0001, panel=1.2)
+        >>> Prices.parse({"battery": "0.25/J", "panel": "1.2/W"})
+        Prices(battery=0.25, panel=1.2)
         """
         found = {}
         for part, (unit, example) in _FORM.items():
