@@ -59,7 +59,7 @@ def check(folder: Path, name: str, flips: list[tuple[int, int]]) -> None:
         assert said is not None, f"a bit of {name} may be flipped unnoticed"
         assert len(said.splitlines()) == 1 and said.isprintable()
         assert said.startswith(str(path))
-        assert said.endswith((f"delete {folder / RUN} to run it again", "writes it anew"))
+        assert said.endswith((f"delete {folder / RUN} to run it again", "writes it again"))
 
 
 @pytest.mark.parametrize("name", [*READ, f"{RUN}/checkpoint.safetensors"])

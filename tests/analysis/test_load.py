@@ -452,7 +452,7 @@ def test_a_damaged_spec_of_a_comparison_costs_no_run(folder: Path, harm: str) ->
     text = {"empty": "", "cut": whole[:120], "changed": whole.replace("goal", "gaol")}
     path.write_text(text.get(harm, whole[: whole.rindex("#")]), encoding="utf-8")
     before = {run: run.stat().st_mtime_ns for run in folder.glob("*/*")}
-    remedy = "its runs may be whole: ehfl compare with the spec that they were made from writes it anew"
+    remedy = "its runs may be intact: ehfl compare with their spec writes it again"
 
     message = refusal(lambda: read(folder))
     assert message.startswith(f"{path} is damaged (it ")

@@ -153,7 +153,7 @@ def being_read(path: Path, remedy: str) -> Iterator[None]:
 def read_comparison(folder: Path) -> tuple[Facts, str]:
     """Return the spec in a comparison's folder, parsed and as text; refuse one that was edited."""
     # Never advise to delete the folder: its runs have their own specs and may be undamaged.
-    return read_own(folder, "its runs may be whole: ehfl compare with the spec that they were made from writes it anew")
+    return read_own(folder, "its runs may be intact: ehfl compare with their spec writes it again")
 
 
 def holds_runs(folder: Path) -> bool:

@@ -56,9 +56,7 @@ def check_still(run: Run, inputs: Inputs, data: str) -> None:
             "makes them by chance without a seed"
         )
     if difference := _difference(inputs, inputs_of(run, data)):
-        raise UserError(
-            f"the comparison began {difference}: put it back as it was, or give this spec another name and run it anew"
-        )
+        raise UserError(f"the comparison began {difference}: put it back as it was, or give this spec another name")
 
 
 def _weather(setting: Setting) -> str:
