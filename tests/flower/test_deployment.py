@@ -128,9 +128,11 @@ from pathlib import Path
 from ehfl.flower.local.deployment import Deployment
 with Deployment(Path({str(tmp_path / "up")!r})) as up:
     up.start_node(0, state="x")
-    while min(len(one.descendants()) for one in (up.superlink, up.nodes[0])) < 2:
-        time.sleep(0.1)
-    print(*(one.pid for process in (up.superlink, up.nodes[0]) for one in process.descendants()), flush=True)
+    before, found = None, []
+    while found != before or len(found) < 4:  # processes that come and go while these start are not meant
+        time.sleep(1)
+        before, found = found, [one.pid for process in (up.superlink, up.nodes[0]) for one in process.descendants()]
+    print(*found, flush=True)
     time.sleep(600)
 """
     parent = start_process([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)

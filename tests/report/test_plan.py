@@ -356,7 +356,7 @@ def test_a_real_plan_has_all_of_it() -> None:
     assert set(plan.sites) == {"north-carolina", "alaska"}
     json.dumps(plan_facts(plan), allow_nan=False)
     assert {"worst month", "  turns at alaska"} <= rows_of(plan).keys()
-    assert verdict_of_plan(plan)[0].startswith("1 client in 50 % of rounds in 9 of 10 years: battery 200 J")
+    assert verdict_of_plan(plan)[0].startswith("1 client in 50 % of rounds in 9 of 10 years: battery 0.0556 Wh")
 
 
 def test_where_nothing_does_the_cause_and_other_ways_are_said() -> None:

@@ -18,7 +18,7 @@ from ehfl.energy import Fleet
 from ehfl.energy.battery import MAX_LEVEL
 from ehfl.planning.budget import Budget, budget_of
 from ehfl.planning.want import Want
-from ehfl.quantities import as_energy, as_power, as_time
+from ehfl.quantities import as_energies, as_power, as_time
 from ehfl.validation import InvalidValue
 
 _PANEL = "watts"  # the harvests' parameter for the panel's size
@@ -99,8 +99,9 @@ def _battery(table: Table, fleet: Fleet, means: Budget, want: Want, rounds: int)
         enough = np.minimum(enough, MAX_LEVEL)
     present = [float(given)] if np.isfinite(given) else []
     high = max([low, *present, _round_down(float((enough / usable).max()) * size, whole)])
-    return Free("battery", table, float(given), low, high, _in_units(fleet, as_energy),
-                lambda value: _charged(table, value), whole)  # fmt: skip
+    beside = float(given) if np.isfinite(given) else low  # the larger one has the unit: values stand in one column
+    shown = _in_units(fleet, lambda joules: as_energies(joules, beside)[0])
+    return Free("battery", table, float(given), low, high, shown, lambda value: _charged(table, value), whole)
 
 
 def _charged(table: Table, capacity: Any) -> dict[str, Any]:
