@@ -59,7 +59,7 @@ def test_a_spec_keeps_its_seeds_and_overrides_change_it() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"free": "battery"}, "^free must be left out where no want"),
+        ({"free": "battery"}, "^free must be left out unless want is given"),
         ({"sustain": 99}, r"^sustain must be .*\(0, 1\], got 99"),
         ({"want": "many"}, "^want must be as in"),
         ({"want": "2 clients in 50 % of rounds", "free": "luck"}, "^free must be one of battery, panel"),

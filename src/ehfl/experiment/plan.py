@@ -199,7 +199,7 @@ def make_plan(
     if precision is not None:
         number_in("precision", precision, "[0.01, 10]")
     if free is not None and want is None:
-        raise InvalidValue("free", "left out where no want says what it is for", free)
+        raise InvalidValue("free", "left out unless want is given", free)
     if want is None and (size_map or prices is not None):
         raise InvalidValue("want", "given where batteries and panels are sized", "none")
     with user_code.held(spec.code):

@@ -79,10 +79,10 @@ def _texts(spec: Spec, arm: Arm, modules: Mapping[str, Path]) -> dict[str, str]:
     facts = {key: value for key, value in spec.facts().items() if key != "code"}
     installed = [_module(name) for name, file in modules.items() if not user_code.is_user_file(file)]
     clients, labels = arm.setting.fleet.clients, [one.label for one in spec.arms]
-    told = _readme(spec.name, labels, arm.label, spec.seeds, clients, _files_named(spec), installed)
+    readme = _readme(spec.name, labels, arm.label, spec.seeds, clients, _files_named(spec), installed)
     package = {"__init__": INIT, "server_app": SERVER, "client_app": CLIENT}
     written = {f"{PACKAGE}/{name}.py": text for name, text in package.items()}
-    return {"README.md": told, "spec.toml": write_spec(facts), FILE: bundle_of(spec).text()} | written
+    return {"README.md": readme, "spec.toml": write_spec(facts), FILE: bundle_of(spec).text()} | written
 
 
 def _own_files(modules: Mapping[str, Path]) -> dict[str, bytes]:

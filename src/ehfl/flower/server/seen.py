@@ -143,10 +143,10 @@ def _together(
     for client in range(energy.shape[1]):
         initial, stored = int(energy[0, client]), int(energy[-1, client])
         drawn = 0 if mains_powered else int(spent[client])
-        told = totals.get(client)
+        reported = totals.get(client)
         gained = drawn + stored - initial
-        if told is not None and told.harvested - told.wasted - told.lost == gained:
-            harvested, wasted, lost = harvested + told.harvested, wasted + told.wasted, lost + told.lost
+        if reported is not None and reported.harvested - reported.wasted - reported.lost == gained:
+            harvested, wasted, lost = harvested + reported.harvested, wasted + reported.wasted, lost + reported.lost
         else:
             harvested, wasted = harvested + max(gained, 0), wasted + max(-gained, 0)
     paid = int(spent.sum())

@@ -84,8 +84,8 @@ class Answer:
 
     def content(self) -> RecordDict:
         """Return the records."""
-        told = {name: getattr(self, name) for name in _SAID} | asdict(self.totals)
-        return _packed(told, {_MODEL: _record(self.weights), "buffers": _record(self.buffers)})
+        values = {name: getattr(self, name) for name in _SAID} | asdict(self.totals)
+        return _packed(values, {_MODEL: _record(self.weights), "buffers": _record(self.buffers)})
 
     @property
     def model(self) -> Weights:
